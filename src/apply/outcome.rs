@@ -1,0 +1,64 @@
+//! How an attempt to apply ended, as a value; it must not know what anybody makes of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::model::{ObjectId, Origin};
+
+/// What nginx said about a configuration, traced to those who caused it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint {
+    /// The file of ours and the line that nginx named, when it named one of ours.
+    pub place: Option<(Arc<str>, u32)>,
+    /// nginx's own words, without time, level and place.
+    pub words: String,
+    /// The field, when the line has one owner.
+    pub origin: Option<Origin>,
+    /// The objects that may have caused it, the likeliest first: owners of changed lines of the file.
+    pub suspects: Vec<Arc<ObjectId>>,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The files are those of the confirmed generation: nothing was written, tested or reloaded.
+    Unchanged {
+        /// The generation.
+        generation: u64,
+    },
+    /// nginx runs the new generation.
+    Confirmed {
+        /// The generation.
+        generation: u64,
+        /// How long the test took.
+        test: Duration,
+        /// How long it took from HUP to confirmation.
+        reload: Duration,
+        /// How many files were written.
+        written: usize,
+    },
+    /// nginx refused files; nothing was switched. Never empty.
+    Refused {
+        /// One for each culprit found.
+        complaints: Vec<Complaint>,
+    },
+    /// The new generation was switched to but not confirmed; the last confirmed one is in place again.
+    RolledBack {
+        /// The generation that runs.
+        generation: Option<u64>,
+        /// Why.
+        why: String,
+    },
+    /// nginx does not run: the new generation is in place, tested and ready for its start.
+    Ready {
+        /// The generation.
+        generation: u64,
+        /// Why nginx is held not to run.
+        why: String,
+    },
+    /// The outside world failed before anything was switched: disk, permissions. The last generation stays.
+    Failed {
+        /// What failed, with path and remedy.
+        why: String,
+    },
+}

@@ -1,0 +1,152 @@
+//! What is wrong with what a user wrote, as a value: it must not know who reads it, nor how it was found.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::model::Origin;
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; everything asked for is done.
+    Info,
+    /// Something asked for is not done, or done otherwise.
+    Warning,
+    /// Requests are refused or an object version is not served because of it.
+    Error,
+}
+
+impl Severity {
+    /// The word for people and machines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Severity::Info => "info",
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        }
+    }
+}
+
+/// Who can mend it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Audience {
+    /// Whoever wrote the object.
+    Author,
+    /// Whoever runs the edge node.
+    Operator,
+}
+
+/// Something worth telling, with the place that causes it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Finding {
+    /// The object and field.
+    pub origin: Origin,
+    /// How bad it is.
+    pub severity: Severity,
+    /// What sort of thing it is.
+    pub reason: Reason,
+    /// One or two sentences: what is wrong and the remedy. It does not repeat the origin.
+    pub note: Arc<str>,
+}
+
+impl Finding {
+    /// A finding with the severity that its reason has by default.
+    pub fn new(reason: Reason, origin: Origin, note: impl Into<Arc<str>>) -> Self {
+        Finding { origin, severity: reason.row().severity, reason, note: note.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The note may quote what a user wrote: whatever could forge a line in a log is shown escaped.
+        write!(formatter, "{}: {}: ", self.origin, self.reason)?;
+        self.note.chars().try_for_each(|character| match character.is_control() {
+            true => write!(formatter, "{}", character.escape_default()),
+            false => write!(formatter, "{character}"),
+        })
+    }
+}
+
+/// What a [`Reason`] stands for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct ReasonRow {
+    /// The reason.
+    pub reason: Reason,
+    /// Its name in Events, conditions, metric labels and documentation anchors.
+    pub name: &'static str,
+    /// How bad it usually is.
+    pub severity: Severity,
+    /// Who can mend it.
+    pub audience: Audience,
+    /// One sentence for the documentation: what it means and what to do.
+    pub meaning: &'static str,
+}
+
+macro_rules! reasons {
+    ($($reason:ident, $severity:ident, $audience:ident, $meaning:literal;)*) => {
+        /// The closed list of sorts of findings.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Reason {
+            $(#[doc = $meaning] $reason,)*
+        }
+
+        impl Reason {
+            /// One row for each reason, in order.
+            pub const ALL: &'static [ReasonRow] = &[$(ReasonRow {
+                reason: Reason::$reason,
+                name: stringify!($reason),
+                severity: Severity::$severity,
+                audience: Audience::$audience,
+                meaning: $meaning,
+            },)*];
+        }
+    };
+}
+
+reasons! {
+    Undecodable, Error, Author, "A document could not be decoded into an object; its last good version, if there is one, goes on being served.";
+    DuplicateObject, Warning, Author, "Two documents describe the same object; the first in order of file and line counts.";
+    ForeignClass, Info, Author, "The object belongs to another controller, or names a class that does not exist, and is left alone.";
+    InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
+    InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
+    PathConflict, Warning, Author, "An older object already has this host, path and type; it keeps it.";
+    MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
+    MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
+    NoEndpoints, Warning, Author, "The Service has no ready endpoint; the route answers 503 until it has.";
+    UnreachableMode, Warning, Author, "The Service cannot be reached in the endpoint mode that is configured; the route answers 503.";
+    ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local or one of this host's own ports; the route answers 503.";
+    ExternalNameDisabled, Warning, Author, "Services of type ExternalName are switched off by the administrator; the route answers 503.";
+    UnsupportedBackend, Warning, Author, "The backend is a resource other than a Service; the route answers 404.";
+    MissingSecret, Warning, Author, "The Secret does not exist; what needs it is served without it or closed, as the note says.";
+    InvalidSecret, Error, Author, "The Secret cannot be used; the last good version, if there is one, goes on being served.";
+    InvalidCertificate, Error, Author, "The certificate and key cannot be used; the last good certificate, or the default one, is served.";
+    CertificateHostMismatch, Warning, Author, "The certificate does not name the host; browsers will complain.";
+    CertificateExpired, Warning, Author, "The certificate is served although its validity has ended or not begun.";
+    CrossNamespace, Error, Author, "A reference to another namespace is refused unless the administrator allows it.";
+    InvalidValue, Warning, Author, "The value is not of the form the key takes; the key has no effect.";
+    InvalidSecurityValue, Error, Author, "A value that protects the route is wrong: its routes answer 503 until it is mended.";
+    RefusedValue, Error, Author, "The value would change where requests go in a way that cannot be served; the object version is not used.";
+    UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";
+    UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
+    ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";
+    Quarantined, Error, Author, "nginx refused this version of the object; its last good version, if there is one, goes on being served.";
+    MissingCapability, Warning, Operator, "The nginx of this host lacks a module or is too old for what is asked; the note says what is left out.";
+    DefaultServerTaken, Warning, Operator, "Another site of this host is the default server of a port; requests for unknown hosts go there.";
+    HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";
+    ReloadFailed, Error, Operator, "nginx did not take a new configuration; the last confirmed one is served.";
+    WriteFailed, Error, Operator, "A file could not be written; the last confirmed configuration is served.";
+    NginxDown, Error, Operator, "nginx does not run; the configuration is ready for its start.";
+}
+
+impl Reason {
+    /// What it stands for.
+    pub fn row(self) -> &'static ReasonRow {
+        &Reason::ALL[self as usize]
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.row().name)
+    }
+}

@@ -1,0 +1,3 @@
+//! The program: exit codes; calls `cli`.
+
+fn main() {}

@@ -1,0 +1,85 @@
+//! What a route does besides choosing a backend; it must not know which annotation asked for it.
+
+use std::sync::Arc;
+
+use super::{AccessList, BasicAuthentication, ClientLimits, Directive, HeaderName, OriginUrl, Pattern, RewriteTarget};
+
+/// Everything about a route that is not its path or its backend. The default changes nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Behaviour {
+    /// Plain settings of the proxy, each a row of the catalogue; sorted by name, each at most once.
+    pub directives: Vec<Directive>,
+    /// The path is replaced before the request goes to the backend.
+    pub rewrite: Option<Rewrite>,
+    /// Requests over plain HTTP are sent to https.
+    pub https_redirect: Option<HttpsRedirect>,
+    /// Browsers of other origins are allowed in.
+    pub cors: Option<Arc<Cors>>,
+    /// Clients are chosen by address.
+    pub access: Option<Arc<AccessList>>,
+    /// Clients must give a name and a password.
+    pub basic_authentication: Option<Arc<BasicAuthentication>>,
+    /// How much each client may ask for.
+    pub limits: Option<Arc<ClientLimits>>,
+}
+
+/// Sends requests over plain HTTP to https with status `status`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct HttpsRedirect {
+    /// 301, 302, 307 or 308.
+    pub status: u16,
+    /// One trailing slash of the request target is left out, a quirk of the ingress-nginx dialect.
+    pub strip_trailing_slash: bool,
+    /// Also when the server has no certificate of its own (TLS ends in front of this node).
+    pub forced: bool,
+}
+
+/// Replaces the path.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Rewrite {
+    /// What of the path is matched: its captures are what the target refers to.
+    pub pattern: RewritePattern,
+    /// What the matched path becomes.
+    pub target: RewriteTarget,
+}
+
+/// The left side of a rewrite.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum RewritePattern {
+    /// The route's own path as an expression, matched case-insensitively and anywhere in the path, as ingress-nginx does.
+    Unanchored(Pattern),
+    /// The route's own path as an expression, matched from the start.
+    Anchored(Pattern),
+    /// The whole path, whatever it is; the target may not refer to captures.
+    Whole,
+}
+
+/// Which origins of a request are allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum OriginPattern {
+    /// `*`: every origin, answered with `*`.
+    Any,
+    /// `null`.
+    Null,
+    /// This origin.
+    Exact(OriginUrl),
+    /// Hosts with exactly one more label in front: `https://*.example.com`.
+    Wildcard(OriginUrl),
+}
+
+/// Cross-origin resource sharing, as the Fetch standard describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Cors {
+    /// The allowed origins; never empty.
+    pub origins: Vec<OriginPattern>,
+    /// `Access-Control-Allow-Methods`.
+    pub methods: Vec<HeaderName>,
+    /// `Access-Control-Allow-Headers`.
+    pub headers: Vec<HeaderName>,
+    /// `Access-Control-Expose-Headers`; a single `*` stands for all.
+    pub expose: Vec<HeaderName>,
+    /// `Access-Control-Allow-Credentials`.
+    pub credentials: bool,
+    /// `Access-Control-Max-Age` in seconds.
+    pub max_age: u64,
+}

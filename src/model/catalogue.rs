@@ -1,0 +1,146 @@
+//! The directives of nginx that a plain setting may become: since when, where, from which module; nothing of who asks.
+//!
+//! Gate, rendering, documentation and tests follow from these rows. What needs more than one directive is a
+//! structured part of [`Behaviour`](super::Behaviour) instead.
+
+use std::time::Duration;
+
+use super::{ByteSize, Origin};
+
+/// A version of nginx.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(pub u16, pub u16, pub u16);
+
+/// Parts of nginx that a build may lack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Module {
+    /// `ngx_http_proxy_module`.
+    Proxy,
+    /// `ngx_http_grpc_module`.
+    Grpc,
+    /// `ngx_http_access_module`.
+    Access,
+    /// `ngx_http_auth_basic_module`.
+    AuthBasic,
+    /// `ngx_http_limit_req_module`.
+    LimitReq,
+    /// `ngx_http_limit_conn_module`.
+    LimitConn,
+    /// `ngx_http_geo_module`.
+    Geo,
+    /// `ngx_http_map_module`.
+    Map,
+    /// `ngx_http_rewrite_module`.
+    Rewrite,
+    /// `ngx_http_realip_module`.
+    RealIp,
+    /// `ngx_http_ssl_module`.
+    Ssl,
+    /// `ngx_http_v2_module`.
+    Http2,
+    /// `ngx_http_stub_status_module`.
+    StubStatus,
+    /// `ngx_http_upstream_keepalive_module`.
+    UpstreamKeepalive,
+}
+
+/// A directive of nginx.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub struct DirectiveRow {
+    /// Its name.
+    pub name: &'static str,
+    /// The first version that has it.
+    pub since: Version,
+    /// The module that brings it; `None` for the core.
+    pub module: Option<Module>,
+    /// Its twin for gRPC backends, where there is one.
+    pub grpc: Option<&'static str>,
+    /// Leaving it out would open something: the gate closes the route instead.
+    pub security: bool,
+}
+
+/// One argument of a directive.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Argument {
+    /// A keyword of nginx.
+    Word(&'static str),
+    /// A number.
+    Number(u64),
+    /// A size.
+    Size(ByteSize),
+    /// A time.
+    Time(Duration),
+    /// `on` or `off`.
+    Switch(bool),
+}
+
+/// A directive with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Directive {
+    /// Which one.
+    pub row: &'static DirectiveRow,
+    /// Its arguments.
+    pub arguments: Vec<Argument>,
+    /// The field that asked for it.
+    pub origin: Origin,
+}
+
+const ANY: Version = Version(1, 18, 0);
+
+const fn proxy(name: &'static str, grpc: Option<&'static str>) -> DirectiveRow {
+    DirectiveRow { name, since: ANY, module: Some(Module::Proxy), grpc, security: false }
+}
+
+/// Largest request body; 0 switches the check off.
+pub static CLIENT_MAX_BODY_SIZE: DirectiveRow =
+    DirectiveRow { name: "client_max_body_size", since: ANY, module: None, grpc: None, security: false };
+/// Memory for a request body before it goes to a file.
+pub static CLIENT_BODY_BUFFER_SIZE: DirectiveRow =
+    DirectiveRow { name: "client_body_buffer_size", since: ANY, module: None, grpc: None, security: false };
+/// Time to connect to an endpoint.
+pub static PROXY_CONNECT_TIMEOUT: DirectiveRow = proxy("proxy_connect_timeout", Some("grpc_connect_timeout"));
+/// Time between two reads from an endpoint.
+pub static PROXY_READ_TIMEOUT: DirectiveRow = proxy("proxy_read_timeout", Some("grpc_read_timeout"));
+/// Time between two writes to an endpoint.
+pub static PROXY_SEND_TIMEOUT: DirectiveRow = proxy("proxy_send_timeout", Some("grpc_send_timeout"));
+/// Whether answers are collected before they go to the client.
+pub static PROXY_BUFFERING: DirectiveRow = proxy("proxy_buffering", None);
+/// Buffer for the head of an answer.
+pub static PROXY_BUFFER_SIZE: DirectiveRow = proxy("proxy_buffer_size", Some("grpc_buffer_size"));
+/// Number and size of the buffers for one answer.
+pub static PROXY_BUFFERS: DirectiveRow = proxy("proxy_buffers", None);
+/// How much may be on its way to the client while the answer is still being read.
+pub static PROXY_BUSY_BUFFERS_SIZE: DirectiveRow = proxy("proxy_busy_buffers_size", None);
+/// Largest temporary file for an answer.
+pub static PROXY_MAX_TEMP_FILE_SIZE: DirectiveRow = proxy("proxy_max_temp_file_size", None);
+/// Whether request bodies are read completely before an endpoint is asked.
+pub static PROXY_REQUEST_BUFFERING: DirectiveRow = proxy("proxy_request_buffering", None);
+/// Protocol version towards endpoints.
+pub static PROXY_HTTP_VERSION: DirectiveRow = proxy("proxy_http_version", None);
+/// When another endpoint is tried.
+pub static PROXY_NEXT_UPSTREAM: DirectiveRow = proxy("proxy_next_upstream", Some("grpc_next_upstream"));
+/// Time limit for trying other endpoints.
+pub static PROXY_NEXT_UPSTREAM_TIMEOUT: DirectiveRow =
+    proxy("proxy_next_upstream_timeout", Some("grpc_next_upstream_timeout"));
+/// How many endpoints are tried.
+pub static PROXY_NEXT_UPSTREAM_TRIES: DirectiveRow =
+    proxy("proxy_next_upstream_tries", Some("grpc_next_upstream_tries"));
+
+/// Every row, sorted by name.
+pub static ALL: &[&DirectiveRow] = &[
+    &CLIENT_BODY_BUFFER_SIZE,
+    &CLIENT_MAX_BODY_SIZE,
+    &PROXY_BUFFER_SIZE,
+    &PROXY_BUFFERING,
+    &PROXY_BUFFERS,
+    &PROXY_BUSY_BUFFERS_SIZE,
+    &PROXY_CONNECT_TIMEOUT,
+    &PROXY_HTTP_VERSION,
+    &PROXY_MAX_TEMP_FILE_SIZE,
+    &PROXY_NEXT_UPSTREAM,
+    &PROXY_NEXT_UPSTREAM_TIMEOUT,
+    &PROXY_NEXT_UPSTREAM_TRIES,
+    &PROXY_READ_TIMEOUT,
+    &PROXY_REQUEST_BUFFERING,
+    &PROXY_SEND_TIMEOUT,
+];

@@ -1,0 +1,55 @@
+//! What traffic should do, in the words of HTTP: it must not know Kubernetes, nginx versions, files or processes.
+
+mod access;
+mod behaviour;
+pub mod catalogue;
+mod certificate;
+mod origin;
+mod route;
+mod server;
+mod upstream;
+mod value;
+
+pub use access::{AccessList, BasicAuthentication, ClientLimits, LimitRate};
+pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
+pub use catalogue::{Argument, Directive};
+pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};
+pub use origin::{Field, Kind, ObjectId, Origin};
+pub use route::{Action, PathMatch, Protocol, Route};
+pub use server::{Hsts, Server, ServerName, TlsTermination};
+pub use upstream::{Endpoint, Endpoints, Upstream, UpstreamId};
+pub use value::{
+    ByteSize, Cidr, HeaderName, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart,
+    Text, UrlPath, Variable,
+};
+
+use std::sync::Arc;
+
+/// Everything that traffic should do: the product of `translate` and the input of the nginx gate.
+///
+/// All lists are sorted by their key, so that equal input gives equal bytes. Values that change rarely (servers),
+/// often (endpoints) and sometimes (certificates) are kept apart.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Model {
+    /// One entry for each host, sorted by name; the catch-all server, when present, comes first.
+    pub servers: Vec<Arc<Server>>,
+    /// Groups of endpoints, sorted by identity.
+    pub upstreams: Vec<Arc<Upstream>>,
+    /// Certificates with their keys, sorted by identity.
+    pub certificates: Vec<Arc<Certificate>>,
+    /// Password files for basic authentication, sorted by identity.
+    pub password_files: Vec<Arc<PasswordFile>>,
+    /// The certificate for hosts that have none of their own; `None` lets the gate leave TLS out.
+    pub default_certificate: Option<CertificateId>,
+    /// Which clients are believed about the address, scheme and host of a request.
+    pub forwarded: Forwarded,
+}
+
+/// Which clients are believed when they say on whose behalf they speak.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Forwarded {
+    /// Proxies in front of this node whose `X-Forwarded-*` headers are believed; empty believes nobody.
+    pub trusted: Vec<Cidr>,
+    /// Append the client address to `X-Forwarded-For` instead of replacing the header.
+    pub append: bool,
+}

@@ -1,0 +1,160 @@
+//! Where a part of the model comes from: the object and the field; it must not know how objects are read.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// The sorts of things that can cause configuration or a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `networking.k8s.io/v1` Ingress.
+    Ingress,
+    /// `networking.k8s.io/v1` IngressClass.
+    IngressClass,
+    /// `v1` Service.
+    Service,
+    /// `discovery.k8s.io/v1` EndpointSlice.
+    EndpointSlice,
+    /// `v1` Secret.
+    Secret,
+    /// `v1` ConfigMap.
+    ConfigMap,
+    /// `v1` Node.
+    Node,
+    /// A manifest file, when what it holds could not be decoded into an object; the name is its path.
+    File,
+    /// The administrator's settings; the name is the key.
+    Settings,
+    /// The nginx of this host and the sites that others configured in it; the name is a file or `nginx`.
+    Host,
+}
+
+impl Kind {
+    /// Every kind, in order.
+    pub const ALL: [Kind; 10] = [
+        Kind::Ingress,
+        Kind::IngressClass,
+        Kind::Service,
+        Kind::EndpointSlice,
+        Kind::Secret,
+        Kind::ConfigMap,
+        Kind::Node,
+        Kind::File,
+        Kind::Settings,
+        Kind::Host,
+    ];
+
+    /// The kind as Kubernetes spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::Ingress => "Ingress",
+            Kind::IngressClass => "IngressClass",
+            Kind::Service => "Service",
+            Kind::EndpointSlice => "EndpointSlice",
+            Kind::Secret => "Secret",
+            Kind::ConfigMap => "ConfigMap",
+            Kind::Node => "Node",
+            Kind::File => "File",
+            Kind::Settings => "Settings",
+            Kind::Host => "Host",
+        }
+    }
+}
+
+/// Kind, namespace and name of an object; the namespace is empty for cluster-scoped things.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    /// What sort of object.
+    pub kind: Kind,
+    /// Its namespace, empty when it has none.
+    pub namespace: Arc<str>,
+    /// Its name.
+    pub name: Arc<str>,
+}
+
+impl ObjectId {
+    /// Names an object.
+    pub fn new(kind: Kind, namespace: &str, name: &str) -> Self {
+        ObjectId { kind, namespace: namespace.into(), name: name.into() }
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Names come from outside: whatever could forge a line in a log is shown escaped.
+        match self.namespace.is_empty() {
+            true => write!(formatter, "{} {}", self.kind.name(), self.name.escape_debug()),
+            false => {
+                let (namespace, name) = (self.namespace.escape_debug(), self.name.escape_debug());
+                write!(formatter, "{} {namespace}/{name}", self.kind.name())
+            }
+        }
+    }
+}
+
+/// A place within an object.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// The object as a whole.
+    Object,
+    /// `metadata.annotations[KEY]`; the key with its prefix.
+    Annotation(Cow<'static, str>),
+    /// `spec.rules[N]`.
+    Rule(u16),
+    /// `spec.rules[N].http.paths[M]`, and what in it: empty, or for example `backend.service.name`.
+    Path(u16, u16, &'static str),
+    /// `spec.tls[N]`.
+    Tls(u16),
+    /// `spec.defaultBackend`.
+    DefaultBackend,
+    /// `data[KEY]` of a Secret or ConfigMap.
+    Data(Cow<'static, str>),
+    /// Any other path, in the notation of `kubectl explain`.
+    Other(Cow<'static, str>),
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Field::Object => Ok(()),
+            Field::Annotation(key) => write!(formatter, "metadata.annotations[{}]", key.escape_debug()),
+            Field::Rule(rule) => write!(formatter, "spec.rules[{rule}]"),
+            Field::Path(rule, path, "") => write!(formatter, "spec.rules[{rule}].http.paths[{path}]"),
+            Field::Path(rule, path, part) => write!(formatter, "spec.rules[{rule}].http.paths[{path}].{part}"),
+            Field::Tls(entry) => write!(formatter, "spec.tls[{entry}]"),
+            Field::DefaultBackend => formatter.write_str("spec.defaultBackend"),
+            Field::Data(key) => write!(formatter, "data[{}]", key.escape_debug()),
+            Field::Other(path) => write!(formatter, "{}", path.escape_debug()),
+        }
+    }
+}
+
+/// The object and field that caused something.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Origin {
+    /// The object.
+    pub object: Arc<ObjectId>,
+    /// The place in it.
+    pub field: Field,
+}
+
+impl Origin {
+    /// The object as a whole.
+    pub fn object(object: &Arc<ObjectId>) -> Self {
+        Origin { object: Arc::clone(object), field: Field::Object }
+    }
+
+    /// A field of the object.
+    pub fn field(object: &Arc<ObjectId>, field: Field) -> Self {
+        Origin { object: Arc::clone(object), field }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.field {
+            Field::Object => write!(formatter, "{}", self.object),
+            _ => write!(formatter, "{}: {}", self.object, self.field),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A path and what happens to its requests; it must not know how locations are written.
+
+use std::sync::Arc;
+
+use super::{Behaviour, Origin, Pattern, RedirectUrl, UpstreamId, UrlPath};
+
+/// Which request paths a route takes.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathMatch {
+    /// This path alone. `redirect_to_slash`: the path ends in `/`, and the same path without it answers 301.
+    Exact {
+        /// The path.
+        path: UrlPath,
+        /// A quirk of the ingress-nginx dialect.
+        redirect_to_slash: bool,
+    },
+    /// This path and those below it, by element; a trailing slash in `path` is significant only together with
+    /// `redirect_to_slash` or when another route of the server has the same path without it.
+    Prefix {
+        /// The path.
+        path: UrlPath,
+        /// A quirk of the ingress-nginx dialect: the path ends in `/`, and the same path without it answers 301.
+        redirect_to_slash: bool,
+    },
+    /// Paths that match this expression, anchored at the start, case-insensitive; tried in the order of the routes.
+    Regex(Pattern),
+}
+
+/// How a backend is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Protocol {
+    /// HTTP/1.1, with upgrades to WebSocket.
+    Http,
+    /// HTTP/1.1 over TLS.
+    Https,
+    /// gRPC over cleartext HTTP/2.
+    Grpc,
+    /// gRPC over TLS.
+    Grpcs,
+}
+
+/// What is done with a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// It goes to an endpoint of an upstream.
+    Proxy {
+        /// Where to.
+        upstream: UpstreamId,
+        /// How.
+        protocol: Protocol,
+    },
+    /// It is redirected.
+    Redirect {
+        /// 300 to 308.
+        status: u16,
+        /// Where to.
+        location: RedirectUrl,
+    },
+    /// It is answered with a status and a short text: 404 where nothing is configured, 503 where something is wrong.
+    Respond {
+        /// The status.
+        status: u16,
+    },
+}
+
+/// One path of one host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The object and field that asked for it.
+    pub origin: Origin,
+    /// Which requests it takes; for a server's fallback, `Prefix` of `/`.
+    pub path: PathMatch,
+    /// What is done with them.
+    pub action: Action,
+    /// How it is done; shared by the routes of one object.
+    pub behaviour: Arc<Behaviour>,
+}

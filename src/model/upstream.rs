@@ -1,0 +1,53 @@
+//! Groups of endpoints; it must not know how they were found.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use super::{HostName, Origin};
+
+/// Names an upstream; parts hold no dots, as Kubernetes guarantees for namespaces, Services and port names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UpstreamId {
+    /// Namespace of the Service.
+    pub namespace: Arc<str>,
+    /// Name of the Service.
+    pub service: Arc<str>,
+    /// Port of the Service, by number or by name as the object wrote it.
+    pub port: Arc<str>,
+    /// How the endpoints were found, when not by pod address: `nodeport`, `clusterip`, `loadbalancer`; else empty.
+    pub mode: &'static str,
+}
+
+/// One address that takes requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Endpoint {
+    /// Address and port.
+    pub address: SocketAddr,
+    /// Share of the requests, 1 by default.
+    pub weight: u32,
+}
+
+/// Where requests go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Endpoints {
+    /// Known addresses, sorted, without duplicates; never empty.
+    Addresses(Vec<Endpoint>),
+    /// A name that nginx resolves while it runs.
+    Name {
+        /// The name.
+        host: HostName,
+        /// The port.
+        port: u16,
+    },
+}
+
+/// A Service port with its endpoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upstream {
+    /// Its name.
+    pub id: UpstreamId,
+    /// The Service.
+    pub origin: Origin,
+    /// Where requests go.
+    pub endpoints: Endpoints,
+}

@@ -1,0 +1,233 @@
+//! Values that are proven once, when they are made, and never checked again; they must not know nginx's quoting.
+//!
+//! Nothing here holds a control character, and nothing is longer than [`LONGEST`] bytes: what reaches a
+//! configuration file can neither end a line nor overflow nginx's token of 4096 bytes.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+/// An address range, `10.0.0.0/8`; a single address is a range of full length.
+pub type Cidr = ipnet::IpNet;
+
+/// Longest value in bytes: nginx reads at most 4096 bytes as one token, and quoting may add to a value.
+pub const LONGEST: usize = 4000;
+
+/// Why a text is not a value: one clause that completes "is refused: ...".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused(pub Cow<'static, str>);
+
+impl Refused {
+    /// Refuses for a fixed reason.
+    pub const fn because(reason: &'static str) -> Self {
+        Refused(Cow::Borrowed(reason))
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// What holds for every value.
+fn plain(text: &str) -> Result<&str, Refused> {
+    if text.len() > LONGEST {
+        return Err(Refused(format!("it is {} bytes long, nginx takes at most {LONGEST}", text.len()).into()));
+    }
+    match text.chars().find(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')) {
+        Some(character) => {
+            Err(Refused(format!("it holds the control character {}", character.escape_unicode()).into()))
+        }
+        None => Ok(text),
+    }
+}
+
+macro_rules! text_value {
+    ($name:ident, $documentation:literal, $check:expr) => {
+        #[doc = $documentation]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// Proves the text or says why it is refused.
+            pub fn new(text: &str) -> Result<Self, Refused> {
+                let check: fn(&str) -> Result<(), Refused> = $check;
+                check(plain(text)?)?;
+                Ok($name(text.into()))
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, "{}({:?})", stringify!($name), &self.0)
+            }
+        }
+    };
+}
+
+text_value!(
+    HostName,
+    "A DNS name in lower case without a trailing dot, RFC 1123; underscores are allowed as browsers do.",
+    |text| {
+        let label = |label: &str| {
+            !label.is_empty()
+                && label.len() <= 63
+                && label.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_'))
+                && !label.starts_with('-')
+                && !label.ends_with('-')
+        };
+        match !text.is_empty() && text.len() <= 253 && text.split('.').all(label) {
+            true => Ok(()),
+            false => Err(Refused::because("it is not a DNS name in lower case")),
+        }
+    }
+);
+
+text_value!(UrlPath, "A request path as nginx matches it: decoded, beginning with a slash.", |text| {
+    match text.starts_with('/') {
+        true => Ok(()),
+        false => Err(Refused::because("it does not begin with /")),
+    }
+});
+
+text_value!(Pattern, "The source of a PCRE expression; nginx itself is the judge of its grammar.", |text| {
+    match text.is_empty() {
+        false => Ok(()),
+        true => Err(Refused::because("it is empty")),
+    }
+});
+
+text_value!(HeaderName, "A token of RFC 9110: a header name, or a method.", |text| {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    match !text.is_empty() && text.bytes().all(|byte| token(byte) && byte != b'$') {
+        true => Ok(()),
+        false => Err(Refused::because("it is not a token of letters, digits and -")),
+    }
+});
+
+text_value!(OriginUrl, "Scheme, host and optional port, in lower case: `https://example.com:8443`.", |text| {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return Err(Refused::because("it is not an origin: scheme://host[:port]"));
+    };
+    let (host, port) = rest.rsplit_once(':').map_or((rest, None), |(host, port)| (host, Some(port)));
+    let scheme_fits = scheme.starts_with(|first: char| first.is_ascii_lowercase())
+        && scheme.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.'));
+    let port_fits = port.is_none_or(|port| port.parse::<u16>().is_ok_and(|number| number > 0));
+    match scheme_fits && port_fits && HostName::new(host).is_ok() {
+        true => Ok(()),
+        false => Err(Refused::because("it is not an origin: scheme://host[:port]")),
+    }
+});
+
+text_value!(
+    RedirectUrl,
+    "The target of a redirect: printable ASCII without blanks, quotes, backslash, braces, `;` or `$`.",
+    |text| {
+        match !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic() && !b"\"'\\{};$<>^`|".contains(&byte))
+        {
+            true => Ok(()),
+            false => Err(Refused::because("it holds a character that a URL cannot hold")),
+        }
+    }
+);
+
+text_value!(Text, "Text for people, such as a realm; no `$`, which nginx would expand.", |text| {
+    match text.contains('$') {
+        false => Ok(()),
+        true => Err(Refused::because("it holds a $, which nginx would expand")),
+    }
+});
+
+text_value!(Variable, "The name of a variable of nginx, without the `$`; never one of ours.", |text| {
+    let fits = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+    match fits && !text.starts_with("ingressd") {
+        true => Ok(()),
+        false => Err(Refused::because("it is not a variable that may be used here")),
+    }
+});
+
+/// A size in bytes; written with `k` or `m` where that is exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ByteSize(pub u64);
+
+impl fmt::Display for ByteSize {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const KIB: u64 = 1024;
+        const MIB: u64 = KIB * KIB;
+        match self.0 {
+            0 => formatter.write_str("0"),
+            size if size % MIB == 0 => write!(formatter, "{}m", size / MIB),
+            size if size % KIB == 0 => write!(formatter, "{}k", size / KIB),
+            size => write!(formatter, "{size}"),
+        }
+    }
+}
+
+/// A piece of a rewrite target.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TargetPart {
+    /// Text without `$`, `?` and control characters.
+    Literal(Arc<str>),
+    /// `$1` to `$9`: what the expression captured.
+    Capture(u8),
+    /// A variable of nginx.
+    Variable(Variable),
+}
+
+/// What a path becomes: it begins with `/`, holds no `?`, and refers to captures by number.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RewriteTarget(Vec<TargetPart>);
+
+impl RewriteTarget {
+    /// Proves the parts or says why they are refused. An empty list stands for `/`.
+    pub fn new(parts: Vec<TargetPart>) -> Result<Self, Refused> {
+        for part in &parts {
+            match part {
+                TargetPart::Literal(text) if plain(text)?.contains(['$', '?']) => {
+                    return Err(Refused::because("it holds a $ that refers to nothing, or a ?"));
+                }
+                TargetPart::Capture(0 | 10..) => return Err(Refused::because("captures are $1 to $9")),
+                _ => {}
+            }
+        }
+        let length: usize = parts.iter().map(|part| part.to_string().len()).sum();
+        match length > LONGEST {
+            true => Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into())),
+            false => Ok(RewriteTarget(parts)),
+        }
+    }
+
+    /// The parts in order.
+    pub fn parts(&self) -> &[TargetPart] {
+        &self.0
+    }
+
+    /// Whether it refers to a capture.
+    pub fn has_captures(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, TargetPart::Capture(_)))
+    }
+}
+
+impl fmt::Display for TargetPart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TargetPart::Literal(text) => formatter.write_str(text),
+            TargetPart::Capture(number) => write!(formatter, "${number}"),
+            TargetPart::Variable(name) => write!(formatter, "${{{name}}}"),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Files with digests and the owner of every line; it must not know where they are stored.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::model::{ObjectId, Origin};
+
+/// A path relative to the generation's folder: `http/...`, `stream/...`, `certs/...` or `auth/...`.
+pub type FilePath = Arc<str>;
+
+/// SHA-256 of a file's content.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl Digest {
+    /// The digest of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Digest(Sha256::digest(bytes).into())
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "Digest({self})")
+    }
+}
+
+/// Bytes of a file; secret ones are created with mode 0600 and never printed.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Content {
+    /// The bytes.
+    pub bytes: Arc<[u8]>,
+    /// Whether they hold a key or a password hash.
+    pub secret: bool,
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.secret {
+            true => write!(formatter, "Content(secret, {} bytes)", self.bytes.len()),
+            false => formatter.write_str(&String::from_utf8_lossy(&self.bytes)),
+        }
+    }
+}
+
+/// Which field caused which lines: pairs of a first line (from 1) and its origin, sorted; each reaches to the next.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Owners(pub Vec<(u32, Origin)>);
+
+impl Owners {
+    /// The field that caused this line.
+    pub fn of_line(&self, line: u32) -> Option<&Origin> {
+        let after = self.0.partition_point(|(first, _)| *first <= line);
+        after.checked_sub(1).map(|index| &self.0[index].1)
+    }
+
+    /// Every object that caused a line, sorted, each once.
+    pub fn objects(&self) -> Vec<Arc<ObjectId>> {
+        let mut objects: Vec<_> = self.0.iter().map(|(_, origin)| Arc::clone(&origin.object)).collect();
+        objects.sort();
+        objects.dedup();
+        objects
+    }
+}
+
+/// One file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its bytes.
+    pub content: Content,
+    /// Their digest.
+    pub digest: Digest,
+    /// Who caused which line.
+    pub owners: Arc<Owners>,
+    /// Other files without which nginx refuses this one: upstreams, certificates, password files.
+    pub requires: Arc<[FilePath]>,
+}
+
+/// A whole configuration: paths in order, each with its file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileSet {
+    /// The files.
+    pub files: BTreeMap<FilePath, Arc<File>>,
+}
+
+impl FileSet {
+    /// One digest for all paths and contents.
+    pub fn digest(&self) -> Digest {
+        let mut hasher = Sha256::new();
+        for (path, file) in &self.files {
+            hasher.update(path.as_bytes());
+            hasher.update([0]);
+            hasher.update(file.digest.0);
+        }
+        Digest(hasher.finalize().into())
+    }
+}

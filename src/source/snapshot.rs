@@ -1,0 +1,116 @@
+//! One moment of everything that was read, shared and never changed; it must not know where it came from.
+
+use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+
+use crate::finding::Finding;
+use crate::model::{Kind, ObjectId};
+
+/// Tells versions of one object apart: the `resourceVersion` with the uid, or a digest of the manifest.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version(pub Arc<str>);
+
+/// The file and line where a manifest begins; lines count from 1.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Path of the file.
+    pub file: Arc<str>,
+    /// First line of the document.
+    pub line: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}", self.file, self.line)
+    }
+}
+
+/// An object with its name and version.
+#[derive(Debug)]
+pub struct Stored<K> {
+    /// Its name.
+    pub id: Arc<ObjectId>,
+    /// Its version.
+    pub version: Version,
+    /// The object, without managed fields.
+    pub object: Arc<K>,
+    /// Where it was written, when it came from a file.
+    pub place: Option<Place>,
+}
+
+impl<K> Clone for Stored<K> {
+    fn clone(&self) -> Self {
+        Stored {
+            id: Arc::clone(&self.id),
+            version: self.version.clone(),
+            object: Arc::clone(&self.object),
+            place: self.place.clone(),
+        }
+    }
+}
+
+/// Everything that was read. Each list is sorted by namespace and name and holds each object once.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// Ingresses.
+    pub ingresses: Vec<Stored<Ingress>>,
+    /// Classes.
+    pub ingress_classes: Vec<Stored<IngressClass>>,
+    /// Services.
+    pub services: Vec<Stored<Service>>,
+    /// Endpoint slices.
+    pub endpoint_slices: Vec<Stored<EndpointSlice>>,
+    /// Secrets.
+    pub secrets: Vec<Stored<Secret>>,
+    /// ConfigMaps.
+    pub config_maps: Vec<Stored<ConfigMap>>,
+    /// Nodes.
+    pub nodes: Vec<Stored<Node>>,
+    /// What could not be read.
+    pub findings: Vec<Finding>,
+}
+
+impl Snapshot {
+    /// The Service of this name.
+    pub fn service(&self, namespace: &str, name: &str) -> Option<&Stored<Service>> {
+        find(&self.services, namespace, name)
+    }
+
+    /// The Secret of this name.
+    pub fn secret(&self, namespace: &str, name: &str) -> Option<&Stored<Secret>> {
+        find(&self.secrets, namespace, name)
+    }
+
+    /// The ConfigMap of this name.
+    pub fn config_map(&self, namespace: &str, name: &str) -> Option<&Stored<ConfigMap>> {
+        find(&self.config_maps, namespace, name)
+    }
+
+    /// The class of this name.
+    pub fn ingress_class(&self, name: &str) -> Option<&Stored<IngressClass>> {
+        find(&self.ingress_classes, "", name)
+    }
+
+    /// How many objects of this kind were read.
+    pub fn count(&self, kind: Kind) -> usize {
+        match kind {
+            Kind::Ingress => self.ingresses.len(),
+            Kind::IngressClass => self.ingress_classes.len(),
+            Kind::Service => self.services.len(),
+            Kind::EndpointSlice => self.endpoint_slices.len(),
+            Kind::Secret => self.secrets.len(),
+            Kind::ConfigMap => self.config_maps.len(),
+            Kind::Node => self.nodes.len(),
+            Kind::File | Kind::Settings | Kind::Host => 0,
+        }
+    }
+}
+
+fn find<'a, K>(sorted: &'a [Stored<K>], namespace: &str, name: &str) -> Option<&'a Stored<K>> {
+    let key = |stored: &Stored<K>| (&*stored.id.namespace, &*stored.id.name).cmp(&(namespace, name));
+    sorted.binary_search_by(key).ok().map(|index| &sorted[index])
+}

@@ -1,0 +1,136 @@
+//! What the administrator decides about the meaning of objects; it must not know how settings are written.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::model::{Certificate, Cidr};
+
+/// Whose semantics an object has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// The Ingress specification to the letter; annotations of ingress-nginx are read.
+    Specification,
+    /// ingress-nginx with its quirks.
+    IngressNginx,
+}
+
+/// How endpoints are reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndpointMode {
+    /// Pod addresses from EndpointSlices.
+    Pod,
+    /// Node addresses with the Service's node port.
+    NodePort,
+    /// The Service's cluster address.
+    ClusterIp,
+    /// The address that a load balancer gave to the Service.
+    LoadBalancer,
+    /// The first of load balancer, node port, cluster address and pod that the Service offers and this host reaches.
+    Auto,
+}
+
+/// Which classes are ours and how their objects are read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClassRule {
+    /// `spec.controller` of the IngressClass, for example `ingressd/nginx`.
+    pub controller: Arc<str>,
+    /// The semantics of its objects.
+    pub dialect: Dialect,
+    /// The value of the legacy annotation `kubernetes.io/ingress.class` that counts for this rule, if any.
+    pub legacy_class: Option<Arc<str>>,
+    /// Whether objects without any class belong to this rule.
+    pub without_class: bool,
+    /// How endpoints of its objects are reached, when not as everywhere.
+    pub endpoints: Option<EndpointMode>,
+}
+
+/// The defaults of RFC 6797 for hosts with TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hsts {
+    /// Whether it is sent: `None` follows the dialect (ingress-nginx sends it, the specification does not).
+    pub enabled: Option<bool>,
+    /// Seconds.
+    pub max_age: u64,
+    /// `includeSubDomains`.
+    pub include_subdomains: bool,
+    /// `preload`.
+    pub preload: bool,
+}
+
+/// What the administrator decides.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Classes that are ours, the first match counts.
+    pub classes: Vec<ClassRule>,
+    /// How endpoints are reached.
+    pub endpoints: EndpointMode,
+    /// Networks that this host reaches directly; `auto` takes pod addresses only within them.
+    pub reachable: Vec<Cidr>,
+    /// Whether Services of type ExternalName are served.
+    pub external_names: bool,
+    /// Whether loopback and link-local addresses may be upstreams; only the demo says yes.
+    pub local_upstreams: bool,
+    /// Whether references may name other namespaces.
+    pub cross_namespace: bool,
+    /// Addresses of our own listeners, never an upstream.
+    pub own_addresses: Vec<SocketAddr>,
+    /// Ports of our own listeners on every address of this host.
+    pub own_ports: Vec<u16>,
+    /// Namespace and name of the Service for requests that nobody takes.
+    pub default_backend: Option<(Arc<str>, Arc<str>)>,
+    /// Namespace and name of the Secret with the certificate for hosts that have none.
+    pub default_certificate: Option<(Arc<str>, Arc<str>)>,
+    /// The certificate where neither the host nor the settings name one; made once by the daemon.
+    pub self_signed: Option<Arc<Certificate>>,
+    /// Whether hosts with a certificate send plain requests to https, when no annotation says otherwise.
+    pub ssl_redirect: bool,
+    /// Whether all hosts do.
+    pub force_ssl_redirect: bool,
+    /// 301, 302, 307 or 308.
+    pub redirect_status: u16,
+    /// Strict transport security.
+    pub hsts: Hsts,
+    /// Clients that are let in everywhere but where an annotation says otherwise; empty lets in all.
+    pub allowlist: Vec<Cidr>,
+    /// Clients that are never let in, except where an annotation says otherwise.
+    pub denylist: Vec<Cidr>,
+    /// Proxies in front of this node whose forwarded headers are believed.
+    pub trusted_proxies: Vec<Cidr>,
+    /// Append to `X-Forwarded-For` instead of replacing it.
+    pub append_forwarded_for: bool,
+    /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
+    pub now: i64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            classes: vec![ClassRule {
+                controller: "ingressd/nginx".into(),
+                dialect: Dialect::Specification,
+                legacy_class: None,
+                without_class: false,
+                endpoints: None,
+            }],
+            endpoints: EndpointMode::Pod,
+            reachable: Vec::new(),
+            external_names: true,
+            local_upstreams: false,
+            cross_namespace: false,
+            own_addresses: Vec::new(),
+            own_ports: Vec::new(),
+            default_backend: None,
+            default_certificate: None,
+            self_signed: None,
+            ssl_redirect: true,
+            force_ssl_redirect: false,
+            redirect_status: 308,
+            hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
+            allowlist: Vec::new(),
+            denylist: Vec::new(),
+            trusted_proxies: Vec::new(),
+            append_forwarded_for: false,
+            now: 0,
+        }
+    }
+}
