@@ -27,6 +27,7 @@ demo-check: requirements ## the same without a terminal: request every URL, edit
 
 test: requirements ## unit, table, golden, property and end-to-end tests against the real nginx
 	@tests/requirements namespaces
+	@tests/nginx-versions
 	$(CARGO) test --locked --no-run
 	$(IN_NAMESPACE) $(CARGO) test --locked --no-fail-fast
 
