@@ -1,4 +1,5 @@
 //! Generated documents are those in the repository: this test must not know what they say. `UPDATE=1` writes them again.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::path::Path;
 
