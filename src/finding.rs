@@ -36,6 +36,16 @@ pub enum Audience {
     Operator,
 }
 
+impl Audience {
+    /// The words for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Audience::Author => "author of the object",
+            Audience::Operator => "operator of the node",
+        }
+    }
+}
+
 /// Something worth telling, with the place that causes it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Finding {
@@ -149,4 +159,22 @@ impl fmt::Display for Reason {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.row().name)
     }
+}
+
+/// The documentation of all reasons in Markdown; each has an anchor that Events and log lines can name.
+pub fn document() -> String {
+    let mut text = String::from(
+        "# Findings\n\nWhatever is wrong with an object, a setting or this host is told as a finding: in `ingressd check`, in\n\
+         the journal (`REASON=`), in `ingressd status` and as the label `reason` of the metric `ingressd_findings`. Each has the\n\
+         object, the field, a note with the remedy, and one of these reasons.\n\n\
+         | reason | severity | who can mend it |\n| --- | --- | --- |\n",
+    );
+    for row in Reason::ALL {
+        let anchor = row.name.to_lowercase();
+        text.push_str(&format!("| [{}](#{anchor}) | {} | {} |\n", row.name, row.severity.name(), row.audience.name()));
+    }
+    for row in Reason::ALL {
+        text.push_str(&format!("\n## {}\n\n{}\n", row.name, row.meaning));
+    }
+    text
 }

@@ -1,0 +1,44 @@
+# Every step of development and CI is a target here; `make help` lists them.
+
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+
+# Tests make network namespaces. Root may; anybody else gets a user namespace in which to be root.
+ifneq ($(shell id -u),0)
+IN_NAMESPACE := unshare --user --map-root-user --mount --
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-check test lint bench generate requirements
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+requirements: # the distribution packages that the targets below need
+	@tests/requirements
+
+demo: requirements ## serve examples/demo with a private nginx on 127.0.0.1:8080 and :8443 until Ctrl-C
+	$(CARGO) build --locked --bin ingressd
+	$(TARGET)/debug/ingressd demo
+
+demo-check: requirements ## the same without a terminal: request every URL, edit, break and mend a manifest
+	$(CARGO) build --locked --bin ingressd
+	$(TARGET)/debug/ingressd demo --check
+
+test: requirements ## unit, table, golden, property and end-to-end tests against the real nginx
+	@tests/requirements namespaces
+	@tests/nginx-versions
+	$(CARGO) test --locked --no-run
+	$(IN_NAMESPACE) $(CARGO) test --locked --no-fail-fast
+
+lint: ## formatting, clippy and documentation, warnings denied
+	$(CARGO) fmt --check
+	RUSTFLAGS="-D warnings" $(CARGO) clippy --locked --all-targets
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
+
+bench: requirements ## measure speed and memory; prints a table and JSON
+	$(CARGO) build --locked --release --bin ingressd
+	$(IN_NAMESPACE) $(CARGO) bench --locked --bench pipeline
+
+generate: ## write again what is generated: man pages, completions, settings sample, references, golden files
+	UPDATE=1 INSTA_UPDATE=always $(CARGO) test --locked

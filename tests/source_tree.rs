@@ -1,0 +1,315 @@
+//! The rules of ARCHITECTURE.md, kept over the source tree: this test must not know what the program does.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use syn::visit::Visit;
+
+/// A room (or file) and what it may import of ours, besides itself.
+const MAY_IMPORT: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("finding", &["model"]),
+    ("source", &["finding", "model"]),
+    ("translate", &["finding", "model", "source"]),
+    ("nginx", &["finding", "model"]),
+    ("render", &["finding", "model", "nginx"]),
+    ("apply", &["finding", "model", "nginx", "render"]),
+    ("publish", &["apply", "finding", "model", "source"]),
+    ("config", &["apply", "finding", "model", "nginx", "source", "translate"]),
+    ("daemon", &["apply", "config", "finding", "model", "nginx", "publish", "render", "source", "translate"]),
+    ("demo", &["config", "daemon", "finding", "model"]),
+    ("cli", &["apply", "config", "daemon", "demo", "finding", "model", "nginx", "render", "source", "translate"]),
+];
+
+/// Crates that only some rooms may name.
+const KEPT_CRATES: &[(&str, &[&str])] = &[
+    ("kube", &["source", "publish", "translate"]),
+    ("k8s_openapi", &["source", "publish", "translate"]),
+    ("handlebars", &["render"]),
+    ("serde", &["source", "translate", "render", "apply", "publish", "config", "daemon", "demo", "cli"]),
+];
+
+/// Names of the standard library and of crates that touch the file system or processes, and who may use them.
+const KEPT_NAMES: &[(&str, &[&str])] = &[
+    ("std::fs", &["apply", "daemon", "config", "cli", "demo", "source/directory", "source/watch"]),
+    ("tokio::fs", &["daemon", "demo", "cli"]),
+    ("std::process::Command", &["apply/host", "demo/nginx"]),
+    ("tokio::process", &[]),
+    ("nix::sys::signal", &["apply/host", "demo/nginx"]),
+    ("std::time::SystemTime", &["apply", "daemon", "demo", "cli", "source/directory", "source/watch"]),
+    ("kube::Client", &["source", "publish"]),
+    ("kube::Api", &["source", "publish"]),
+];
+
+/// Most lines of a file that are neither blank, comment nor test.
+const MOST_LINES: usize = 500;
+
+struct SourceFile {
+    /// Path below `src`, with `/`.
+    path: String,
+    text: String,
+    tree: syn::File,
+}
+
+impl SourceFile {
+    /// The first component: a room, or a file's name without ending.
+    fn room(&self) -> &str {
+        let first = self.path.split('/').next().unwrap_or_default();
+        first.strip_suffix(".rs").unwrap_or(first)
+    }
+
+    fn is_within(&self, place: &str) -> bool {
+        let path = self.path.strip_suffix(".rs").unwrap_or(&self.path);
+        path == place || path.starts_with(&format!("{place}/"))
+    }
+
+    /// Whether the file is a test module of its own (`mod tests;` behind `cfg(test)`).
+    fn is_test(&self) -> bool {
+        let stem = Path::new(&self.path).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        self.path.contains("/tests/") || stem == "tests" || stem.ends_with("_tests")
+    }
+}
+
+fn source_files() -> Vec<SourceFile> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files: Vec<_> = rust_files(&root)
+        .into_iter()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let tree = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+            let path = path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+            SourceFile { path, text, tree }
+        })
+        .collect();
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    assert!(files.len() > 20, "the source tree was not found");
+    files
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .flat_map(|path| match path.is_dir() {
+            true => rust_files(&path),
+            false => Vec::from_iter((path.extension().is_some_and(|ending| ending == "rs")).then_some(path)),
+        })
+        .collect()
+}
+
+/// Every path that a file names, outside of test modules: `std::fs::read`, `crate::model::Origin`, ...
+#[derive(Default)]
+struct Names {
+    paths: BTreeSet<String>,
+}
+
+impl Names {
+    fn of(file: &SourceFile) -> BTreeSet<String> {
+        let mut names = Names::default();
+        names.visit_file(&file.tree);
+        names.paths
+    }
+
+    fn add_use(&mut self, prefix: &str, tree: &syn::UseTree) {
+        let join = |name: &syn::Ident| match prefix.is_empty() {
+            true => name.to_string(),
+            false => format!("{prefix}::{name}"),
+        };
+        match tree {
+            syn::UseTree::Path(path) => self.add_use(&join(&path.ident), &path.tree),
+            syn::UseTree::Name(name) => drop(self.paths.insert(join(&name.ident))),
+            syn::UseTree::Rename(rename) => drop(self.paths.insert(join(&rename.ident))),
+            syn::UseTree::Glob(_) => drop(self.paths.insert(prefix.to_owned())),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|item| self.add_use(prefix, item)),
+        }
+    }
+}
+
+fn is_test_only(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && matches!(&attribute.meta, syn::Meta::List(list) if list.tokens.to_string() == "test")
+    })
+}
+
+impl<'ast> Visit<'ast> for Names {
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if !is_test_only(&module.attrs) {
+            syn::visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        if !is_test_only(&item.attrs) {
+            self.add_use("", &item.tree);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let segments: Vec<_> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.paths.insert(segments.join("::"));
+        syn::visit::visit_path(self, path);
+    }
+}
+
+fn complain(complaints: &[String]) {
+    assert!(complaints.is_empty(), "\n{}", complaints.join("\n"));
+}
+
+#[test]
+fn rooms_import_only_what_stands_before_them() {
+    let allowed: BTreeMap<_, _> = MAY_IMPORT.iter().copied().collect();
+    let files = source_files();
+    let rooms: BTreeSet<_> = files.iter().map(|file| file.room().to_owned()).collect();
+    let mut complaints = Vec::new();
+    for room in rooms.iter().filter(|room| !["lib", "main"].contains(&room.as_str())) {
+        if !allowed.contains_key(room.as_str()) {
+            complaints.push(format!("src/{room} is not in MAY_IMPORT: say in ARCHITECTURE.md what it may import"));
+        }
+    }
+    for file in files.iter().filter(|file| !file.is_test()) {
+        let Some(may) = allowed.get(file.room()) else { continue };
+        for name in Names::of(file) {
+            let Some(target) = name.strip_prefix("crate::").and_then(|rest| rest.split("::").next()) else { continue };
+            let ours = rooms.contains(target) && target != file.room();
+            if ours && !may.contains(&target) {
+                complaints.push(format!("src/{} imports {name}: {} may not know {target}", file.path, file.room()));
+            }
+        }
+    }
+    complain(&complaints);
+}
+
+#[test]
+fn crates_and_system_calls_stay_in_their_rooms() {
+    let mut complaints = Vec::new();
+    for file in source_files().iter().filter(|file| !file.is_test()) {
+        let names = Names::of(file);
+        for (kept, homes) in KEPT_CRATES.iter().chain(KEPT_NAMES) {
+            let used = names.iter().find(|name| *name == kept || name.starts_with(&format!("{kept}::")));
+            if let Some(used) = used.filter(|_| !homes.iter().any(|home| file.is_within(home))) {
+                complaints.push(format!("src/{} names {used}: only {homes:?} may", file.path));
+            }
+        }
+        // What these would hide, the lines above could not see.
+        if names.contains("std") || file.tree.items.iter().any(|item| matches!(item, syn::Item::ExternCrate(_))) {
+            complaints.push(format!("src/{}: bare `use std` or `extern crate`", file.path));
+        }
+    }
+    complain(&complaints);
+}
+
+#[test]
+fn views_hold_no_strings() {
+    struct Fields(Vec<String>);
+    impl<'ast> Visit<'ast> for Fields {
+        fn visit_field(&mut self, field: &'ast syn::Field) {
+            let mut names = Names::default();
+            names.visit_type(&field.ty);
+            let text = ["String", "str", "Value", "char", "Cow", "OsString", "PathBuf"];
+            for name in names.paths.iter().filter(|name| text.contains(&name.rsplit("::").next().unwrap_or_default())) {
+                let field = field.ident.as_ref().map_or("(unnamed)".to_owned(), ToString::to_string);
+                self.0.push(format!("field {field} is a {name}"));
+            }
+        }
+    }
+    let files = source_files();
+    let views: Vec<_> = files.iter().filter(|file| file.is_within("render/view")).collect();
+    assert!(!views.is_empty(), "src/render/view.rs is gone: where do templates get their values from?");
+    let mut complaints = Vec::new();
+    for file in views {
+        let mut fields = Fields(Vec::new());
+        fields.visit_file(&file.tree);
+        complaints.extend(fields.0.into_iter().map(|complaint| format!("src/{}: {complaint}", file.path)));
+    }
+    complain(&complaints);
+}
+
+#[test]
+fn files_open_with_a_sentence_and_stay_small() {
+    let mut complaints = Vec::new();
+    for file in source_files() {
+        if !file.text.starts_with("//! ") {
+            complaints.push(format!("src/{}: the first line is not a //! sentence", file.path));
+        }
+        let code = file.text.split("\n#[cfg(test)]").next().unwrap_or_default();
+        let lines = code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//")).count();
+        if lines > MOST_LINES {
+            complaints.push(format!("src/{}: {lines} lines of code, at most {MOST_LINES}", file.path));
+        }
+    }
+    complain(&complaints);
+}
+
+#[test]
+fn every_file_is_reachable() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut roots = vec![root.join("src/lib.rs"), root.join("src/main.rs")];
+    for folder in ["tests", "benches"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let main = path.join("main.rs");
+            if path.extension().is_some_and(|ending| ending == "rs") {
+                roots.push(path);
+            } else if main.exists() {
+                roots.push(main);
+            }
+        }
+    }
+    let mut reachable = BTreeSet::new();
+    for path in roots {
+        reach(&path, true, &mut reachable);
+    }
+    let all = ["src", "tests", "benches"].iter().flat_map(|folder| rust_files(&root.join(folder)));
+    let orphans = all.filter(|path| !reachable.contains(path));
+    complain(&orphans.map(|path| format!("{} is in no module", path.display())).collect::<Vec<_>>());
+}
+
+/// Follows `mod name;` lines.
+fn reach(path: &Path, is_root: bool, reachable: &mut BTreeSet<PathBuf>) {
+    if !reachable.insert(path.to_owned()) {
+        return;
+    }
+    let text = std::fs::read_to_string(path).unwrap();
+    let tree = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let owns_folder = is_root || path.file_name().is_some_and(|name| name == "mod.rs");
+    let parent = path.parent().unwrap();
+    let folder = if owns_folder { parent.to_owned() } else { path.with_extension("") };
+    for item in &tree.items {
+        let syn::Item::Mod(module) = item else { continue };
+        if module.content.is_some() {
+            continue;
+        }
+        let name = module.ident.to_string();
+        let named = module.attrs.iter().find_map(|attribute| match &attribute.meta {
+            syn::Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
+                syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(value), .. }) => Some(parent.join(value.value())),
+                _ => None,
+            },
+            _ => None,
+        });
+        let candidates = match named {
+            Some(file) => vec![file],
+            None => vec![folder.join(format!("{name}.rs")), folder.join(&name).join("mod.rs")],
+        };
+        let found = candidates.iter().find(|candidate| candidate.exists());
+        let found = found.unwrap_or_else(|| panic!("{}: mod {name} has no file", path.display()));
+        reach(&std::fs::canonicalize(found).unwrap(), false, reachable);
+    }
+}
+
+#[test]
+fn exceptions_are_named() {
+    let mut complaints = Vec::new();
+    for file in source_files() {
+        for (number, line) in file.text.lines().enumerate() {
+            let line = line.trim();
+            let blanket = ["#![allow", "#[allow", "#[ignore"].iter().any(|start| line.starts_with(start));
+            let placeholder = line.contains("todo!(") || line.contains("unimplemented!(");
+            if blanket || placeholder {
+                complaints.push(format!("src/{}:{}: {line}", file.path, number + 1));
+            }
+        }
+    }
+    complain(&complaints);
+}
