@@ -52,8 +52,8 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-methods",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
-            documentation: "Methods that scripts may use, a comma-separated list; GET, PUT, POST, DELETE, PATCH, OPTIONS \
-                by default.",
+            documentation: "Methods that scripts may use, a comma-separated list; GET, PUT, POST, DELETE, PATCH, \
+                OPTIONS by default.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("GET, POST", Gives::Sets("allowed methods: GET, POST")),
@@ -69,9 +69,9 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-origin",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
-            documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, with \
-                *. in front of the host for one label more, null, or * for every origin. The default is *. A mistake in \
-                the list lets nobody in.",
+            documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
+                with *. in front of the host for one label more, null, or * for every origin. The default is *. A \
+                mistake in the list lets nobody in.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("https://example.com", Gives::Sets("other origins: https://example.com")),
@@ -118,8 +118,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "enable-cors",
-            documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers carry \
-                the headers that the keys beginning with cors- describe.",
+            documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers \
+                carry the headers that the keys beginning with cors- describe.",
             tries: &[
                 ("true", Gives::Sets("other origins: *")),
                 ("false", Gives::Nothing),

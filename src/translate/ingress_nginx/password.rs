@@ -36,7 +36,7 @@ impl<'a> Password<'a> {
 /// The users of a Secret, and notes about entries that are left out. Notes name no user and no hash.
 pub type Passwords<'a> = (Vec<Password<'a>>, Vec<String>);
 
-/// Reads `auth` as lines of `user:hash`, with an optional comment behind another colon; `None` when there is no such key.
+/// Reads `auth` as lines of `user:hash`, with an optional comment behind another colon; `None` without that key.
 pub fn of_file(secret: &Secret) -> Option<Passwords<'_>> {
     let (_, content) = values(secret).find(|(key, _)| *key == FILE_KEY)?;
     let mut found = Passwords::default();
