@@ -3,6 +3,7 @@
 //! Gate, rendering, documentation and tests follow from these rows. What needs more than one directive is a
 //! structured part of [`Behaviour`](super::Behaviour) instead.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::{ByteSize, Origin};
@@ -10,6 +11,12 @@ use super::{ByteSize, Origin};
 /// A version of nginx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u16, pub u16, pub u16);
+
+impl fmt::Display for Version {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}.{}", self.0, self.1, self.2)
+    }
+}
 
 /// Parts of nginx that a build may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

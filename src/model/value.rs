@@ -10,7 +10,8 @@ use std::sync::Arc;
 /// An address range, `10.0.0.0/8`; a single address is a range of full length.
 pub type Cidr = ipnet::IpNet;
 
-/// Longest value in bytes: nginx reads at most 4096 bytes as one token, and quoting may add to a value.
+/// Longest value in bytes, quotes and backslashes counted twice: nginx reads at most 4096 bytes as one token, each of
+/// those needs an escape, and a pattern gets a few bytes around it.
 pub const LONGEST: usize = 4000;
 
 /// Why a text is not a value: one clause that completes "is refused: ...".
@@ -34,8 +35,9 @@ impl std::error::Error for Refused {}
 
 /// What holds for every value.
 fn plain(text: &str) -> Result<&str, Refused> {
-    if text.len() > LONGEST {
-        return Err(Refused(format!("it is {} bytes long, nginx takes at most {LONGEST}", text.len()).into()));
+    let length = written_length(text);
+    if length > LONGEST {
+        return Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into()));
     }
     match text.chars().find(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')) {
         Some(character) => {
@@ -43,6 +45,11 @@ fn plain(text: &str) -> Result<&str, Refused> {
         }
         None => Ok(text),
     }
+}
+
+/// Length in bytes between quotes, where quotes and backslashes take an escape.
+fn written_length(text: &str) -> usize {
+    text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
 }
 
 macro_rules! text_value {
@@ -104,12 +111,23 @@ text_value!(UrlPath, "A request path as nginx matches it: decoded, beginning wit
     }
 });
 
-text_value!(Pattern, "The source of a PCRE expression; nginx itself is the judge of its grammar.", |text| {
-    match text.is_empty() {
-        false => Ok(()),
-        true => Err(Refused::because("it is empty")),
+text_value!(
+    Pattern,
+    "The source of a PCRE expression without named groups; nginx itself is the judge of its grammar.",
+    |text| {
+        // nginx makes a variable of each named group, for all sites at once: `(?<http_cookie>...)` in one object would
+        // empty that variable for every other. Groups with numbers do all that is needed.
+        // `(?<=` and `(?<!` look behind and name nothing.
+        let named = text.contains("(?P<")
+            || text.contains("(?'")
+            || text.split("(?<").skip(1).any(|rest| !rest.starts_with(['=', '!']));
+        match (text.is_empty(), named) {
+            (true, _) => Err(Refused::because("it is empty")),
+            (false, true) => Err(Refused::because("it names a group; groups can only be referred to by number")),
+            (false, false) => Ok(()),
+        }
     }
-});
+);
 
 text_value!(HeaderName, "A token of RFC 9110: a header name, or a method.", |text| {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
@@ -204,7 +222,7 @@ impl RewriteTarget {
                 _ => {}
             }
         }
-        let length: usize = parts.iter().map(|part| part.to_string().len()).sum();
+        let length: usize = parts.iter().map(|part| written_length(&part.to_string())).sum();
         match length > LONGEST {
             true => Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into())),
             false => Ok(RewriteTarget(parts)),

@@ -1,49 +1,10 @@
-//! Facts about an nginx and the decisions that follow from them; it must not know how facts are gathered.
+//! A model together with the decisions that one nginx makes necessary; it must not know how they are written down.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::model::Model;
-use crate::model::catalogue::{Module, Version};
-
-/// What an nginx can do, as `nginx -V` and its `load_module` lines tell.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Capabilities {
-    /// Its version.
-    pub version: Version,
-    /// The modules it has.
-    pub modules: BTreeSet<Module>,
-}
-
-/// What other sites and the host's own `nginx.conf` already set, read from the tree that nginx would load, ours left out.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Neighbours {
-    /// `listen` lines of other sites.
-    pub listens: Vec<NeighbourListen>,
-    /// Names of directives at http level, for example `gzip`.
-    pub http_directives: BTreeSet<String>,
-    /// Host names that other sites claim.
-    pub server_names: BTreeSet<String>,
-    /// Names of `upstream`, shared memory zones and variables are ours alone by prefix; nothing to record.
-    /// Value of `worker_processes`, when a number.
-    pub worker_processes: Option<u32>,
-}
-
-/// One `listen` of another site.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NeighbourListen {
-    /// The file and line, for messages.
-    pub place: String,
-    /// The address; unspecified for a bare port.
-    pub address: SocketAddr,
-    /// Whether it claims to be the default server.
-    pub default_server: bool,
-    /// Whether it speaks TLS.
-    pub ssl: bool,
-    /// Whether it speaks HTTP/2 by parameter of `listen`.
-    pub http2: bool,
-}
 
 /// What the administrator decides about listeners and paths.
 #[derive(Debug, Clone)]
@@ -110,13 +71,54 @@ pub struct Listen {
     pub default_server: bool,
 }
 
-/// A model together with the decisions that this nginx makes necessary.
+/// The size of nginx's table of server names, an http-level setting that is ours to write when the host does not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct NamesHash {
+    /// `server_names_hash_max_size`, a power of two.
+    pub max_size: u32,
+    /// `server_names_hash_bucket_size` in bytes, a power of two.
+    pub bucket_size: u32,
+}
+
+/// What one nginx makes necessary, apart from the model; it changes rarely.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
-    /// What traffic should do, without what this nginx cannot do.
-    pub model: Model,
+pub struct Decisions {
     /// Where we listen.
     pub listens: Vec<Listen>,
     /// How HTTP/2 is switched on.
     pub http2: Http2,
+    /// Every server names its certificate: another site is the default server of a socket of ours.
+    pub explicit_certificates: bool,
+    /// The table of server names.
+    pub names_hash: Option<NamesHash>,
+    /// Longest server name in bytes that nginx's table takes; longer ones are written as regular expressions.
+    pub longest_name: usize,
+    /// The port of https URLs.
+    pub public_https_port: u16,
+    /// The address that serves the generation number, and whether it serves `stub_status`.
+    pub status: Option<(SocketAddr, bool)>,
+    /// DNS servers for upstreams with a name.
+    pub resolvers: Vec<SocketAddr>,
+    /// The folder that nginx will see as the current generation.
+    pub current: PathBuf,
+    /// Idle connections kept to each upstream by each worker; `None` without the module.
+    pub upstream_keepalive: Option<u32>,
+    /// Where access logs go: `None` leaves the host's own setting.
+    pub access_log: Option<PathBuf>,
+    /// Whether the client's address may come from a header (`realip` module).
+    pub real_ip: bool,
+    /// Whether `keepalive_min_timeout` is known (1.27.4).
+    pub keepalive_min_timeout: bool,
+}
+
+/// A model that this nginx can serve, together with the decisions it makes necessary.
+///
+/// The gate has proven what rendering relies on: every upstream, certificate and password file that a route
+/// names is in the model, and every value fits into a token of nginx.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// What traffic should do, without what this nginx cannot do.
+    pub model: Model,
+    /// The decisions.
+    pub decisions: Arc<Decisions>,
 }

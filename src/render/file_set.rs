@@ -35,6 +35,9 @@ impl fmt::Debug for Digest {
 }
 
 /// Bytes of a file; secret ones are created with mode 0600 and never printed.
+///
+/// nginx's workers read password files (`auth/...`) themselves, at each request and as their own user, unlike keys,
+/// which the master reads: whoever stores them lets the workers' group read them, and nobody else.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Content {
     /// The bytes.

@@ -1,0 +1,148 @@
+//! What an nginx can do, from the words of `nginx -V` and its `load_module` lines; it must not run anything.
+
+use std::collections::BTreeSet;
+
+use crate::model::catalogue::{Module, Version};
+
+/// What an nginx can do, as `nginx -V` and its `load_module` lines tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Capabilities {
+    /// Its version.
+    pub version: Version,
+    /// The modules it has.
+    pub modules: BTreeSet<Module>,
+}
+
+/// How a module gets into a build.
+enum Built {
+    /// Unless `--without-NAME` is given.
+    Always,
+    /// When `--with-NAME` is given.
+    Asked,
+}
+
+/// The name of each module in the flags of `configure`, and how it gets into a build.
+const FLAGS: &[(Module, &str, Built)] = &[
+    (Module::Proxy, "http_proxy_module", Built::Always),
+    (Module::Grpc, "http_grpc_module", Built::Always),
+    (Module::Access, "http_access_module", Built::Always),
+    (Module::AuthBasic, "http_auth_basic_module", Built::Always),
+    (Module::LimitReq, "http_limit_req_module", Built::Always),
+    (Module::LimitConn, "http_limit_conn_module", Built::Always),
+    (Module::Geo, "http_geo_module", Built::Always),
+    (Module::Map, "http_map_module", Built::Always),
+    (Module::Rewrite, "http_rewrite_module", Built::Always),
+    (Module::RealIp, "http_realip_module", Built::Asked),
+    (Module::Ssl, "http_ssl_module", Built::Asked),
+    (Module::Http2, "http_v2_module", Built::Asked),
+    (Module::StubStatus, "http_stub_status_module", Built::Asked),
+    (Module::UpstreamKeepalive, "http_upstream_keepalive_module", Built::Always),
+];
+
+/// What `nginx -V` said cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownBuild {
+    /// There is no line `nginx version: nginx/X.Y.Z`.
+    #[error("`nginx -V` names no version; is the configured binary an nginx?")]
+    NoVersion,
+}
+
+impl Capabilities {
+    /// Reads the output of `nginx -V` and the file names of its `load_module` lines.
+    ///
+    /// # Errors
+    ///
+    /// When the output names no version.
+    pub fn parse(output: &str, loaded: &[String]) -> Result<Self, UnknownBuild> {
+        let version = output.lines().find_map(version).ok_or(UnknownBuild::NoVersion)?;
+        let flags: BTreeSet<&str> =
+            output.lines().filter_map(|line| line.strip_prefix("configure arguments:")).flat_map(words).collect();
+        let has = |name: &str, built: &Built| {
+            let asked = flags.contains(format!("--with-{name}").as_str());
+            // A module built as `dynamic` is a file of its own and counts only when it is loaded.
+            let file = format!("ngx_{name}.so");
+            let present = loaded.iter().any(|path| path.rsplit('/').next() == Some(&file));
+            match built {
+                Built::Asked => asked || present,
+                Built::Always => present || !flags.contains(format!("--without-{name}").as_str()),
+            }
+        };
+        let modules = FLAGS.iter().filter(|(_, name, built)| has(name, built)).map(|(module, ..)| *module).collect();
+        Ok(Capabilities { version, modules })
+    }
+
+    /// What the packages of the usual distributions have at this version: every module we know of.
+    pub fn profile(version: Version) -> Self {
+        Capabilities { version, modules: FLAGS.iter().map(|(module, ..)| *module).collect() }
+    }
+
+    /// Whether it has the module.
+    pub fn has(&self, module: Module) -> bool {
+        self.modules.contains(&module)
+    }
+
+    /// The module's name as nginx writes it.
+    pub fn name(module: Module) -> String {
+        let flag = FLAGS.iter().find(|(row, ..)| *row == module).map_or("", |(_, name, _)| *name);
+        format!("ngx_{flag}")
+    }
+}
+
+/// Reads `nginx version: nginx/1.22.1` with or without what a distribution adds behind it.
+fn version(line: &str) -> Option<Version> {
+    let (_, rest) = line.strip_prefix("nginx version: ")?.split_once('/')?;
+    let mut numbers = rest.split(|character: char| !character.is_ascii_digit()).map(str::parse);
+    let mut number = || numbers.next()?.ok();
+    Some(Version(number()?, number()?, number()?))
+}
+
+/// Splits the flags of `configure` at blanks outside single quotes.
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    line.split(move |character: char| {
+        quoted ^= character == '\'';
+        character == ' ' && !quoted
+    })
+    .filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
+        configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx --with-compat \
+        --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
+        --with-http_perl_module=dynamic --with-stream=dynamic\n";
+
+    #[test]
+    fn reads_a_distribution() {
+        let capabilities = Capabilities::parse(DEBIAN, &[]).expect("it is an nginx");
+        assert_eq!(capabilities, Capabilities::profile(Version(1, 22, 1)));
+    }
+
+    #[test]
+    fn reads_versions_with_what_is_added_to_them() {
+        let table = [
+            ("nginx version: nginx/1.31.4", Ok(Version(1, 31, 4))),
+            ("nginx version: nginx/1.18.0 (Ubuntu)", Ok(Version(1, 18, 0))),
+            ("nginx version: openresty/1.25.3.1", Ok(Version(1, 25, 3))),
+            ("apache", Err(UnknownBuild::NoVersion)),
+            ("nginx version: nginx/1", Err(UnknownBuild::NoVersion)),
+        ];
+        for (output, expected) in table {
+            assert_eq!(Capabilities::parse(output, &[]).map(|found| found.version), expected, "{output}");
+        }
+    }
+
+    #[test]
+    fn counts_modules_by_flag_and_by_load_module() {
+        let small = "nginx version: nginx/1.30.0\nconfigure arguments: --without-http_grpc_module --with-http_ssl_module=dynamic";
+        let bare = Capabilities::parse(small, &[]).expect("it is an nginx");
+        assert!(
+            !bare.has(Module::Grpc) && !bare.has(Module::Ssl) && !bare.has(Module::Http2) && bare.has(Module::Proxy)
+        );
+        let loaded = ["/usr/lib/nginx/modules/ngx_http_ssl_module.so".to_owned()];
+        assert!(Capabilities::parse(small, &loaded).expect("it is an nginx").has(Module::Ssl));
+    }
+}

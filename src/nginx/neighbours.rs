@@ -1,0 +1,249 @@
+//! What other sites and the host's own `nginx.conf` already set, from parsed files; it must not know how files are found or read.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use super::syntax::Directive;
+
+/// A configuration file of the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParsedFile {
+    /// Its path, for messages.
+    pub path: String,
+    /// What it says.
+    pub directives: Vec<Directive>,
+}
+
+/// What the files of the host say, ours left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostConfiguration {
+    /// What the sites claim.
+    pub neighbours: Neighbours,
+    /// Files of `load_module`, as written.
+    pub load_modules: Vec<String>,
+    /// The file of `pid`, as written.
+    pub pid: Option<String>,
+    /// User and group of the workers, as written.
+    pub user: Option<(String, Option<String>)>,
+}
+
+/// What other sites and the host's own `nginx.conf` already set, read from the tree that nginx would load, ours left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Neighbours {
+    /// `listen` lines of other sites.
+    pub listens: Vec<NeighbourListen>,
+    /// Names of directives at http level, for example `gzip`.
+    pub http_directives: BTreeSet<String>,
+    /// Host names that other sites claim.
+    pub server_names: BTreeSet<String>,
+    /// Value of `worker_processes`, when a number.
+    pub worker_processes: Option<u32>,
+}
+
+/// One `listen` of another site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NeighbourListen {
+    /// The file and line, for messages.
+    pub place: String,
+    /// The address; unspecified for a bare port.
+    pub address: SocketAddr,
+    /// Whether it claims to be the default server.
+    pub default_server: bool,
+    /// Whether it speaks TLS.
+    pub ssl: bool,
+    /// Whether it speaks HTTP/2 by parameter of `listen`.
+    pub http2: bool,
+    /// Whether an IPv6 socket takes IPv4 too, by `ipv6only=off`.
+    pub dual_stack: bool,
+}
+
+/// How deep files may include each other before the rest is left unread.
+const DEEPEST_INCLUDE: u8 = 16;
+
+/// Reads the tree that begins with the main file.
+///
+/// `include` gives the files for the argument of an `include` line, as nginx would find them, in nginx's order; it
+/// leaves out ours and what cannot be read.
+pub fn survey(main: &ParsedFile, include: &mut dyn FnMut(&str) -> Vec<ParsedFile>) -> HostConfiguration {
+    let mut found = HostConfiguration::default();
+    let mut walk = Walk { include, depth: 0 };
+    walk.each(main, &mut |walk, path, directive| {
+        let first = directive.arguments.first();
+        match (directive.name.as_str(), first) {
+            ("load_module", Some(file)) => found.load_modules.push(file.clone()),
+            ("pid", Some(file)) => found.pid = Some(file.clone()),
+            ("user", Some(user)) => found.user = Some((user.clone(), directive.arguments.get(1).cloned())),
+            ("worker_processes", Some(number)) => found.neighbours.worker_processes = number.parse().ok(),
+            ("http", _) => walk.inside(path, directive, &mut |walk, path, directive| {
+                found.neighbours.at_http_level(walk, path, directive);
+            }),
+            _ => {}
+        }
+    });
+    found
+}
+
+impl Neighbours {
+    fn at_http_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive) {
+        if directive.name != "server" {
+            self.http_directives.insert(directive.name.clone());
+            return;
+        }
+        let (mut listens, mut ssl) = (Vec::new(), false);
+        walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
+            "listen" => listens.extend(listen(&format!("{path}:{}", directive.line), &directive.arguments)),
+            "server_name" => self.server_names.extend(directive.arguments.iter().map(|name| name.to_ascii_lowercase())),
+            // The form that nginx had before 1.25.1 besides the parameter of `listen`.
+            "ssl" => ssl = directive.arguments.first().is_some_and(|value| value == "on"),
+            _ => {}
+        });
+        if listens.is_empty() {
+            // nginx takes port 80 for a server that names none.
+            listens.extend(listen(&format!("{path}:{}", directive.line), &["80".to_owned()]));
+        }
+        self.listens.extend(listens.into_iter().map(|listen| NeighbourListen { ssl: listen.ssl || ssl, ..listen }));
+    }
+}
+
+type Visit<'v> = &'v mut dyn FnMut(&mut Walk<'_>, &str, &Directive);
+
+struct Walk<'a> {
+    include: &'a mut dyn FnMut(&str) -> Vec<ParsedFile>,
+    depth: u8,
+}
+
+impl Walk<'_> {
+    fn each(&mut self, file: &ParsedFile, visit: Visit<'_>) {
+        self.list(&file.path, &file.directives, visit);
+    }
+
+    fn inside(&mut self, path: &str, directive: &Directive, visit: Visit<'_>) {
+        self.list(path, directive.children(), visit);
+    }
+
+    fn list(&mut self, path: &str, directives: &[Directive], visit: Visit<'_>) {
+        for directive in directives {
+            match (directive.name.as_str(), directive.arguments.first()) {
+                // A file that includes itself would never end; nginx refuses it, we only stop.
+                ("include", Some(pattern)) if self.depth < DEEPEST_INCLUDE => {
+                    self.depth += 1;
+                    for file in (self.include)(pattern) {
+                        self.list(&file.path, &file.directives, visit);
+                    }
+                    self.depth -= 1;
+                }
+                _ => visit(self, path, directive),
+            }
+        }
+    }
+}
+
+/// The sockets of one `listen` line: several for a range of ports, none for a Unix socket or a name.
+fn listen(place: &str, arguments: &[String]) -> Vec<NeighbourListen> {
+    let Some((address, parameters)) = arguments.split_first() else { return Vec::new() };
+    let has = |name: &str| parameters.iter().any(|parameter| parameter == name);
+    addresses(address)
+        .into_iter()
+        .map(|address| NeighbourListen {
+            place: place.to_owned(),
+            address,
+            default_server: has("default_server") || has("default"),
+            ssl: has("ssl"),
+            http2: has("http2"),
+            dual_stack: has("ipv6only=off"),
+        })
+        .collect()
+}
+
+fn addresses(text: &str) -> Vec<SocketAddr> {
+    const ANY: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+    let (host, ports) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or("80")),
+        None => match text.rsplit_once(':') {
+            Some((host, ports)) => (host, ports),
+            None if text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains('.') => ("*", text),
+            None => (text, "80"),
+        },
+    };
+    let address = match host {
+        "*" => Some(ANY),
+        "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        _ => host.parse().ok(),
+    };
+    let (first, last) = ports.split_once('-').unwrap_or((ports, ports));
+    match (address, first.parse::<u16>(), last.parse::<u16>()) {
+        (Some(address), Ok(first), Ok(last)) => (first..=last).map(|port| SocketAddr::new(address, port)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nginx::syntax;
+
+    fn file(path: &str, text: &str) -> ParsedFile {
+        ParsedFile { path: path.to_owned(), directives: syntax::parse(text.as_bytes()).expect("nginx reads it") }
+    }
+
+    #[test]
+    fn reads_sites_through_includes() {
+        let main = "user www-data www; worker_processes 4; pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
+            http { gzip on; include sites; server { server_name A.example b.example; listen 8080; } }";
+        let site =
+            "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2; }";
+        let found = survey(&file("main", main), &mut |pattern| match pattern {
+            "mods" => vec![file("mods", "load_module b.so;")],
+            _ => vec![file("site", site), file("bare", "server { }")],
+        });
+        let neighbours = &found.neighbours;
+        let listens: Vec<_> = neighbours
+            .listens
+            .iter()
+            .map(|listen| {
+                let flags = (listen.default_server, listen.ssl, listen.http2, listen.dual_stack);
+                (listen.place.as_str(), listen.address.to_string(), flags)
+            })
+            .collect();
+        assert_eq!(
+            listens,
+            [
+                ("site:1", "0.0.0.0:80".to_owned(), (true, false, false, false)),
+                ("site:1", "[::]:80".to_owned(), (true, false, false, true)),
+                ("site:2", "0.0.0.0:443".to_owned(), (false, true, true, false)),
+                ("bare:1", "0.0.0.0:80".to_owned(), (false, false, false, false)),
+                ("main:2", "0.0.0.0:8080".to_owned(), (false, false, false, false)),
+            ]
+        );
+        assert_eq!(neighbours.http_directives, BTreeSet::from(["gzip".to_owned()]));
+        assert_eq!(neighbours.server_names, BTreeSet::from(["a.example".to_owned(), "b.example".to_owned()]));
+        assert_eq!(neighbours.worker_processes, Some(4));
+        assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
+        assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
+        assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));
+    }
+
+    #[test]
+    fn ends_when_a_file_includes_itself() {
+        let endless = file("a", "include a;");
+        assert_eq!(survey(&endless, &mut |_| vec![endless.clone()]), HostConfiguration::default());
+    }
+
+    #[test]
+    fn reads_every_form_of_address() {
+        let table: &[(&str, &[&str])] = &[
+            ("80", &["0.0.0.0:80"]),
+            ("*:81", &["0.0.0.0:81"]),
+            ("10.0.0.1", &["10.0.0.1:80"]),
+            ("10.0.0.1:82-83", &["10.0.0.1:82", "10.0.0.1:83"]),
+            ("[::1]", &["[::1]:80"]),
+            ("[::]:84", &["[::]:84"]),
+            ("localhost:85", &["127.0.0.1:85"]),
+            ("unix:/run/x.sock", &[]),
+        ];
+        for (text, expected) in table {
+            let found: Vec<_> = addresses(text).iter().map(ToString::to_string).collect();
+            assert_eq!(found, *expected, "{text}");
+        }
+    }
+}
