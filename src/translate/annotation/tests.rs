@@ -272,6 +272,21 @@ const LONG: &str = {
 };
 
 #[test]
+fn cors_has_the_defaults_of_the_dialect() {
+    let lines = outline(&given(&[("enable-cors", "true")]));
+    let expected = [
+        "other origins: *",
+        "allowed methods: GET, PUT, POST, DELETE, PATCH, OPTIONS",
+        "allowed headers: DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
+         Range, Authorization",
+        "exposed headers: ",
+        "credentials: allowed",
+        "preflight is good for 1728000 s",
+    ];
+    assert!(expected.iter().all(|line| lines.iter().any(|found| found == line)), "{lines:#?}");
+}
+
+#[test]
 fn a_mistake_in_cors_lets_nobody_in() {
     for (key, value) in [("cors-allow-origin", "https://a.example;"), ("cors-allow-credentials", "flase")] {
         let reading = given(&[("enable-cors", "true"), (key, value)]);

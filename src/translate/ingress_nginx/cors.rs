@@ -1,14 +1,20 @@
 //! Cross-origin resource sharing; a mistake keeps other origins out; it must not know how headers are written.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::model::{Cors, HeaderName, OriginPattern};
 use crate::translate::annotation::value::{boolean, header_names, integer, methods, origins};
 use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
 
-const METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
-const HEADERS: &str = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,\
-                       Authorization";
+/// What is let in unless the object says otherwise. Were a constant not of the right form, the list would be empty and
+/// let in nothing.
+static METHODS: LazyLock<Vec<HeaderName>> =
+    LazyLock::new(|| methods("GET, PUT, POST, DELETE, PATCH, OPTIONS").unwrap_or_default());
+static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
+    const NAMES: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
+                         Range, Authorization";
+    header_names(NAMES).unwrap_or_default()
+});
 /// Twenty days, in seconds.
 const MAX_AGE: u64 = 1_728_000;
 
@@ -140,11 +146,10 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     if !wishes.enabled || wishes.withheld {
         return;
     }
-    // The defaults are constants of the right form; were one not, its list would be empty and allow nothing.
     draft.reading.behaviour.cors = Some(Arc::new(Cors {
         origins: wishes.origins.unwrap_or_else(|| vec![OriginPattern::Any]),
-        methods: wishes.methods.unwrap_or_else(|| methods(METHODS).unwrap_or_default()),
-        headers: wishes.headers.unwrap_or_else(|| header_names(HEADERS).unwrap_or_default()),
+        methods: wishes.methods.unwrap_or_else(|| METHODS.clone()),
+        headers: wishes.headers.unwrap_or_else(|| HEADERS.clone()),
         expose: wishes.expose.unwrap_or_default(),
         credentials: wishes.credentials.unwrap_or(true),
         max_age: wishes.max_age.unwrap_or(MAX_AGE),
