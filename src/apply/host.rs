@@ -99,13 +99,8 @@ impl System {
     pub fn new(options: SystemOptions) -> Result<System, ApplyError> {
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|ticks| u64::try_from(ticks).ok());
         let mut system = System { options, ticks_per_second: ticks.unwrap_or(100), knows_error_option: false };
-        system.knows_error_option = knows_error_option(&system.build_information()?);
+        system.knows_error_option = knows_error_option(&build_information(&system.options.binary)?);
         Ok(system)
-    }
-
-    /// What `nginx -V` prints.
-    pub fn build_information(&self) -> Result<String, ApplyError> {
-        run(&self.options.binary, &["-V".into()], self.options.test_timeout).map(|tested| tested.words)
     }
 
     /// Where this nginx is.
@@ -135,14 +130,14 @@ impl System {
         }
     }
 
-    fn from_pid_file(&self) -> Result<Process, String> {
+    fn told_by_pid_file(&self) -> Result<Process, String> {
         let path = &self.options.pid_file;
         let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let pid = text.trim().parse().map_err(|_| format!("{} does not hold a process number", path.display()))?;
         self.proven(pid)
     }
 
-    fn from_systemd(&self, unit: &str) -> Result<Process, String> {
+    fn told_by_systemd(&self, unit: &str) -> Result<Process, String> {
         let arguments = ["show", "-p", "MainPID", "--value", "--", unit].map(OsString::from);
         let tested =
             run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map_err(|error| error.to_string())?;
@@ -157,8 +152,8 @@ impl System {
 impl Host for System {
     fn master(&mut self) -> Result<Process, String> {
         // The file costs nothing to read and follows an upgrade of the binary; systemd is asked when it does not help.
-        self.from_pid_file().or_else(|why| match &self.options.unit {
-            Some(unit) => self.from_systemd(unit).map_err(|also| format!("{why}; {also}")),
+        self.told_by_pid_file().or_else(|why| match &self.options.unit {
+            Some(unit) => self.told_by_systemd(unit).map_err(|also| format!("{why}; {also}")),
             None => Err(why),
         })
     }
@@ -207,6 +202,11 @@ impl Host for System {
         stream.take(4096).read_to_string(&mut answer).ok()?;
         parse_served(&answer)
     }
+}
+
+/// What `nginx -V` prints.
+pub fn build_information(binary: &Path) -> Result<String, ApplyError> {
+    run(binary, &["-V".into()], Duration::from_secs(10)).map(|tested| tested.words)
 }
 
 /// The number in the body of a good answer.

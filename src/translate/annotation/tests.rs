@@ -305,6 +305,32 @@ fn a_bad_realm_keeps_the_default_and_the_password() {
 }
 
 #[test]
+fn authentication_is_whole_or_the_routes_are_closed() {
+    let told = |annotations: &[(&str, &str)], options: &Options| {
+        let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
+        let reading = read_all(&full, Dialect::Specification, options);
+        assert_eq!(reading.behaviour.basic_authentication.is_some(), reading.password_file.is_some());
+        let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
+        (reading.closed, reading.password_file.is_some(), reasons)
+    };
+    let basic = ("auth-type", "basic");
+    let strict = Options::default();
+    let open = Options { cross_namespace: true, ..Options::default() };
+    assert_eq!(told(&[basic], &strict), (true, false, vec![Reason::ClosedRoute]));
+    assert_eq!(told(&[basic, ("auth-secret", "none")], &strict), (true, false, vec![Reason::MissingSecret]));
+    assert_eq!(told(&[basic, ("auth-secret", "users-map")], &strict), (true, false, vec![Reason::InvalidSecret]));
+    assert_eq!(
+        told(&[basic, ("auth-secret", "elsewhere/users")], &strict),
+        (true, false, vec![Reason::CrossNamespace])
+    );
+    assert_eq!(told(&[basic, ("auth-secret", "elsewhere/users")], &open), (false, true, vec![]));
+    assert_eq!(told(&[basic, ("auth-secret", "A!")], &strict), (true, false, vec![Reason::InvalidSecurityValue]));
+    assert_eq!(told(&[("auth-secret", "users")], &strict), (false, false, vec![Reason::UnsupportedAnnotation]));
+    let digest = [("auth-type", "digest"), ("auth-secret", "users")];
+    assert_eq!(told(&digest, &strict), (true, false, vec![Reason::InvalidSecurityValue]));
+}
+
+#[test]
 fn password_files_of_colliding_names_differ() {
     let file = |namespace: &str, name: &str| {
         let snapshot = Snapshot { secrets: vec![secret(namespace, name, &[("auth", "a:h")])], ..Snapshot::default() };
