@@ -17,6 +17,10 @@
 //! Nothing calls backwards. ARCHITECTURE.md tells the rules; `tests/source_tree.rs` keeps them.
 
 pub mod apply;
+pub mod cli;
+pub mod config;
+pub mod daemon;
+pub mod demo;
 pub mod finding;
 pub mod model;
 pub mod nginx;

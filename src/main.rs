@@ -1,3 +1,7 @@
 //! The program: exit codes; calls `cli`.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ingressd::cli::main(std::env::args_os()).into()
+}

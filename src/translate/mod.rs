@@ -1,6 +1,7 @@
 //! From what the cluster says to what traffic should do; it must not know nginx versions, files or clocks.
 
 pub mod annotation;
+mod ingress_nginx;
 mod options;
 mod reading;
 

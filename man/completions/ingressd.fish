@@ -1,0 +1,51 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_ingressd_global_optspecs
+    string join \n h/help V/version
+end
+
+function __fish_ingressd_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_ingressd_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_ingressd_using_subcommand
+    set -l cmd (__fish_ingressd_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c ingressd -n "__fish_ingressd_needs_command" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_needs_command" -s V -l version -d 'Print version'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "status" -d 'Ask the running daemon how it is'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l manifests -d 'Folder of manifests to serve and watch' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "status" -d 'Ask the running daemon how it is'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

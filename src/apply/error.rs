@@ -1,0 +1,72 @@
+//! What the outside world can refuse, with the place and the remedy; it must not know what was to be done with it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why files, folders or processes could not be handled.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// The file system refused.
+    #[error("cannot {action} {}: {source}{}", .path.display(), remedy(.source))]
+    Files {
+        /// What was tried, as in "write".
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file is not what we wrote.
+    #[error("{} is damaged ({what}): remove it and start ingressd again", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A path of a file set does not fit the layout of a generation.
+    #[error("{0:?} is not a path within a generation: it must be http/, stream/, certs/ or auth/ and one plain name")]
+    Path(String),
+    /// A program could not be run.
+    #[error("cannot run {program}: {source}: check that it is installed and may be executed")]
+    Program {
+        /// The program.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A program did not end in time.
+    #[error("{program} did not end within {seconds} s and was stopped: look for a slow disk or name server")]
+    Slow {
+        /// The program and its arguments.
+        program: String,
+        /// The limit.
+        seconds: u64,
+    },
+    /// A signal could not be sent.
+    #[error("cannot signal the nginx master {pid}: {source}: ingressd must run as root or as the user of the master")]
+    Signal {
+        /// The process.
+        pid: u32,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+impl ApplyError {
+    /// For `map_err`: the file system refused this action at this place.
+    pub fn files(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> ApplyError {
+        move |source| ApplyError::Files { action, path: path.as_ref().to_owned(), source }
+    }
+}
+
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ": free space there; nothing was switched",
+        io::ErrorKind::ReadOnlyFilesystem => {
+            ": mount it writable, or add the folder to ReadWritePaths= of ingressd.service"
+        }
+        io::ErrorKind::PermissionDenied => ": run ingressd as a user that may do so, by default root",
+        _ => "",
+    }
+}

@@ -1,0 +1,221 @@
+//! The generations on disk and the link that names the one in use; it must not know what nginx thinks of them.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::path::{Path, PathBuf};
+
+use super::error::ApplyError;
+use super::journal::Journal;
+use super::manifest::Manifest;
+use super::options::Options;
+use super::staging::Staging;
+use super::steps::{Step, Steps};
+use crate::render::FileSet;
+
+/// The name that a generation's folder has until it is complete.
+const UNFINISHED: &str = ".partial";
+
+/// The generations of one root.
+#[derive(Debug)]
+pub struct Generations {
+    root: PathBuf,
+    keep: usize,
+    workers_group: Option<u32>,
+    journal: Journal,
+    current: Option<Manifest>,
+}
+
+/// A generation that is complete on disk and not yet in use.
+#[derive(Debug)]
+pub struct Staged {
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// How many of its files were written; the others are links.
+    pub written: usize,
+}
+
+impl Generations {
+    /// Opens the folders, makes them when missing, and removes what a killed predecessor left behind.
+    pub fn open(options: &Options) -> Result<Generations, ApplyError> {
+        make_folder(&options.root, 0o755)?;
+        make_folder(&options.root.join("generations"), 0o755)?;
+        make_folder(&options.state, 0o700)?;
+        let journal = Journal::open(&options.state)?;
+        let mut generations = Generations {
+            root: options.root.clone(),
+            keep: options.keep.max(2),
+            workers_group: options.workers_group,
+            journal,
+            current: None,
+        };
+        generations.current = generations.read_current();
+        generations.remove_leftovers()?;
+        Ok(generations)
+    }
+
+    /// The folder of a generation.
+    pub fn folder(&self, generation: u64) -> PathBuf {
+        self.root.join("generations").join(generation.to_string())
+    }
+
+    /// The link that nginx's configuration goes through.
+    pub fn link(&self) -> PathBuf {
+        self.root.join("current")
+    }
+
+    /// The generation that the link names, as far as it is still what was written.
+    pub fn current(&self) -> Option<&Manifest> {
+        self.current.as_ref()
+    }
+
+    /// The latest confirmed generation that is still on disk.
+    pub fn confirmed(&self) -> Option<u64> {
+        self.journal.confirmed().find(|number| self.folder(*number).is_dir())
+    }
+
+    /// Whether nginx was seen to run this generation.
+    pub fn is_confirmed(&self, generation: u64) -> bool {
+        self.journal.confirmed().any(|number| number == generation)
+    }
+
+    /// Writes a new generation, linked to the current one where files are the same.
+    pub fn stage(&mut self, files: &FileSet, steps: &mut Steps) -> Result<Staged, ApplyError> {
+        let generation = self.numbers()?.into_iter().max().unwrap_or(0).max(self.journal.issued()) + 1;
+        let folder = self.folder(generation);
+        let unfinished = folder.with_extension(&UNFINISHED[1..]);
+        let base = self.current.as_ref().map(|manifest| (self.folder(manifest.generation), manifest));
+        let staging = Staging { folder: unfinished.clone(), generation, base, workers_group: self.workers_group };
+        let staged = staging.write(files, steps).and_then(|(manifest, written)| {
+            fs::rename(&unfinished, &folder).map_err(ApplyError::files("rename", &unfinished))?;
+            flush_folder(&self.root.join("generations"))?;
+            Ok(Staged { manifest, written })
+        });
+        match staged {
+            Ok(staged) => {
+                steps.reached(Step::Staged);
+                Ok(staged)
+            }
+            Err(error) => {
+                // The first error tells the cause; what cannot be removed now is removed at the next start.
+                let _ = fs::remove_dir_all(&unfinished);
+                let _ = fs::remove_dir_all(&folder);
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes a generation that was staged and will not be used.
+    pub fn discard(&self, staged: &Staged) {
+        let folder = self.folder(staged.manifest.generation);
+        if let Err(error) = fs::remove_dir_all(&folder) {
+            tracing::warn!(path = %folder.display(), %error, "an unused generation stays until the next start");
+        }
+    }
+
+    /// Lets the link name this generation. Its number is recorded first: nginx may have read it, so nobody else gets it.
+    pub fn switch(&mut self, manifest: Manifest, steps: &mut Steps) -> Result<(), ApplyError> {
+        self.journal.issue(manifest.generation)?;
+        self.point_to(manifest.generation, steps)?;
+        self.current = Some(manifest);
+        steps.reached(Step::Switched);
+        Ok(())
+    }
+
+    /// Lets the link name the latest confirmed generation again, or nothing when there is none; returns its number.
+    pub fn switch_back(&mut self, steps: &mut Steps) -> Result<Option<u64>, ApplyError> {
+        let target = self.confirmed();
+        match target {
+            Some(generation) => self.point_to(generation, steps)?,
+            None => {
+                remove_link(&self.link())?;
+                flush_folder(&self.root)?;
+            }
+        }
+        self.current = self.read_current();
+        steps.reached(Step::SwitchedBack);
+        Ok(target)
+    }
+
+    /// Records that nginx runs the current generation.
+    pub fn confirm(&mut self, generation: u64) -> Result<(), ApplyError> {
+        self.journal.confirm(generation)
+    }
+
+    /// Deletes generations that are neither in use, nor the last confirmed one, nor among the latest; returns how many.
+    pub fn sweep(&self) -> Result<usize, ApplyError> {
+        let protected = [self.current.as_ref().map(|manifest| manifest.generation), self.confirmed()];
+        let mut numbers = self.numbers()?;
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        let old = numbers.into_iter().skip(self.keep).filter(|number| !protected.contains(&Some(*number)));
+        let mut count = 0;
+        for folder in old.map(|number| self.folder(number)) {
+            fs::remove_dir_all(&folder).map_err(ApplyError::files("remove", &folder))?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn point_to(&self, generation: u64, steps: &mut Steps) -> Result<(), ApplyError> {
+        let (link, next) = (self.link(), self.root.join("current.next"));
+        remove_link(&next)?;
+        symlink(Path::new("generations").join(generation.to_string()), &next)
+            .map_err(ApplyError::files("create link", &next))?;
+        steps.reached(Step::LinkMade);
+        fs::rename(&next, &link).map_err(ApplyError::files("switch", &link))?;
+        flush_folder(&self.root)
+    }
+
+    /// Numbers of the complete generations, in no order.
+    fn numbers(&self) -> Result<Vec<u64>, ApplyError> {
+        Ok(self.names()?.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    fn names(&self) -> Result<Vec<String>, ApplyError> {
+        let folder = self.root.join("generations");
+        let read = || -> std::io::Result<Vec<String>> {
+            fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+        };
+        read().map_err(ApplyError::files("list", &folder))
+    }
+
+    /// A generation without a readable manifest is as none: the next apply writes a new one.
+    fn read_current(&self) -> Option<Manifest> {
+        let generation = self.linked()?;
+        let manifest = Manifest::read_verified(generation, &self.folder(generation));
+        manifest.inspect_err(|error| tracing::warn!(%error, "the current generation cannot be built upon")).ok()
+    }
+
+    /// The number that the link names.
+    fn linked(&self) -> Option<u64> {
+        fs::read_link(self.link()).ok()?.file_name()?.to_str()?.parse().ok()
+    }
+
+    fn remove_leftovers(&self) -> Result<(), ApplyError> {
+        remove_link(&self.root.join("current.next"))?;
+        let current = self.linked().unwrap_or(0);
+        for name in self.names()? {
+            let unused = name.parse().is_ok_and(|number: u64| number > current && !self.is_confirmed(number));
+            if unused || name.ends_with(UNFINISHED) {
+                let folder = self.root.join("generations").join(name);
+                fs::remove_dir_all(&folder).map_err(ApplyError::files("remove", &folder))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn make_folder(path: &Path, mode: u32) -> Result<(), ApplyError> {
+    DirBuilder::new().recursive(true).mode(mode).create(path).map_err(ApplyError::files("create folder", path))
+}
+
+fn flush_folder(path: &Path) -> Result<(), ApplyError> {
+    File::open(path).and_then(|folder| folder.sync_all()).map_err(ApplyError::files("flush", path))
+}
+
+fn remove_link(path: &Path) -> Result<(), ApplyError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(ApplyError::files("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

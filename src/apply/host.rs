@@ -1,0 +1,306 @@
+//! The one place that spawns processes and sends signals: nginx's binary, its master and its status address; it must not know what to do with them.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, SysconfVar, sysconf};
+
+use super::error::ApplyError;
+use super::process::{Process, Role, Stat, Table};
+
+/// How many of the last lines of a program's output are kept.
+const LINES: usize = 64;
+
+/// How long one exchange with the status address may take.
+const STATUS_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The outside world of an apply, apart from files.
+pub trait Host {
+    /// The master that runs, or why none is held to.
+    fn master(&mut self) -> Result<Process, String>;
+
+    /// The master's children now; `None` when it is gone.
+    fn table(&mut self, master: Process) -> Option<Table>;
+
+    /// Tells the master to read its configuration again.
+    fn hang_up(&mut self, master: Process) -> Result<(), ApplyError>;
+
+    /// Lets the binary test the host's own configuration, or this one instead.
+    fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError>;
+
+    /// The generation that the status address serves.
+    fn served(&mut self) -> Option<u64>;
+}
+
+/// What a test of a configuration gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tested {
+    /// Whether nginx accepts it.
+    pub accepted: bool,
+    /// The last lines of what it printed.
+    pub words: String,
+}
+
+/// Where this host's nginx is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemOptions {
+    /// The binary.
+    pub binary: PathBuf,
+    /// Its configuration, when not the one that the binary was built for.
+    pub configuration: Option<PathBuf>,
+    /// Its prefix, when not the one that the binary was built for.
+    pub prefix: Option<PathBuf>,
+    /// The file with the master's number.
+    pub pid_file: PathBuf,
+    /// The systemd unit that runs it, asked when the file does not help.
+    pub unit: Option<String>,
+    /// The address that serves the generation.
+    pub status: SocketAddr,
+    /// The path there.
+    pub status_path: String,
+    /// How long a test may take.
+    pub test_timeout: Duration,
+}
+
+impl Default for SystemOptions {
+    fn default() -> Self {
+        SystemOptions {
+            binary: PathBuf::from("/usr/sbin/nginx"),
+            configuration: None,
+            prefix: None,
+            pid_file: PathBuf::from("/run/nginx.pid"),
+            unit: None,
+            status: SocketAddr::from(([127, 0, 0, 1], 10246)),
+            status_path: "/generation".to_owned(),
+            test_timeout: Duration::from_secs(60),
+        }
+    }
+}
+
+/// The host itself.
+#[derive(Debug)]
+pub struct System {
+    options: SystemOptions,
+    ticks_per_second: u64,
+    /// Whether the binary knows `-e`, since 1.19.5: without it a test also opens the log file it was built for.
+    knows_error_option: bool,
+}
+
+impl System {
+    /// The nginx of these options; runs `nginx -V` to learn its version.
+    pub fn new(options: SystemOptions) -> Result<System, ApplyError> {
+        let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|ticks| u64::try_from(ticks).ok());
+        let mut system = System { options, ticks_per_second: ticks.unwrap_or(100), knows_error_option: false };
+        system.knows_error_option = knows_error_option(&system.build_information()?);
+        Ok(system)
+    }
+
+    /// What `nginx -V` prints.
+    pub fn build_information(&self) -> Result<String, ApplyError> {
+        run(&self.options.binary, &["-V".into()], self.options.test_timeout).map(|tested| tested.words)
+    }
+
+    /// Where this nginx is.
+    pub fn options(&self) -> &SystemOptions {
+        &self.options
+    }
+
+    /// The process of this number, when it is a master of our binary.
+    fn proven(&self, pid: u32) -> Result<Process, String> {
+        let proc = Path::new("/proc");
+        let stat = Stat::read(proc, pid).filter(|stat| stat.alive()).ok_or_else(|| format!("no process {pid} runs"))?;
+        let link = proc.join(pid.to_string()).join("exe");
+        let runs = fs::read_link(&link).map_err(|error| format!("cannot read {}: {error}", link.display()))?;
+        let wanted = fs::canonicalize(&self.options.binary).unwrap_or_else(|_| self.options.binary.clone());
+        // After an upgrade of the package the old binary still runs, without a name of its own.
+        let name = runs.to_string_lossy();
+        if Path::new(name.strip_suffix(" (deleted)").unwrap_or(&name)) != wanted {
+            return Err(format!("process {pid} is {name}, not {}", wanted.display()));
+        }
+        let process = Process { pid, started: stat.started };
+        let title = fs::read(proc.join(pid.to_string()).join("cmdline")).unwrap_or_default();
+        let table = Table::read(proc, process, self.ticks_per_second);
+        let leads = table.is_some_and(|table| table.children.iter().any(|(_, role)| *role != Role::Other));
+        match leads || title.starts_with(b"nginx: master process") {
+            true => Ok(process),
+            false => Err(format!("process {pid} is no nginx master: it has no workers")),
+        }
+    }
+
+    fn told_by_pid_file(&self) -> Result<Process, String> {
+        let path = &self.options.pid_file;
+        let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let pid = text.trim().parse().map_err(|_| format!("{} does not hold a process number", path.display()))?;
+        self.proven(pid)
+    }
+
+    fn told_by_systemd(&self, unit: &str) -> Result<Process, String> {
+        let arguments = ["show", "-p", "MainPID", "--value", "--", unit].map(OsString::from);
+        let tested =
+            run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map_err(|error| error.to_string())?;
+        match tested.words.trim().parse() {
+            Ok(0) => Err(format!("{unit} is not running")),
+            Ok(pid) => self.proven(pid),
+            Err(_) => Err(format!("systemd does not tell the main process of {unit}")),
+        }
+    }
+}
+
+impl Host for System {
+    fn master(&mut self) -> Result<Process, String> {
+        // The file costs nothing to read and follows an upgrade of the binary; systemd is asked when it does not help.
+        self.told_by_pid_file().or_else(|why| match &self.options.unit {
+            Some(unit) => self.told_by_systemd(unit).map_err(|also| format!("{why}; {also}")),
+            None => Err(why),
+        })
+    }
+
+    fn table(&mut self, master: Process) -> Option<Table> {
+        Table::read(Path::new("/proc"), master, self.ticks_per_second)
+    }
+
+    fn hang_up(&mut self, master: Process) -> Result<(), ApplyError> {
+        let signal = |source| ApplyError::Signal { pid: master.pid, source };
+        let same = || Stat::read(Path::new("/proc"), master.pid).is_some_and(|stat| stat.started == master.started);
+        let gone = || signal(std::io::Error::from(nix::errno::Errno::ESRCH));
+        let number = i32::try_from(master.pid).map_err(|_| gone())?;
+        let pid = rustix::process::Pid::from_raw(number).ok_or_else(gone)?;
+        // Whoever holds the handle when the check is made gets the signal, even if the number is used again meanwhile.
+        let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
+        if !same() {
+            return Err(gone());
+        }
+        match handle {
+            Ok(handle) => rustix::process::pidfd_send_signal(handle, rustix::process::Signal::HUP)
+                .map_err(|error| signal(error.into())),
+            // Kernels before 5.3 have no such handles.
+            Err(_) => kill(Pid::from_raw(number), Signal::SIGHUP).map_err(|error| signal(error.into())),
+        }
+    }
+
+    fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
+        let mut arguments = vec![OsString::from("-t"), "-q".into()];
+        let mut add = |name: &str, value: Option<&Path>| {
+            arguments.extend(value.iter().flat_map(|value| [name.into(), value.as_os_str().to_owned()]));
+        };
+        add("-p", self.options.prefix.as_deref());
+        add("-c", instead.or(self.options.configuration.as_deref()));
+        add("-e", self.knows_error_option.then_some(Path::new("stderr")));
+        run(&self.options.binary, &arguments, self.options.test_timeout)
+    }
+
+    fn served(&mut self) -> Option<u64> {
+        let mut stream = TcpStream::connect_timeout(&self.options.status, STATUS_TIMEOUT).ok()?;
+        stream.set_read_timeout(Some(STATUS_TIMEOUT)).ok()?;
+        stream.set_write_timeout(Some(STATUS_TIMEOUT)).ok()?;
+        let SystemOptions { status, status_path, .. } = &self.options;
+        write!(stream, "GET {status_path} HTTP/1.0\r\nHost: {status}\r\nConnection: close\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.take(4096).read_to_string(&mut answer).ok()?;
+        parse_served(&answer)
+    }
+}
+
+/// The number in the body of a good answer.
+fn parse_served(answer: &str) -> Option<u64> {
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    let good = head.split(' ').nth(1) == Some("200");
+    body.trim().parse().ok().filter(|_| good)
+}
+
+/// Whether a version as in `nginx version: nginx/1.22.1` has the option `-e`.
+fn knows_error_option(build_information: &str) -> bool {
+    let version = build_information.lines().find_map(|line| line.split_once("nginx version: ")?.1.split('/').nth(1));
+    let numbers: Vec<u32> = version
+        .and_then(|version| version.split_whitespace().next())
+        .map(|version| version.split('.').map_while(|number| number.parse().ok()).collect())
+        .unwrap_or_default();
+    numbers.as_slice() >= [1, 19, 5].as_slice()
+}
+
+/// Runs a program to its end or to the limit, and keeps the last lines of what it prints.
+fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested, ApplyError> {
+    let failed = |source| ApplyError::Program { program: program.display().to_string(), source };
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(writer.try_clone().map_err(failed)?).stderr(writer);
+    // Words in one language; and no sockets handed over by whoever started us.
+    command.env("LC_ALL", "C").env_remove("NGINX").env_remove("NGINX_BPF_MAPS");
+    let mut child = command.spawn().map_err(failed)?;
+    // The command holds the writing end: without it the reader sees the end when the program ends.
+    drop(command);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut last = VecDeque::with_capacity(LINES);
+        let mut reader = BufReader::new(reader);
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).is_ok_and(|count| count > 0) {
+            if last.len() == LINES {
+                last.pop_front();
+            }
+            last.push_back(String::from_utf8_lossy(&line).into_owned());
+            line.clear();
+        }
+        // Nobody listens any more when the limit has passed.
+        let _ = sender.send(String::from_iter(last));
+    });
+    match receiver.recv_timeout(limit) {
+        Ok(words) => child.wait().map_err(failed).map(|status| Tested { accepted: status.success(), words }),
+        Err(_) => {
+            child.kill().map_err(failed)?;
+            child.wait().map_err(failed)?;
+            let program = format!("{} {}", program.display(), arguments.join(" ".as_ref()).display());
+            Err(ApplyError::Slow { program, seconds: limit.as_secs() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Duration, Path, knows_error_option, parse_served, run};
+    use crate::apply::ApplyError;
+
+    #[test]
+    fn only_a_good_answer_with_a_number_counts() {
+        for (answer, expected) in [
+            ("HTTP/1.1 200 OK\r\nServer: nginx\r\n\r\n42\n", Some(42)),
+            ("HTTP/1.1 200 OK\r\n\r\n", None),
+            ("HTTP/1.1 404 Not Found\r\n\r\n42", None),
+            ("HTTP/1.1 200 OK\r\n\r\nforty", None),
+            ("42", None),
+        ] {
+            assert_eq!(parse_served(answer), expected, "{answer}");
+        }
+    }
+
+    #[test]
+    fn the_option_for_the_log_is_used_where_it_exists() {
+        for (version, expected) in [
+            ("nginx version: nginx/1.18.0 (Ubuntu)\nbuilt with", false),
+            ("nginx version: nginx/1.19.4", false),
+            ("nginx version: nginx/1.19.5", true),
+            ("nginx version: openresty/1.31.0.1", true),
+            ("", false),
+        ] {
+            assert_eq!(knows_error_option(version), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn a_program_is_run_to_its_end_or_stopped() {
+        let tested = run(Path::new("/bin/cat"), &["/nowhere".into()], Duration::from_secs(60)).unwrap();
+        assert!(!tested.accepted && tested.words.contains("No such file"), "{tested:?}");
+        let slow = run(Path::new("/bin/sleep"), &["60".into()], Duration::from_millis(20));
+        assert!(matches!(slow, Err(ApplyError::Slow { .. })), "{slow:?}");
+        let missing = run(Path::new("/nowhere/nginx"), &[], Duration::from_secs(60));
+        assert!(matches!(missing, Err(ApplyError::Program { .. })), "{missing:?}");
+    }
+}

@@ -1,0 +1,115 @@
+//! Which generations nginx was seen to run, kept over restarts; it must not know what is in them.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ApplyError;
+
+/// How many numbers are remembered; more than anybody keeps on disk.
+const REMEMBERED: usize = 256;
+
+/// The content of the journal.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    /// The highest number that a generation may have had.
+    issued: u64,
+    /// Confirmed generations, the latest last.
+    confirmed: Vec<u64>,
+}
+
+/// The journal.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    content: Content,
+}
+
+impl Journal {
+    /// Reads it; a missing or damaged one is as an empty one, since nginx can be asked what it runs.
+    pub fn open(state: &Path) -> Result<Journal, ApplyError> {
+        let path = state.join("journal.json");
+        let content = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|error| {
+                tracing::warn!(path = %path.display(), %error, "the journal is damaged and begun anew");
+                Content::default()
+            }),
+            Err(error) if error.kind() == ErrorKind::NotFound => Content::default(),
+            Err(error) => return Err(ApplyError::files("read", &path)(error)),
+        };
+        Ok(Journal { path, content })
+    }
+
+    /// The highest number that was given out.
+    pub fn issued(&self) -> u64 {
+        self.content.issued
+    }
+
+    /// Confirmed generations, the latest first.
+    pub fn confirmed(&self) -> impl Iterator<Item = u64> {
+        self.content.confirmed.iter().rev().copied()
+    }
+
+    /// Records that nginx runs this generation.
+    pub fn confirm(&mut self, generation: u64) -> Result<(), ApplyError> {
+        let mut content = self.content.clone();
+        content.issued = content.issued.max(generation);
+        content.confirmed.retain(|number| *number != generation);
+        content.confirmed.push(generation);
+        let surplus = content.confirmed.len().saturating_sub(REMEMBERED);
+        content.confirmed.drain(..surplus);
+        self.write(content)
+    }
+
+    /// Records that this number was given out, so that no other generation gets it.
+    pub fn issue(&mut self, generation: u64) -> Result<(), ApplyError> {
+        self.write(Content { issued: self.content.issued.max(generation), ..self.content.clone() })
+    }
+
+    fn write(&mut self, content: Content) -> Result<(), ApplyError> {
+        if content == self.content {
+            return Ok(());
+        }
+        let next = self.path.with_extension("next");
+        let written = || -> std::io::Result<()> {
+            let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+            serde_json::to_writer(&mut file, &content)?;
+            file.write_all(b"\n")?;
+            file.sync_data()?;
+            fs::rename(&next, &self.path)?;
+            self.path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        };
+        written().map_err(ApplyError::files("write", &self.path))?;
+        self.content = content;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Journal;
+
+    #[test]
+    fn what_is_recorded_survives() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut journal = Journal::open(folder.path()).unwrap();
+        for generation in [1, 2, 4, 2] {
+            journal.confirm(generation).unwrap();
+        }
+        journal.issue(5).unwrap();
+        let journal = Journal::open(folder.path()).unwrap();
+        assert_eq!(journal.confirmed().collect::<Vec<_>>(), [2, 4, 1]);
+        assert_eq!(journal.issued(), 5);
+    }
+
+    #[test]
+    fn a_damaged_journal_is_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("journal.json"), "{\"issued\": 3").unwrap();
+        assert_eq!(Journal::open(folder.path()).unwrap().issued(), 0);
+    }
+}

@@ -1,0 +1,43 @@
+//! What the administrator decides about applying; it must not know how settings are written.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Folders, limits and waiting times.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Options {
+    /// The folder that holds `current` and `generations`.
+    pub root: PathBuf,
+    /// The folder for the journal and for scratch configurations.
+    pub state: PathBuf,
+    /// nginx's main configuration, from which tests of changed files take the host's context; `None` leaves them out.
+    pub nginx_configuration: Option<PathBuf>,
+    /// How many generations are kept; at least 2.
+    pub keep: usize,
+    /// How long after HUP the new workers may take.
+    pub confirm_timeout: Duration,
+    /// How long after HUP without new workers the whole configuration is tested, to learn whether nginx refused it.
+    pub suspicion: Duration,
+    /// How often the process table is read while waiting.
+    pub poll: Duration,
+    /// How many culprits one call looks for before it gives up and reports those it found.
+    pub culprits: usize,
+    /// The group of nginx's workers, by number: password files are readable for it because workers read them.
+    pub workers_group: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            root: PathBuf::from("/etc/nginx/ingressd"),
+            state: PathBuf::from("/var/lib/ingressd"),
+            nginx_configuration: Some(PathBuf::from("/etc/nginx/nginx.conf")),
+            keep: 10,
+            confirm_timeout: Duration::from_secs(60),
+            suspicion: Duration::from_secs(2),
+            poll: Duration::from_millis(3),
+            culprits: 64,
+            workers_group: None,
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! The steps of applying, announced one by one so that tests can stop a process between any two; it must not know what they do.
+
+use std::fmt;
+
+/// A moment in [`Applier::apply`](super::Applier::apply), announced right after it happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// The folder of the new generation exists, under a temporary name.
+    FolderMade,
+    /// A changed file was written.
+    FileWritten,
+    /// Every file is written or linked.
+    FilesComplete,
+    /// The list of files is written.
+    ManifestWritten,
+    /// The folder has its final name.
+    Staged,
+    /// nginx accepted the changed files in the scratch configuration.
+    Tested,
+    /// The new symlink exists, under a temporary name.
+    LinkMade,
+    /// `current` names the new generation.
+    Switched,
+    /// The master was told to read its configuration.
+    HungUp,
+    /// The new workers are confirmed, which the journal does not say yet.
+    Confirmed,
+    /// The journal says so.
+    Recorded,
+    /// `current` names the last confirmed generation again.
+    SwitchedBack,
+}
+
+impl Step {
+    /// Every step, in order.
+    pub const ALL: [Step; 12] = [
+        Step::FolderMade,
+        Step::FileWritten,
+        Step::FilesComplete,
+        Step::ManifestWritten,
+        Step::Staged,
+        Step::Tested,
+        Step::LinkMade,
+        Step::Switched,
+        Step::HungUp,
+        Step::Confirmed,
+        Step::Recorded,
+        Step::SwitchedBack,
+    ];
+
+    /// The step of this name, as [`Display`](fmt::Display) writes it.
+    pub fn named(name: &str) -> Option<Step> {
+        Step::ALL.into_iter().find(|step| step.to_string() == name)
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, formatter)
+    }
+}
+
+/// Who is told of each step.
+#[derive(Default)]
+pub struct Steps(Option<Box<dyn FnMut(Step) + Send>>);
+
+impl Steps {
+    /// Tells this function.
+    pub fn observed_by(observer: impl FnMut(Step) + Send + 'static) -> Self {
+        Steps(Some(Box::new(observer)))
+    }
+
+    /// Announces a step.
+    pub fn reached(&mut self, step: Step) {
+        if let Some(observer) = &mut self.0 {
+            observer(step);
+        }
+    }
+}
+
+impl fmt::Debug for Steps {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(if self.0.is_some() { "Steps(observed)" } else { "Steps" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Step;
+
+    #[test]
+    fn every_step_is_found_by_its_name() {
+        for step in Step::ALL {
+            assert_eq!(Step::named(&step.to_string()), Some(step));
+        }
+        assert_eq!(Step::named("Never"), None);
+    }
+}

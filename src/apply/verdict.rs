@@ -1,0 +1,236 @@
+//! Whether nginx runs a generation, judged from two process tables and a number; it must not know how they were read.
+
+use std::fmt;
+
+use super::process::{Role, Table};
+
+/// How long the newest worker must have run, in clock ticks, before odd counts are taken as the administrator's wish.
+///
+/// nginx tells its old workers to finish 100 ms after it started the new ones.
+const SETTLED: u64 = 100;
+
+/// What the tables prove.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Every worker that takes connections runs the generation.
+    Confirmed,
+    /// Not yet.
+    Pending(Pending),
+    /// It cannot come any more.
+    Impossible(Impossible),
+}
+
+/// What is still missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pending {
+    /// No worker was started since HUP.
+    NoNewWorker,
+    /// Some workers that were there before still take connections.
+    Old(usize),
+    /// Fewer or more workers than expected, and they have just been started.
+    Count {
+        /// Workers that take connections.
+        workers: usize,
+        /// How many there should be.
+        expected: usize,
+    },
+    /// The workers are new, but the number they serve is another one, or none.
+    Serves(Option<u64>),
+}
+
+/// Why it cannot come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Impossible {
+    /// Another master runs than the one that was told.
+    OtherMaster,
+}
+
+impl fmt::Display for Pending {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pending::NoNewWorker => formatter.write_str("nginx started no new worker"),
+            Pending::Old(count) => write!(formatter, "{count} old workers still take connections"),
+            Pending::Count { workers, expected } => {
+                write!(formatter, "{workers} workers take connections where {expected} are expected")
+            }
+            Pending::Serves(Some(number)) => write!(formatter, "the new workers serve generation {number}"),
+            Pending::Serves(None) => formatter.write_str("the status address does not answer with a generation"),
+        }
+    }
+}
+
+impl fmt::Display for Impossible {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the nginx master was replaced")
+    }
+}
+
+/// Judges after a HUP: `before` was read right before it, `now` since; `served` is what the status address says.
+pub fn after_hang_up(before: &Table, now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
+    if now.master != before.master {
+        return Verdict::Impossible(Impossible::OtherMaster);
+    }
+    let known = |process| before.children.iter().any(|(old, _)| *old == process);
+    let old = now.in_role(Role::Worker).filter(|process| known(*process)).count();
+    let started = now.in_role(Role::Worker).filter(|process| !known(*process)).count();
+    match (started, old) {
+        (0, _) => Verdict::Pending(Pending::NoNewWorker),
+        (_, 1..) => Verdict::Pending(Pending::Old(old)),
+        _ => settled(now, before.in_role(Role::Worker).count(), wanted, served),
+    }
+}
+
+/// Judges a master that read its configuration by itself, such as one that was just started.
+pub fn at_rest(now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
+    match now.in_role(Role::Worker).count() {
+        0 => Verdict::Pending(Pending::NoNewWorker),
+        _ => settled(now, 0, wanted, served),
+    }
+}
+
+/// A worker that crashed and was replaced before nginx read its configuration looks new and runs the old one: it shows
+/// as one too many until it is told to finish. So an unexpected count is believed only after it has stood for a while.
+fn settled(now: &Table, expected: usize, wanted: u64, served: Option<u64>) -> Verdict {
+    let workers = now.in_role(Role::Worker).count();
+    let newest = now.in_role(Role::Worker).map(|process| process.started).max().unwrap_or(now.at);
+    match served {
+        _ if workers != expected && now.at.saturating_sub(newest) < SETTLED => {
+            Verdict::Pending(Pending::Count { workers, expected })
+        }
+        Some(number) if number == wanted => Verdict::Confirmed,
+        other => Verdict::Pending(Pending::Serves(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Impossible, Pending, Verdict, after_hang_up, at_rest};
+    use crate::apply::process::{Process, Role, Table};
+
+    /// Reads `at 500; master 10 100; worker 11 101; draining 12 101; other 13 101`: a role, a PID and a start time.
+    fn table(text: &str) -> Table {
+        let mut table = Table { at: 0, master: Process { pid: 0, started: 0 }, children: Vec::new() };
+        for entry in text.split(';') {
+            let words: Vec<_> = entry.split_whitespace().collect();
+            let number = |index: usize| words[index].parse::<u64>().unwrap();
+            let process = || Process { pid: u32::try_from(number(1)).unwrap(), started: number(2) };
+            match words[0] {
+                "at" => table.at = number(1),
+                "master" => table.master = process(),
+                "worker" => table.children.push((process(), Role::Worker)),
+                "draining" => table.children.push((process(), Role::Draining)),
+                _ => table.children.push((process(), Role::Other)),
+            }
+        }
+        table
+    }
+
+    #[test]
+    fn only_new_workers_with_the_right_number_confirm() {
+        let count = |workers, expected| Verdict::Pending(Pending::Count { workers, expected });
+        let before = "at 500; master 10 100; worker 11 101; worker 12 101; other 13 101";
+        for (what, now, served, expected) in [
+            ("nothing happened", "at 510; master 10 100; worker 11 101; worker 12 101", 7, {
+                Verdict::Pending(Pending::NoNewWorker)
+            }),
+            (
+                "new ones beside the old",
+                "at 510; master 10 100; worker 11 101; worker 12 101; worker 14 509; worker 15 509",
+                8,
+                { Verdict::Pending(Pending::Old(2)) },
+            ),
+            (
+                "old ones drain",
+                "at 521; master 10 100; draining 11 101; draining 12 101; worker 14 509; worker 15 509",
+                8,
+                Verdict::Confirmed,
+            ),
+            ("old ones ended", "at 521; master 10 100; worker 14 509; worker 15 509", 8, Verdict::Confirmed),
+            (
+                "one old drains, one does not yet",
+                "at 521; master 10 100; draining 11 101; worker 12 101; worker 14 509; worker 15 509",
+                8,
+                { Verdict::Pending(Pending::Old(1)) },
+            ),
+            (
+                "a crashed worker came back, nothing was read",
+                "at 510; master 10 100; worker 11 101; worker 14 505",
+                7,
+                { Verdict::Pending(Pending::Old(1)) },
+            ),
+            (
+                "all crashed and came back, nothing was read",
+                "at 510; master 10 100; worker 14 505; worker 15 505",
+                7,
+                { Verdict::Pending(Pending::Serves(Some(7))) },
+            ),
+            (
+                "one crashed, came back with the old files, then HUP was obeyed",
+                { "at 515; master 10 100; draining 12 101; worker 14 505; worker 15 510; worker 16 510" },
+                8,
+                count(3, 2),
+            ),
+            (
+                "and is told to finish",
+                "at 522; master 10 100; draining 12 101; draining 14 505; worker 15 510; worker 16 510",
+                8,
+                Verdict::Confirmed,
+            ),
+            (
+                "a number used again is another process",
+                "at 521; master 10 100; worker 11 509; worker 12 509",
+                8,
+                Verdict::Confirmed,
+            ),
+            (
+                "the first of two",
+                "at 510; master 10 100; draining 11 101; draining 12 101; worker 14 509",
+                8,
+                count(1, 2),
+            ),
+            (
+                "more workers by the administrator's wish",
+                "at 700; master 10 100; worker 14 509; worker 15 509; worker 16 509",
+                8,
+                Verdict::Confirmed,
+            ),
+            (
+                "fewer workers by the administrator's wish",
+                "at 700; master 10 100; worker 14 509",
+                8,
+                Verdict::Confirmed,
+            ),
+            ("another master", "at 510; master 20 505; worker 21 506; worker 22 506", 8, {
+                Verdict::Impossible(Impossible::OtherMaster)
+            }),
+            ("another master under the same number", "at 510; master 10 505; worker 11 506; worker 12 506", 8, {
+                Verdict::Impossible(Impossible::OtherMaster)
+            }),
+            ("no worker left", "at 510; master 10 100; draining 11 101", 8, Verdict::Pending(Pending::NoNewWorker)),
+        ] {
+            assert_eq!(after_hang_up(&table(before), &table(now), 8, Some(served)), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn the_number_must_be_served() {
+        let (before, now) = ("at 500; master 10 100; worker 11 101", "at 520; master 10 100; worker 14 509");
+        let verdict = after_hang_up(&table(before), &table(now), 8, None);
+        assert_eq!(verdict, Verdict::Pending(Pending::Serves(None)));
+    }
+
+    #[test]
+    fn a_master_at_rest_is_believed_once_its_workers_stand() {
+        for (now, served, expected) in [
+            ("at 500; master 10 100", Some(8), Verdict::Pending(Pending::NoNewWorker)),
+            ("at 110; master 10 100; worker 11 101", Some(8), {
+                Verdict::Pending(Pending::Count { workers: 1, expected: 0 })
+            }),
+            ("at 500; master 10 100; worker 11 101", Some(8), Verdict::Confirmed),
+            ("at 500; master 10 100; worker 11 101", Some(7), Verdict::Pending(Pending::Serves(Some(7)))),
+            ("at 500; master 10 100; worker 11 101", None, Verdict::Pending(Pending::Serves(None))),
+        ] {
+            assert_eq!(at_rest(&table(now), 8, served), expected, "{now}");
+        }
+    }
+}

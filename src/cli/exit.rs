@@ -1,0 +1,48 @@
+//! How a command ends, in the numbers of sysexits.h; it must not know any command.
+
+use std::process::ExitCode;
+
+/// What the shell and systemd learn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Done.
+    Success,
+    /// The command did its work and found what is wrong.
+    Findings,
+    /// The command line is wrong.
+    Usage,
+    /// Something that must be there is not: the daemon, nginx, a port.
+    Unavailable,
+    /// A file or socket may not be used.
+    Permission,
+    /// The settings are wrong.
+    Configuration,
+}
+
+impl Exit {
+    /// The number.
+    pub const fn number(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Findings => 1,
+            Exit::Usage => 64,
+            Exit::Unavailable => 69,
+            Exit::Permission => 77,
+            Exit::Configuration => 78,
+        }
+    }
+
+    /// Fits an error of the operating system: permission or unavailable.
+    pub fn of_error(error: &std::io::Error) -> Self {
+        match error.kind() {
+            std::io::ErrorKind::PermissionDenied => Exit::Permission,
+            _ => Exit::Unavailable,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit.number())
+    }
+}

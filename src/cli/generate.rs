@@ -1,0 +1,47 @@
+//! Man pages and shell completions from the definition of the command line; it must not know what a command does.
+
+use std::io::Write as _;
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use super::Cli;
+use super::exit::Exit;
+
+/// Arguments of `ingressd completions`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The shell.
+    shell: Shell,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Exit {
+    match std::io::stdout().write_all(&completions(arguments.shell)) {
+        Ok(()) => Exit::Success,
+        Err(error) => Exit::of_error(&error),
+    }
+}
+
+/// The completion script for a shell.
+pub fn completions(shell: Shell) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "ingressd", &mut script);
+    script
+}
+
+/// Every man page of section 8 with its file name: the program's and one for each command.
+pub fn man_pages() -> Vec<(String, Vec<u8>)> {
+    let mut command = Cli::command().disable_help_subcommand(true);
+    // Only then have commands their full names, such as "ingressd-run".
+    command.build();
+    let commands: Vec<_> = std::iter::once(command.clone()).chain(command.get_subcommands().cloned()).collect();
+    let pages = commands.into_iter().map(|command| {
+        let name = format!("{}.8", command.get_display_name().unwrap_or("ingressd"));
+        let mut page = Vec::new();
+        let rendered = clap_mangen::Man::new(command).section("8").render(&mut page);
+        debug_assert!(rendered.is_ok(), "writing to memory cannot fail");
+        (name, page)
+    });
+    pages.collect()
+}

@@ -1,0 +1,52 @@
+//! The flags by which commands find their settings; it must not know what the settings mean.
+
+use std::path::PathBuf;
+
+use crate::cli::exit::Exit;
+use crate::config::{Error, Settings, Sources};
+
+/// Flags for settings, to be flattened into the arguments of a command.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct SettingsArguments {
+    /// Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it.
+    #[arg(long, value_name = "FILE", env = "INGRESSD_CONFIG")]
+    pub config: Option<PathBuf>,
+    /// Set one key of ingressd.toml(5); may be repeated.
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
+    pub set: Vec<(String, String)>,
+}
+
+fn key_and_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("it is not of the form KEY=VALUE")?;
+    Ok((key.trim().to_owned(), value.to_owned()))
+}
+
+impl SettingsArguments {
+    /// Where the settings come from; `named` are keys that other flags of the command set.
+    pub fn sources(&self, named: impl IntoIterator<Item = (&'static str, String)>) -> Sources {
+        let named = named.into_iter().map(|(key, value)| (key.to_owned(), value));
+        // Names and values that are not Unicode cannot be settings.
+        let environment =
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        Sources {
+            file: self.config.clone(),
+            environment: environment.collect(),
+            flags: self.set.iter().cloned().chain(named).collect(),
+        }
+    }
+
+    /// Reads the settings, or tells what is wrong with them.
+    pub fn load(&self, named: impl IntoIterator<Item = (&'static str, String)>) -> Result<Settings, Exit> {
+        self.sources(named).load().map_err(|error| complain(&error))
+    }
+}
+
+/// Tells what is wrong with the settings.
+pub fn complain(error: &Error) -> Exit {
+    eprintln!("ingressd: the settings cannot be used");
+    eprintln!("{error}");
+    match error {
+        Error::Read { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => Exit::Permission,
+        Error::Read { .. } | Error::Mistakes(_) => Exit::Configuration,
+    }
+}

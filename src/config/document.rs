@@ -1,0 +1,157 @@
+//! Writes the sample file and the man page from the table of keys; it must not know what any key does.
+
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
+
+use super::table::{ROWS, Row, SECTIONS};
+use super::value::{CLASS_KEYS, Form};
+
+/// Longest line of the sample.
+const WIDTH: usize = 100;
+
+fn sections() -> impl Iterator<Item = (&'static str, &'static str, impl Iterator<Item = &'static Row>)> {
+    SECTIONS.iter().map(|(section, about)| (*section, *about, ROWS.iter().filter(move |row| row.section() == *section)))
+}
+
+fn comment(text: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::from("#");
+    for word in text.split_whitespace() {
+        if line.len() + 1 + word.len() > WIDTH {
+            lines.push_str(&line);
+            lines.push('\n');
+            line = String::from("#");
+        }
+        line.push(' ');
+        line.push_str(word);
+    }
+    lines + &line + "\n"
+}
+
+/// The settings file that is shipped: every key with its documentation and default, commented out.
+pub fn sample() -> String {
+    let mut text = comment(
+        "Settings of ingressd. Every key is shown with its default; remove the # in front of a key to change it. \
+         Files named conf.d/*.toml beside this one are read after it, then environment variables (INGRESSD_LISTEN_HTTP_PORT \
+         for listen.http-port), then flags. Unknown keys and values of the wrong form are errors: the daemon tells file, \
+         key and line and does not start, or keeps what it has on a reload. See ingressd.toml(5).",
+    );
+    for (section, about, rows) in sections() {
+        text.push_str(&format!("\n# ---- {about}\n"));
+        if !section.is_empty() {
+            text.push_str(&format!("[{section}]\n"));
+        }
+        // A table header would swallow the keys that follow it.
+        let (tables, plain): (Vec<_>, Vec<_>) = rows.partition(|row| row.form == Form::Tables);
+        for row in plain.into_iter().chain(tables) {
+            text.push('\n');
+            text.push_str(&comment(row.doc));
+            match row.form {
+                Form::Tables => text.push_str(&sample_of_classes()),
+                _ => text.push_str(&format!("#{} = {}\n", row.name(), row.default)),
+            }
+        }
+    }
+    text
+}
+
+fn sample_of_classes() -> String {
+    let mut text = String::from("#[[classes]]\n");
+    for key in CLASS_KEYS {
+        let example = match key.key {
+            "controller" => r#""ingressd/nginx""#,
+            "dialect" => r#""specification""#,
+            "legacy-class" => r#""nginx""#,
+            "without-class" => "false",
+            _ => r#""pod""#,
+        };
+        text.push_str(&comment(key.doc));
+        text.push_str(&format!("#{} = {example}\n", key.key));
+    }
+    text
+}
+
+/// Splits a paragraph at backquotes: what stands between them is shown in italics.
+fn inlines(text: &str) -> Vec<Inline> {
+    let parts = text.split('`').enumerate();
+    parts.map(|(index, part)| if index % 2 == 1 { italic(part) } else { roman(part) }).collect()
+}
+
+/// The man page ingressd.toml(5), as roff.
+pub fn manual() -> String {
+    let mut page = Roff::new();
+    let version = concat!("ingressd ", env!("CARGO_PKG_VERSION"));
+    page.control("TH", ["ingressd.toml", "5", "", version, ""]);
+    page.control("SH", ["NAME"]);
+    page.text([roman("ingressd.toml - settings of ingressd")]);
+    page.control("SH", ["SYNOPSIS"]);
+    page.text([italic("/etc/ingressd/ingressd.toml"), roman(", "), italic("/etc/ingressd/conf.d/*.toml")]);
+    page.control("SH", ["DESCRIPTION"]);
+    for paragraph in [
+        "The daemon and the offline commands read their settings in layers; what comes later wins: defaults, the file, the drop-ins in the order of their names, environment variables, flags.",
+        "The variable of a key is `INGRESSD_` and the key in upper case with `.` and `-` as `_`: `INGRESSD_LISTEN_HTTP_PORT`. On the command line it is `--set listen.http-port=8080`. In both, strings need no quotes and lists may be separated by commas.",
+        "Unknown keys and values of the wrong form are errors that name file, line and key: exit status 78 at the start; on a reload (`systemctl reload ingressd`) the settings in force stay.",
+    ] {
+        page.control("PP", []);
+        page.text(inlines(paragraph));
+    }
+    for (section, about, rows) in sections() {
+        page.control("SH", [if section.is_empty() { "KEYS" } else { section }.to_uppercase().as_str()]);
+        page.text([roman(about), roman(".")]);
+        for row in rows {
+            page.control("TP", []);
+            page.text([
+                bold(row.key),
+                roman(" ("),
+                roman(row.form.name()),
+                roman("; default "),
+                italic(row.default),
+                roman(")"),
+            ]);
+            page.text(inlines(row.doc));
+            if row.form == Form::Tables {
+                page.control("RS", []);
+                for key in CLASS_KEYS {
+                    page.control("TP", []);
+                    page.text([bold(key.key), roman(" ("), roman(key.form.name()), roman(")")]);
+                    page.text(inlines(key.doc));
+                }
+                page.control("RE", []);
+            }
+        }
+    }
+    page.control("SH", ["SEE ALSO"]);
+    page.text([
+        bold("ingressd"),
+        roman("(8), "),
+        bold("ingressd-run"),
+        roman("(8), "),
+        bold("ingressd-annotations"),
+        roman("(7)"),
+    ]);
+    page.to_roff()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_with_every_key_uncommented_holds_the_defaults() {
+        let uncommented: String = sample()
+            .lines()
+            .map(|line| match line.strip_prefix('#') {
+                Some(rest) if !rest.starts_with(' ') => format!("{rest}\n"),
+                _ => format!("{line}\n"),
+            })
+            .collect();
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ingressd.toml");
+        std::fs::write(&file, uncommented).unwrap();
+        let read = crate::config::Sources { file: Some(file), ..Default::default() }.load().unwrap();
+        let mut default = crate::config::Settings::default();
+        // The sample shows these two, whose default is to be absent.
+        default.translate.classes[0].legacy_class = Some("nginx".into());
+        default.translate.classes[0].endpoints = Some(crate::translate::EndpointMode::Pod);
+        assert_eq!(format!("{read:?}"), format!("{default:?}"));
+    }
+}

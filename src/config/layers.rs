@@ -1,0 +1,327 @@
+//! Reads the layers one over the other (defaults, file, drop-ins, environment, flags); it must not know single keys.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use toml_edit::{Document, Item, TableLike, Value};
+
+use super::settings::Settings;
+use super::table::{ROWS, Row};
+use super::value::nearest;
+
+/// The file that is read when no other is named.
+pub const DEFAULT_FILE: &str = "/etc/ingressd/ingressd.toml";
+
+/// Environment variables with our prefix that are not keys: they name the file, or what a shell may set.
+const OTHER_VARIABLES: &[&str] = &["INGRESSD_CONFIG"];
+
+/// Where settings come from, apart from their defaults.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The file, which must then exist; `None` reads [`DEFAULT_FILE`] where there is one. Drop-ins are `conf.d/*.toml` beside it.
+    pub file: Option<PathBuf>,
+    /// Environment variables, of which those that begin with `INGRESSD_` count.
+    pub environment: Vec<(String, String)>,
+    /// Keys and values from flags, the last counts.
+    pub flags: Vec<(String, String)>,
+}
+
+/// Where a value was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In a file, with the line from 1.
+    File(Arc<Path>, usize),
+    /// In this environment variable.
+    Variable(String),
+    /// On the command line.
+    Flag,
+    /// Nowhere: the default.
+    Default,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::File(path, line) => write!(formatter, "{}:{line}", path.display()),
+            Place::Variable(name) => write!(formatter, "environment variable {name}"),
+            Place::Flag => formatter.write_str("command line"),
+            Place::Default => formatter.write_str("default"),
+        }
+    }
+}
+
+/// One thing that is wrong with the settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Where.
+    pub place: Place,
+    /// The key, empty when the text is not even TOML.
+    pub key: String,
+    /// What, one clause.
+    pub why: String,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.key.is_empty() {
+            true => write!(formatter, "{}: {}", self.place, self.why),
+            false => write!(formatter, "{}: {}: {}", self.place, self.key, self.why),
+        }
+    }
+}
+
+/// Why settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file cannot be read.
+    #[error("the settings in {} cannot be read: {source}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something is wrong with what is written; never empty.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Mistakes(Vec<Mistake>),
+}
+
+/// The settings so far, and where each was written.
+struct Reading {
+    settings: Settings,
+    places: BTreeMap<&'static str, Place>,
+    mistakes: Vec<Mistake>,
+}
+
+impl Sources {
+    /// Reads every layer and reports every mistake at once.
+    pub fn load(&self) -> Result<Settings, Error> {
+        let mut reading = Reading { settings: Settings::default(), places: BTreeMap::new(), mistakes: Vec::new() };
+        for path in self.files()? {
+            let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
+            reading.file(path.into(), &text);
+        }
+        for (name, text) in self.environment.iter().filter(|(name, _)| name.starts_with("INGRESSD_")) {
+            reading.variable(name, text);
+        }
+        for (key, text) in &self.flags {
+            reading.text(Place::Flag, key, text);
+        }
+        for (key, why) in reading.settings.contradictions() {
+            let place = reading.places.get(key).cloned().unwrap_or(Place::Default);
+            reading.mistakes.push(Mistake { place, key: key.to_owned(), why });
+        }
+        match reading.mistakes.is_empty() {
+            true => Ok(reading.settings),
+            false => Err(Error::Mistakes(reading.mistakes)),
+        }
+    }
+
+    /// The file and its drop-ins in the order of their names.
+    fn files(&self) -> Result<Vec<PathBuf>, Error> {
+        let file = self.file.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
+        let folder = file.with_file_name("conf.d");
+        let mut drop_ins = match std::fs::read_dir(&folder) {
+            Ok(entries) => {
+                let paths: io::Result<Vec<_>> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+                paths.map_err(|source| Error::Read { path: folder, source })?
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(source) => return Err(Error::Read { path: folder, source }),
+        };
+        drop_ins.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
+        drop_ins.sort();
+        let given = self.file.is_some() || file.exists();
+        Ok(given.then_some(file).into_iter().chain(drop_ins).collect())
+    }
+}
+
+impl Reading {
+    fn file(&mut self, path: Arc<Path>, text: &str) {
+        let line_of =
+            |offset: usize| text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
+        match Document::parse(text) {
+            Ok(document) => {
+                let place = |offset| Place::File(Arc::clone(&path), line_of(offset));
+                self.table(&place, "", document.as_table());
+            }
+            Err(error) => {
+                let place = Place::File(path, line_of(error.span().map_or(0, |span| span.start)));
+                self.mistakes.push(Mistake { place, key: String::new(), why: error.message().to_owned() });
+            }
+        }
+    }
+
+    fn table(&mut self, place: &dyn Fn(usize) -> Place, prefix: &str, table: &dyn TableLike) {
+        for (name, item) in table.iter() {
+            let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+            let written = table.key(name).and_then(toml_edit::Key::span).or_else(|| item.span());
+            let place_of_key = place(written.map_or(0, |span| span.start));
+            let is_section = ROWS.iter().any(|row| row.section() == key);
+            match (ROWS.iter().find(|row| row.key == key), item.as_table_like()) {
+                (Some(row), _) => match value_of(item) {
+                    Some(value) => self.set(place_of_key, row, &value),
+                    None => {
+                        self.mistake(place_of_key, &key, format!("it takes a value of the form: {}", row.form.name()));
+                    }
+                },
+                (None, Some(section)) if is_section => self.table(place, &key, section),
+                (None, None) if is_section => {
+                    self.mistake(place_of_key, &key, "it is a section, not a value".to_owned());
+                }
+                (None, _) => self.unknown(place_of_key, &key),
+            }
+        }
+    }
+
+    fn variable(&mut self, name: &str, text: &str) {
+        let place = Place::Variable(name.to_owned());
+        match ROWS.iter().find(|row| row.variable() == name) {
+            Some(row) => self.text(place, row.key, text),
+            None if OTHER_VARIABLES.contains(&name) => {}
+            None => {
+                let variables: Vec<_> = ROWS.iter().map(Row::variable).collect();
+                let hint = nearest(name, variables.iter().map(String::as_str));
+                self.mistakes.push(Mistake { place, key: String::new(), why: format!("it names no setting{hint}") });
+            }
+        }
+    }
+
+    fn text(&mut self, place: Place, key: &str, text: &str) {
+        match ROWS.iter().find(|row| row.key == key) {
+            Some(row) => match row.form.read_text(text) {
+                Ok(value) => self.set(place, row, &value),
+                Err(why) => self.mistake(place, key, why),
+            },
+            None => self.unknown(place, key),
+        }
+    }
+
+    fn set(&mut self, place: Place, row: &'static Row, value: &Value) {
+        match (row.set)(&mut self.settings, value) {
+            Ok(()) => drop(self.places.insert(row.key, place)),
+            Err(why) => self.mistake(place, row.key, why),
+        }
+    }
+
+    fn unknown(&mut self, place: Place, key: &str) {
+        let hint = nearest(key, ROWS.iter().map(|row| row.key));
+        self.mistake(place, key, format!("there is no such key{hint}"));
+    }
+
+    fn mistake(&mut self, place: Place, key: &str, why: String) {
+        self.mistakes.push(Mistake { place, key: key.to_owned(), why });
+    }
+}
+
+/// The value of an item; tables and arrays of tables become inline ones.
+fn value_of(item: &Item) -> Option<Value> {
+    item.clone().into_value().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(files: &[(&str, &str)], environment: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Settings, String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("conf.d")).unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let pairs = |list: &[(&str, &str)]| list.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let file = files.iter().any(|(name, _)| *name == "ingressd.toml").then(|| folder.path().join("ingressd.toml"));
+        let sources = Sources { file, environment: pairs(environment), flags: pairs(flags) };
+        sources.load().map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+    }
+
+    #[test]
+    fn later_layers_win() {
+        let port =
+            |files: &[_], environment: &[_], flags: &[_]| load(files, environment, flags).unwrap().gate.http_port;
+        let file = ("ingressd.toml", "[listen]\nhttp-port = 81\n");
+        let (first, second) =
+            (("conf.d/1.toml", "listen.http-port = 82"), ("conf.d/2.toml", "listen = { http-port = 83 }"));
+        let variable = ("INGRESSD_LISTEN_HTTP_PORT", "84");
+        assert_eq!(port(&[], &[], &[]), 80);
+        assert_eq!(port(&[file], &[], &[]), 81);
+        assert_eq!(port(&[file, first], &[], &[]), 82);
+        assert_eq!(port(&[file, second, first], &[], &[]), 83);
+        assert_eq!(port(&[file, second], &[variable], &[]), 84);
+        assert_eq!(port(&[file, second], &[variable], &[("listen.http-port", "85")]), 85);
+    }
+
+    #[test]
+    fn classes_are_tables() {
+        let text = "[[classes]]\ncontroller = 'k8s.io/ingress-nginx'\ndialect = 'ingress-nginx'\nlegacy-class = 'nginx'\n[[classes]]\ncontroller = 'ingressd/nginx'\n";
+        let settings = load(&[("ingressd.toml", text)], &[], &[]).unwrap();
+        let names: Vec<_> = settings.translate.classes.iter().map(|rule| &*rule.controller).collect();
+        assert_eq!(names, ["k8s.io/ingress-nginx", "ingressd/nginx"]);
+        assert_eq!(settings.translate.classes[0].legacy_class.as_deref(), Some("nginx"));
+    }
+
+    #[test]
+    fn mistakes_name_file_key_and_line() {
+        let rows: &[(&str, &str)] = &[
+            (
+                "\n[listen]\nhttp-prot = 80\n",
+                "ingressd.toml:3: listen.http-prot: there is no such key; did you mean listen.http-port?",
+            ),
+            (
+                "[listen]\nhttp-port = '80'\n",
+                "ingressd.toml:2: listen.http-port: it takes a whole number, not the string \"80\"",
+            ),
+            ("[listen]\nhttp-port = 65536\n", "ingressd.toml:2: listen.http-port: 65536 is not within 0 to 65535"),
+            ("[listen]\nhttp2 = 1\n", "ingressd.toml:2: listen.http2: it takes true or false, not the integer 1"),
+            ("log.level = 5\n", "ingressd.toml:1: log.level: it takes a string, not the integer 5"),
+            ("pacing.gather = 20\n", "ingressd.toml:1: pacing.gather: it takes a string, not the integer 20"),
+            (
+                "pacing.gather = '20 parsecs'\n",
+                "ingressd.toml:1: pacing.gather: \"20 parsecs\" is not a duration such as \"20ms\", \"1s\" or \"5m\"",
+            ),
+            ("# one\n\nlisten = 1\n", "ingressd.toml:3: listen: it is a section, not a value"),
+            ("[nonsense.deep]\nx = 1\n", "ingressd.toml:1: nonsense: there is no such key"),
+            ("[listen\n", "ingressd.toml:1: "),
+            (
+                "[http]\naddress = '0.0.0.0:10254'\n",
+                "ingressd.toml:2: http.address: 0.0.0.0:10254 can be reached by other machines",
+            ),
+            (
+                "[[classes]]\ncontroler = 'x'\n",
+                "ingressd.toml:1: classes: unknown key \"controler\"; did you mean controller?",
+            ),
+            ("[apply]\nroot = 'relative'\n", "ingressd.toml:2: apply.root: \"relative\" is not an absolute path"),
+        ];
+        for (text, expected) in rows {
+            let message = load(&[("ingressd.toml", text)], &[], &[]).map(drop).unwrap_err();
+            assert!(message.starts_with(expected), "{text:?}\n got: {message}\nwant: {expected}");
+        }
+    }
+
+    #[test]
+    fn mistakes_in_environment_and_flags_are_named() {
+        let message = load(&[], &[("INGRESSD_LOG_LEVLE", "info")], &[("log.levle", "x"), ("listen.http2", "maybe")]);
+        let message = message.map(drop).unwrap_err();
+        assert_eq!(
+            message,
+            "environment variable INGRESSD_LOG_LEVLE: it names no setting; did you mean INGRESSD_LOG_LEVEL?\n\
+             command line: log.levle: there is no such key; did you mean log.level?\n\
+             command line: listen.http2: \"maybe\" is not of the form: boolean"
+        );
+    }
+
+    #[test]
+    fn lists_may_be_split_by_commas_outside_of_files() {
+        let settings = load(&[], &[], &[("listen.addresses", "127.0.0.1, ::1")]).unwrap();
+        assert_eq!(settings.gate.addresses.len(), 2);
+    }
+
+    #[test]
+    fn a_file_that_was_named_must_exist() {
+        let sources = Sources { file: Some("/nonexistent/ingressd.toml".into()), ..Sources::default() };
+        assert!(matches!(sources.load(), Err(Error::Read { .. })));
+    }
+}

@@ -1,0 +1,13 @@
+//! What the administrator wrote: one row for each key feeds the reader, the man page and the sample; it must not know what the settings do.
+
+mod document;
+mod layers;
+mod settings;
+mod table;
+mod value;
+
+pub use document::{manual, sample};
+pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
+pub use settings::{Apply, Http, Log, LogFormat, Nginx, Pacing, Settings};
+pub use table::{ROWS, Row};
+pub use value::Form;

@@ -1,0 +1,167 @@
+//! The settings as typed values; it must not know how they are written, nor where.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::table::ROWS;
+use crate::{nginx, translate};
+
+/// Everything that the administrator decides.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Folder of manifests to serve.
+    pub manifests: Option<PathBuf>,
+    /// The nginx of this host.
+    pub nginx: Nginx,
+    /// How configuration is put in place.
+    pub apply: Apply,
+    /// When.
+    pub pacing: Pacing,
+    /// The endpoints for health checks and monitoring.
+    pub http: Http,
+    /// The socket that `ingressd status` asks.
+    pub control_socket: PathBuf,
+    /// What is logged and how.
+    pub log: Log,
+    /// The meaning of objects. Read it through [`Settings::translate_options`], which adds what follows from the rest.
+    pub translate: translate::Options,
+    /// Listeners and paths. Read it through [`Settings::gate_options`].
+    pub gate: nginx::GateOptions,
+}
+
+/// The nginx of this host.
+#[derive(Debug, Clone, Default)]
+pub struct Nginx {
+    /// The program, for `-V` and `-t`.
+    pub binary: PathBuf,
+    /// Its main configuration file.
+    pub configuration: PathBuf,
+    /// The folder that its relative paths start from (`nginx -p`); `None` for what it was built with.
+    pub prefix: Option<PathBuf>,
+    /// The file with the process id of its master.
+    pub pid_file: PathBuf,
+    /// Its systemd unit; `None` when systemd does not run it.
+    pub unit: Option<String>,
+}
+
+/// How configuration is put in place.
+#[derive(Debug, Clone, Default)]
+pub struct Apply {
+    /// Folder of the generations, below nginx's own.
+    pub root: PathBuf,
+    /// Folder for last good versions, the quarantine and the journal.
+    pub state: PathBuf,
+    /// How long new workers may take to show up before the previous generation is put back.
+    pub confirm_timeout: Duration,
+    /// How many generations are kept.
+    pub kept_generations: usize,
+}
+
+/// When changes are carried out.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Pacing {
+    /// How long a change at rest waits for its siblings.
+    pub gather: Duration,
+    /// Least time from the start of one reload to the start of the next.
+    pub spacing: Duration,
+    /// Longest time that any change waits, besides a reload that is running.
+    pub ceiling: Duration,
+    /// How often nginx is looked at, to see it stop, start or crash.
+    pub recheck: Duration,
+}
+
+/// The endpoints for health checks and monitoring.
+#[derive(Debug, Clone)]
+pub struct Http {
+    /// Address and port.
+    pub address: SocketAddr,
+    /// Whether an address that other machines reach is allowed.
+    pub remote: bool,
+}
+
+/// What is logged and how.
+#[derive(Debug, Clone, Default)]
+pub struct Log {
+    /// Where to and in which form.
+    pub format: LogFormat,
+    /// The least level, or a filter by module as `tracing` writes it.
+    pub level: String,
+}
+
+/// Where logs go.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// The journal when systemd connected standard error to it, text otherwise.
+    #[default]
+    Automatic,
+    /// The journal, with structured fields.
+    Journal,
+    /// Lines for people on standard error.
+    Text,
+    /// A JSON object a line on standard error.
+    Json,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let mut settings = Settings {
+            manifests: None,
+            nginx: Nginx::default(),
+            apply: Apply::default(),
+            pacing: Pacing::default(),
+            http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false },
+            control_socket: PathBuf::new(),
+            log: Log::default(),
+            translate: translate::Options::default(),
+            gate: nginx::GateOptions::default(),
+        };
+        for row in ROWS {
+            if let Err(why) = row.default_value().and_then(|value| (row.set)(&mut settings, &value)) {
+                unreachable!("the default of {} is refused: {why}", row.key);
+            }
+        }
+        settings
+    }
+}
+
+impl Settings {
+    /// The options of the translation, with our own listeners as addresses that are never an upstream.
+    pub fn translate_options(&self) -> translate::Options {
+        let mut options = self.translate.clone();
+        options.own_addresses.extend([self.gate.status, self.http.address]);
+        options.own_ports.extend([self.gate.http_port, self.gate.https_port].into_iter().filter(|port| *port != 0));
+        options
+    }
+
+    /// The options of the gate, with the folder that nginx reads.
+    pub fn gate_options(&self) -> nginx::GateOptions {
+        nginx::GateOptions { current: self.apply.root.join("current"), ..self.gate.clone() }
+    }
+
+    /// What contradicts itself: pairs of a key and one clause.
+    pub(super) fn contradictions(&self) -> Vec<(&'static str, String)> {
+        let mut found = Vec::new();
+        if !self.http.address.ip().is_loopback() && !self.http.remote {
+            let why =
+                format!("{} can be reached by other machines; allow it with http.remote = true", self.http.address);
+            found.push(("http.address", why));
+        }
+        if !self.gate.status.ip().is_loopback() {
+            found.push(("listen.status", format!("{} is not a loopback address", self.gate.status)));
+        }
+        if self.gate.http_port == 0 && self.gate.https_port == 0 {
+            found.push(("listen.http-port", "both ports are 0: nothing would be served".into()));
+        }
+        if self.gate.http_port == self.gate.https_port && self.gate.http_port != 0 {
+            found.push(("listen.https-port", "HTTP and HTTPS cannot share a port".into()));
+        }
+        if self.pacing.ceiling < self.pacing.gather {
+            found.push(("pacing.ceiling", "it is shorter than pacing.gather".into()));
+        }
+        if self.translate.classes.is_empty() {
+            found.push(("classes", "without a class no Ingress is served".into()));
+        }
+        found
+    }
+}

@@ -1,0 +1,431 @@
+//! Every key of the settings: path, form, default, documentation and place; it must not know files or layers.
+
+use toml_edit::Value;
+
+use super::settings::Settings;
+use super::value::{Form, put};
+
+/// One key.
+#[derive(Debug)]
+pub struct Row {
+    /// Its path: `section.key`, or a key of the top level.
+    pub key: &'static str,
+    /// How its value is written.
+    pub form: Form,
+    /// Its default, as TOML.
+    pub default: &'static str,
+    /// What it decides, one paragraph.
+    pub doc: &'static str,
+    /// Proves a value and puts it in its place, or gives one clause that says what is wrong.
+    pub(super) set: fn(&mut Settings, &Value) -> Result<(), String>,
+}
+
+impl Row {
+    /// The section, empty for keys of the top level.
+    pub fn section(&self) -> &'static str {
+        self.key.split_once('.').map_or("", |(section, _)| section)
+    }
+
+    /// The name within its section.
+    pub fn name(&self) -> &'static str {
+        self.key.split_once('.').map_or(self.key, |(_, name)| name)
+    }
+
+    /// The environment variable that sets it.
+    pub fn variable(&self) -> String {
+        format!("INGRESSD_{}", self.key.replace(['.', '-'], "_").to_uppercase())
+    }
+
+    pub(super) fn default_value(&self) -> Result<Value, String> {
+        self.default.parse().map_err(|error: toml_edit::TomlError| error.to_string())
+    }
+}
+
+/// What each section is about, in the order in which documentation shows them.
+pub(super) const SECTIONS: &[(&str, &str)] = &[
+    ("", "What is served"),
+    ("listen", "Where nginx listens for it"),
+    ("upstreams", "How backends are reached"),
+    ("access", "Who is let in, and whose forwarded headers are believed"),
+    ("tls", "Certificates and redirects to https"),
+    ("nginx", "The nginx of this host, which ingressd never starts or stops"),
+    ("apply", "How configuration is put in place"),
+    ("pacing", "When changes are carried out"),
+    ("http", "Health checks, metrics and status for machines"),
+    ("control", "The socket that `ingressd status` asks"),
+    ("log", "What is logged and how"),
+];
+
+/// Every key, by section.
+pub const ROWS: &[Row] = &[
+    Row {
+        key: "manifests",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Folder of manifests (YAML or JSON) that is served and watched instead of a cluster. `ingressd run --manifests` sets the same.",
+        set: |settings, value| put(&mut settings.manifests, value),
+    },
+    Row {
+        key: "classes",
+        form: Form::Tables,
+        default: r#"[{ controller = "ingressd/nginx", dialect = "specification" }]"#,
+        doc: "Which Ingress objects are ours and whose semantics they have: one table for each controller name of an IngressClass. A site that replaces ingress-nginx adds a table for `k8s.io/ingress-nginx` with that dialect. What is given replaces the default list.",
+        set: |settings, value| put(&mut settings.translate.classes, value),
+    },
+    Row {
+        key: "default-backend",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Service, as namespace/name, for requests that no Ingress takes. Without one they get 404.",
+        set: |settings, value| put(&mut settings.translate.default_backend, value),
+    },
+    Row {
+        key: "cross-namespace",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether an Ingress may name Secrets and ConfigMaps of another namespace. It lets one tenant use what belongs to another.",
+        set: |settings, value| put(&mut settings.translate.cross_namespace, value),
+    },
+    Row {
+        key: "listen.addresses",
+        form: Form::List,
+        default: r#"["0.0.0.0", "::"]"#,
+        doc: "Addresses on which nginx listens.",
+        set: |settings, value| put(&mut settings.gate.addresses, value),
+    },
+    Row {
+        key: "listen.http-port",
+        form: Form::Number,
+        default: "80",
+        doc: "Port for HTTP, 0 for none.",
+        set: |settings, value| put(&mut settings.gate.http_port, value),
+    },
+    Row {
+        key: "listen.https-port",
+        form: Form::Number,
+        default: "443",
+        doc: "Port for HTTPS, 0 for none.",
+        set: |settings, value| put(&mut settings.gate.https_port, value),
+    },
+    Row {
+        key: "listen.public-https-port",
+        form: Form::Number,
+        default: "443",
+        doc: "Port that clients use for https, as redirects name it. It differs from https-port where a device in front translates ports.",
+        set: |settings, value| put(&mut settings.gate.public_https_port, value),
+    },
+    Row {
+        key: "listen.http2",
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether HTTP/2 is offered over TLS.",
+        set: |settings, value| put(&mut settings.gate.http2, value),
+    },
+    Row {
+        key: "listen.status",
+        form: Form::Text,
+        default: r#""127.0.0.1:10246""#,
+        doc: "Loopback address on which nginx itself tells its generation and its connection counters. The daemon confirms reloads by it.",
+        set: |settings, value| put(&mut settings.gate.status, value),
+    },
+    Row {
+        key: "listen.access-log",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "File for the access log. Empty leaves what nginx.conf says.",
+        set: |settings, value| put(&mut settings.gate.access_log, value),
+    },
+    Row {
+        key: "upstreams.endpoints",
+        form: Form::Text,
+        default: r#""pod""#,
+        doc: "How backends are reached: `pod` by pod addresses (the host needs routes to them), `nodeport`, `clusterip`, `loadbalancer`, or `auto` for the first of these that a Service offers and the host reaches. A Service overrides it with the annotation `ingressd/endpoints`.",
+        set: |settings, value| put(&mut settings.translate.endpoints, value),
+    },
+    Row {
+        key: "upstreams.reachable",
+        form: Form::List,
+        default: "[]",
+        doc: "Networks that this host reaches directly. With `auto`, pod addresses are used only within them.",
+        set: |settings, value| put(&mut settings.translate.reachable, value),
+    },
+    Row {
+        key: "upstreams.external-names",
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether Services of type ExternalName are served. Their names are resolved by nginx with `upstreams.resolvers`.",
+        set: |settings, value| put(&mut settings.translate.external_names, value),
+    },
+    Row {
+        key: "upstreams.resolvers",
+        form: Form::List,
+        default: "[]",
+        doc: "DNS servers, with port, that nginx asks for ExternalName Services. Without one their routes answer 503.",
+        set: |settings, value| put(&mut settings.gate.resolvers, value),
+    },
+    Row {
+        key: "upstreams.local",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether loopback and link-local addresses may be backends. It lets whoever writes an Ingress reach what listens on this host only; it is meant for demonstrations.",
+        set: |settings, value| put(&mut settings.translate.local_upstreams, value),
+    },
+    Row {
+        key: "upstreams.keepalive",
+        form: Form::Number,
+        default: "32",
+        doc: "Idle connections that each worker keeps to each upstream.",
+        set: |settings, value| put(&mut settings.gate.upstream_keepalive, value),
+    },
+    Row {
+        key: "access.allowlist",
+        form: Form::List,
+        default: "[]",
+        doc: "Clients that are let in, except where an annotation says otherwise. Empty lets in everybody.",
+        set: |settings, value| put(&mut settings.translate.allowlist, value),
+    },
+    Row {
+        key: "access.denylist",
+        form: Form::List,
+        default: "[]",
+        doc: "Clients that are turned away, except where an annotation says otherwise.",
+        set: |settings, value| put(&mut settings.translate.denylist, value),
+    },
+    Row {
+        key: "access.trusted-proxies",
+        form: Form::List,
+        default: "[]",
+        doc: "Proxies in front of this host whose X-Forwarded headers are believed. Empty believes nobody.",
+        set: |settings, value| put(&mut settings.translate.trusted_proxies, value),
+    },
+    Row {
+        key: "access.append-forwarded-for",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Append the address of the client to X-Forwarded-For instead of replacing the header.",
+        set: |settings, value| put(&mut settings.translate.append_forwarded_for, value),
+    },
+    Row {
+        key: "tls.default-certificate",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Secret, as namespace/name, with the certificate for hosts that have none of their own. Without one the daemon makes a self-signed certificate once and keeps it.",
+        set: |settings, value| put(&mut settings.translate.default_certificate, value),
+    },
+    Row {
+        key: "tls.redirect",
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether hosts with a certificate send plain requests to https, where no annotation says otherwise.",
+        set: |settings, value| put(&mut settings.translate.ssl_redirect, value),
+    },
+    Row {
+        key: "tls.force-redirect",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether all hosts do, also those without a certificate.",
+        set: |settings, value| put(&mut settings.translate.force_ssl_redirect, value),
+    },
+    Row {
+        key: "tls.redirect-status",
+        form: Form::Number,
+        default: "308",
+        doc: "Status of these redirects: 301, 302, 307 or 308.",
+        set: |settings, value| {
+            put(&mut settings.translate.redirect_status, value)?;
+            match settings.translate.redirect_status {
+                301 | 302 | 307 | 308 => Ok(()),
+                other => Err(format!("{other} is none of 301, 302, 307, 308")),
+            }
+        },
+    },
+    Row {
+        key: "tls.hsts",
+        form: Form::Text,
+        default: r#""dialect""#,
+        doc: "Whether Strict-Transport-Security is sent over TLS: `on`, `off`, or `dialect` for what the dialect of the class does (ingress-nginx sends it, the specification does not).",
+        set: |settings, value| {
+            settings.translate.hsts.enabled = match value.as_str() {
+                Some("on") => Some(true),
+                Some("off") => Some(false),
+                Some("dialect") => None,
+                _ => return Err("it is none of \"on\", \"off\", \"dialect\"".to_owned()),
+            };
+            Ok(())
+        },
+    },
+    Row {
+        key: "tls.hsts-max-age",
+        form: Form::Number,
+        default: "31536000",
+        doc: "Its max-age in seconds.",
+        set: |settings, value| put(&mut settings.translate.hsts.max_age, value),
+    },
+    Row {
+        key: "tls.hsts-include-subdomains",
+        form: Form::Boolean,
+        default: "true",
+        doc: "Whether it says includeSubDomains.",
+        set: |settings, value| put(&mut settings.translate.hsts.include_subdomains, value),
+    },
+    Row {
+        key: "tls.hsts-preload",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether it says preload.",
+        set: |settings, value| put(&mut settings.translate.hsts.preload, value),
+    },
+    Row {
+        key: "nginx.binary",
+        form: Form::Text,
+        default: r#""/usr/sbin/nginx""#,
+        doc: "The program. It is run with -V to learn what it can do and with -t to test configuration.",
+        set: |settings, value| put(&mut settings.nginx.binary, value),
+    },
+    Row {
+        key: "nginx.configuration",
+        form: Form::Text,
+        default: r#""/etc/nginx/nginx.conf""#,
+        doc: "Its main configuration file.",
+        set: |settings, value| put(&mut settings.nginx.configuration, value),
+    },
+    Row {
+        key: "nginx.prefix",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "The folder that its relative paths start from, as given to it with -p. Empty for the one it was built with.",
+        set: |settings, value| put(&mut settings.nginx.prefix, value),
+    },
+    Row {
+        key: "nginx.pid-file",
+        form: Form::Text,
+        default: r#""/run/nginx.pid""#,
+        doc: "The file in which it writes the process id of its master.",
+        set: |settings, value| put(&mut settings.nginx.pid_file, value),
+    },
+    Row {
+        key: "nginx.unit",
+        form: Form::Text,
+        default: r#""nginx.service""#,
+        doc: "Its systemd unit, which is asked for the process id first. Empty when systemd does not run it.",
+        set: |settings, value| put(&mut settings.nginx.unit, value),
+    },
+    Row {
+        key: "apply.root",
+        form: Form::Text,
+        default: r#""/etc/nginx/ingressd""#,
+        doc: "Folder for the generations of the configuration. nginx includes `current/http/*.conf` below it.",
+        set: |settings, value| put(&mut settings.apply.root, value),
+    },
+    Row {
+        key: "apply.state",
+        form: Form::Text,
+        default: r#""/var/lib/ingressd""#,
+        doc: "Folder for what must survive a restart: last good versions of objects, the quarantine, the default certificate.",
+        set: |settings, value| put(&mut settings.apply.state, value),
+    },
+    Row {
+        key: "apply.confirm-timeout",
+        form: Form::Duration,
+        default: r#""60s""#,
+        doc: "How long nginx may take to run a new generation before the last confirmed one is put back.",
+        set: |settings, value| put(&mut settings.apply.confirm_timeout, value),
+    },
+    Row {
+        key: "apply.kept-generations",
+        form: Form::Number,
+        default: "10",
+        doc: "How many generations are kept on disk, at least 2.",
+        set: |settings, value| put(&mut settings.apply.kept_generations, value),
+    },
+    Row {
+        key: "pacing.gather",
+        form: Form::Duration,
+        default: r#""20ms""#,
+        doc: "How long a change waits for others that come with it, when nothing was reloaded lately.",
+        set: |settings, value| put(&mut settings.pacing.gather, value),
+    },
+    Row {
+        key: "pacing.spacing",
+        form: Form::Duration,
+        default: r#""1s""#,
+        doc: "Least time from the start of one reload to the start of the next. It grows with what a reload costs and with the number of old workers that still serve their connections, up to the ceiling.",
+        set: |settings, value| put(&mut settings.pacing.spacing, value),
+    },
+    Row {
+        key: "pacing.ceiling",
+        form: Form::Duration,
+        default: r#""1s""#,
+        doc: "Longest time that any change waits, besides a reload that is running.",
+        set: |settings, value| put(&mut settings.pacing.ceiling, value),
+    },
+    Row {
+        key: "pacing.recheck",
+        form: Form::Duration,
+        default: r#""1s""#,
+        doc: "How often nginx is looked at, to notice that it stopped, started or crashed.",
+        set: |settings, value| put(&mut settings.pacing.recheck, value),
+    },
+    Row {
+        key: "http.address",
+        form: Form::Text,
+        default: r#""127.0.0.1:10254""#,
+        doc: "Address for /healthz, /readyz, /metrics and /status.json.",
+        set: |settings, value| put(&mut settings.http.address, value),
+    },
+    Row {
+        key: "http.remote",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether `http.address` may be one that other machines reach. What is served names hosts, objects and findings of every tenant, without authentication.",
+        set: |settings, value| put(&mut settings.http.remote, value),
+    },
+    Row {
+        key: "control.socket",
+        form: Form::Text,
+        default: r#""/run/ingressd/control.sock""#,
+        doc: "Socket for `ingressd status`. Only root may use it.",
+        set: |settings, value| put(&mut settings.control_socket, value),
+    },
+    Row {
+        key: "log.format",
+        form: Form::Text,
+        default: r#""auto""#,
+        doc: "`journal` with structured fields, `text` or `json` on standard error, or `auto`: the journal when systemd connected standard error to it, text otherwise.",
+        set: |settings, value| put(&mut settings.log.format, value),
+    },
+    Row {
+        key: "log.level",
+        form: Form::Text,
+        default: r#""info""#,
+        doc: "Least level that is logged: error, warn, info, debug or trace.",
+        set: |settings, value| put(&mut settings.log.level, value),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_and_variables_are_unique_and_in_known_sections() {
+        let mut keys: Vec<_> = ROWS.iter().map(|row| row.key).collect();
+        let mut variables: Vec<_> = ROWS.iter().map(Row::variable).collect();
+        keys.sort_unstable();
+        variables.sort_unstable();
+        assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
+        assert!(variables.windows(2).all(|pair| pair[0] != pair[1]), "{variables:?}");
+        assert!(ROWS.iter().all(|row| SECTIONS.iter().any(|(section, _)| *section == row.section())));
+        let order = |row: &Row| SECTIONS.iter().position(|(section, _)| *section == row.section());
+        assert!(ROWS.is_sorted_by_key(order), "rows stand by section");
+    }
+
+    #[test]
+    fn every_default_is_what_the_rooms_hold_by_themselves() {
+        let settings = Settings::default();
+        let translate = crate::translate::Options::default();
+        let gate = crate::nginx::GateOptions::default();
+        assert_eq!(format!("{:?}", settings.translate), format!("{translate:?}"));
+        assert_eq!(format!("{:?}", settings.gate), format!("{gate:?}"));
+    }
+}

@@ -1,0 +1,305 @@
+//! How a written value becomes a typed one, without coercion; it must not know keys.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use toml_edit::Value;
+
+use super::settings::LogFormat;
+use crate::model::Cidr;
+use crate::translate::{ClassRule, Dialect, EndpointMode};
+
+/// How a value is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `"text"`.
+    Text,
+    /// `true` or `false`.
+    Boolean,
+    /// A whole number.
+    Number,
+    /// `"20ms"`, `"1s"`, `"5m"`.
+    Duration,
+    /// `["one", "two"]`.
+    List,
+    /// `[[key]]` tables.
+    Tables,
+}
+
+impl Form {
+    /// The form in words, for documentation and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Form::Text => "string",
+            Form::Boolean => "boolean",
+            Form::Number => "integer",
+            Form::Duration => "duration, a string such as \"20ms\"",
+            Form::List => "list of strings",
+            Form::Tables => "array of tables",
+        }
+    }
+
+    /// Reads what a flag or an environment variable says: strings need no quotes there, lists may be split by commas.
+    pub(super) fn read_text(self, text: &str) -> Result<Value, String> {
+        match self {
+            Form::Text | Form::Duration => Ok(Value::from(text)),
+            Form::List if !text.trim_start().starts_with('[') => {
+                Ok(Value::from_iter(text.split(',').map(str::trim).filter(|part| !part.is_empty())))
+            }
+            Form::Boolean | Form::Number | Form::List | Form::Tables => {
+                text.trim().parse().map_err(|_| format!("{text:?} is not of the form: {}", self.name()))
+            }
+        }
+    }
+}
+
+/// A type that a setting can have.
+pub(super) trait Setting: Sized {
+    /// Proves the value, or gives one clause that says what is wrong.
+    fn read(value: &Value) -> Result<Self, String>;
+}
+
+/// Proves the value and puts it in its place.
+pub(super) fn put<T: Setting>(slot: &mut T, value: &Value) -> Result<(), String> {
+    *slot = T::read(value)?;
+    Ok(())
+}
+
+fn text(value: &Value) -> Result<&str, String> {
+    value.as_str().ok_or_else(|| wrong_form(value, "a string"))
+}
+
+fn wrong_form(value: &Value, expected: &str) -> String {
+    format!("it takes {expected}, not the {} {}", value.type_name(), value.to_string().trim())
+}
+
+fn parsed<T: std::str::FromStr>(value: &Value, what: &str) -> Result<T, String> {
+    let text = text(value)?;
+    text.parse().map_err(|_| format!("{text:?} is not {what}"))
+}
+
+fn one_of<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<T, String> {
+    let text = text(value)?;
+    let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
+    found.ok_or_else(|| {
+        let words: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        format!("{text:?} is none of {}", words.join(", "))
+    })
+}
+
+fn number(value: &Value, most: u64) -> Result<u64, String> {
+    let number = value.as_integer().ok_or_else(|| wrong_form(value, "a whole number"))?;
+    u64::try_from(number)
+        .ok()
+        .filter(|number| *number <= most)
+        .ok_or_else(|| format!("{number} is not within 0 to {most}"))
+}
+
+impl Setting for bool {
+    fn read(value: &Value) -> Result<Self, String> {
+        value.as_bool().ok_or_else(|| wrong_form(value, "true or false"))
+    }
+}
+
+macro_rules! numbers {
+    ($($type:ty),*) => {$(
+        impl Setting for $type {
+            fn read(value: &Value) -> Result<Self, String> {
+                let most = <$type>::MAX as u64;
+                number(value, most).map(|number| number as $type)
+            }
+        }
+    )*};
+}
+numbers!(u16, u32, u64, usize);
+
+impl Setting for String {
+    fn read(value: &Value) -> Result<Self, String> {
+        text(value).map(str::to_owned)
+    }
+}
+
+impl Setting for Arc<str> {
+    fn read(value: &Value) -> Result<Self, String> {
+        text(value).map(Arc::from)
+    }
+}
+
+impl Setting for PathBuf {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        // nginx reads some of these from its configuration, where such characters would mean something.
+        match text.starts_with('/')
+            && !text.chars().any(|letter| letter.is_control() || "\"'\\;{}$*?[".contains(letter))
+        {
+            true => Ok(PathBuf::from(text)),
+            false => Err(format!("{text:?} is not an absolute path of plain characters")),
+        }
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    fn read(value: &Value) -> Result<Self, String> {
+        match value.as_str() {
+            Some("") => Ok(None),
+            _ => T::read(value).map(Some),
+        }
+    }
+}
+
+impl Setting for Duration {
+    fn read(value: &Value) -> Result<Self, String> {
+        let duration: jiff::SignedDuration = parsed(value, "a duration such as \"20ms\", \"1s\" or \"5m\"")?;
+        Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+    }
+}
+
+impl Setting for SocketAddr {
+    fn read(value: &Value) -> Result<Self, String> {
+        parsed(value, "an address with a port, such as \"127.0.0.1:10254\"")
+    }
+}
+
+impl Setting for IpAddr {
+    fn read(value: &Value) -> Result<Self, String> {
+        parsed(value, "an IP address")
+    }
+}
+
+impl Setting for Cidr {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        let address = || text.parse().ok().map(|address: IpAddr| Cidr::from(address));
+        text.parse().ok().or_else(address).ok_or_else(|| format!("{text:?} is not a range such as \"10.0.0.0/8\""))
+    }
+}
+
+impl<T: Setting> Setting for Vec<T> {
+    fn read(value: &Value) -> Result<Self, String> {
+        value.as_array().ok_or_else(|| wrong_form(value, "a list"))?.iter().map(T::read).collect()
+    }
+}
+
+/// A namespace and a name, written `namespace/name`.
+impl Setting for (Arc<str>, Arc<str>) {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        match text.split_once('/') {
+            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
+                Ok((namespace.into(), name.into()))
+            }
+            _ => Err(format!("{text:?} is not of the form namespace/name")),
+        }
+    }
+}
+
+impl Setting for EndpointMode {
+    fn read(value: &Value) -> Result<Self, String> {
+        one_of(
+            value,
+            &[
+                ("pod", EndpointMode::Pod),
+                ("nodeport", EndpointMode::NodePort),
+                ("clusterip", EndpointMode::ClusterIp),
+                ("loadbalancer", EndpointMode::LoadBalancer),
+                ("auto", EndpointMode::Auto),
+            ],
+        )
+    }
+}
+
+impl Setting for Dialect {
+    fn read(value: &Value) -> Result<Self, String> {
+        one_of(value, &[("specification", Dialect::Specification), ("ingress-nginx", Dialect::IngressNginx)])
+    }
+}
+
+impl Setting for LogFormat {
+    fn read(value: &Value) -> Result<Self, String> {
+        one_of(
+            value,
+            &[
+                ("auto", LogFormat::Automatic),
+                ("journal", LogFormat::Journal),
+                ("text", LogFormat::Text),
+                ("json", LogFormat::Json),
+            ],
+        )
+    }
+}
+
+/// A key that tables of `[[classes]]` take, for the reader and the documentation.
+pub(super) struct ClassKey {
+    pub(super) key: &'static str,
+    pub(super) form: Form,
+    pub(super) doc: &'static str,
+    set: fn(&mut ClassRule, &Value) -> Result<(), String>,
+}
+
+pub(super) const CLASS_KEYS: &[ClassKey] = &[
+    ClassKey {
+        key: "controller",
+        form: Form::Text,
+        doc: "`spec.controller` of the IngressClass. It must be given.",
+        set: |rule, value| put(&mut rule.controller, value),
+    },
+    ClassKey {
+        key: "dialect",
+        form: Form::Text,
+        doc: "`specification`: paths as the Ingress specification has them. `ingress-nginx`: that controller's semantics, quirks included. Both read the same annotations.",
+        set: |rule, value| put(&mut rule.dialect, value),
+    },
+    ClassKey {
+        key: "legacy-class",
+        form: Form::Text,
+        doc: "Value of the old annotation `kubernetes.io/ingress.class` that belongs to this rule.",
+        set: |rule, value| put(&mut rule.legacy_class, value),
+    },
+    ClassKey {
+        key: "without-class",
+        form: Form::Boolean,
+        doc: "Whether objects that name no class belong to this rule.",
+        set: |rule, value| put(&mut rule.without_class, value),
+    },
+    ClassKey {
+        key: "endpoints",
+        form: Form::Text,
+        doc: "How endpoints of this class are reached, when not as `upstreams.endpoints` says.",
+        set: |rule, value| put(&mut rule.endpoints, value),
+    },
+];
+
+impl Setting for ClassRule {
+    fn read(value: &Value) -> Result<Self, String> {
+        let table = value.as_inline_table().ok_or_else(|| wrong_form(value, "a table"))?;
+        let mut rule = ClassRule {
+            controller: "".into(),
+            dialect: Dialect::Specification,
+            legacy_class: None,
+            without_class: false,
+            endpoints: None,
+        };
+        for (key, value) in table {
+            let Some(row) = CLASS_KEYS.iter().find(|row| row.key == key) else {
+                return Err(format!("unknown key {key:?}{}", nearest(key, CLASS_KEYS.iter().map(|row| row.key))));
+            };
+            (row.set)(&mut rule, value).map_err(|why| format!("{key}: {why}"))?;
+        }
+        match rule.controller.is_empty() {
+            true => Err("a class needs a controller".to_owned()),
+            false => Ok(rule),
+        }
+    }
+}
+
+/// The end of a message that names the known word most like this one, when one is like it.
+pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let like = |candidate: &'a str| (strsim::jaro_winkler(word, candidate), candidate);
+    let best = known.map(like).max_by(|(one, _), (other, _)| one.total_cmp(other));
+    match best.filter(|(likeness, _)| *likeness > 0.75) {
+        Some((_, candidate)) => format!("; did you mean {candidate}?"),
+        None => String::new(),
+    }
+}

@@ -1,0 +1,187 @@
+//! What the rows have read so far, before it is put together; it must not know keys or how values are written.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::{
+    Argument, ByteSize, Cidr, Directive, Field, HeaderName, ObjectId, Origin, OriginPattern, RedirectUrl, Text,
+    catalogue::DirectiveRow,
+};
+use crate::source::Snapshot;
+use crate::translate::{Dialect, Options, Reading};
+
+/// One annotation of the object that is being read.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry<'a> {
+    /// The object.
+    pub object: &'a Arc<ObjectId>,
+    /// The key with its prefix.
+    pub key: &'a str,
+    /// The value as written.
+    pub value: &'a str,
+}
+
+impl Entry<'_> {
+    /// The place of the annotation.
+    pub fn origin(&self) -> Origin {
+        Origin::field(self.object, Field::Annotation(Cow::Owned(self.key.to_owned())))
+    }
+}
+
+/// What is known about the object besides its annotations.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The object.
+    pub object: &'a Arc<ObjectId>,
+    /// Its namespace.
+    pub namespace: &'a str,
+    /// Whose semantics it has.
+    pub dialect: Dialect,
+    /// Everything else.
+    pub snapshot: &'a Snapshot,
+    /// The administrator's settings.
+    pub options: &'a Options,
+}
+
+/// Redirects from http to https.
+#[derive(Debug, Default)]
+pub struct HttpsDraft {
+    /// Where the host has a certificate.
+    pub redirect: Option<bool>,
+    /// Everywhere.
+    pub forced: Option<bool>,
+    /// A trailing slash stays.
+    pub keep_trailing_slash: bool,
+}
+
+/// Redirects of all requests.
+#[derive(Debug, Default)]
+pub struct RedirectDraft {
+    /// For ever.
+    pub permanent: Option<RedirectUrl>,
+    /// Its status.
+    pub permanent_status: Option<u16>,
+    /// For now; wins over the permanent one.
+    pub temporal: Option<RedirectUrl>,
+    /// Its status.
+    pub temporal_status: Option<u16>,
+}
+
+/// Buffers for answers; two keys make one directive.
+#[derive(Debug, Default)]
+pub struct BuffersDraft {
+    /// How many.
+    pub count: Option<(u64, Origin)>,
+    /// How large each.
+    pub size: Option<(ByteSize, Origin)>,
+}
+
+/// Lists of addresses.
+#[derive(Debug, Default)]
+pub struct AccessDraft {
+    /// Who is let in.
+    pub allow: Option<Vec<Cidr>>,
+    /// Who is not.
+    pub deny: Option<Vec<Cidr>>,
+}
+
+/// Where the passwords are.
+#[derive(Debug)]
+pub struct SecretReference {
+    /// The namespace, when written.
+    pub namespace: Option<String>,
+    /// The name.
+    pub name: String,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
+/// Basic authentication.
+#[derive(Debug, Default)]
+pub struct AuthenticationDraft {
+    /// Where it was asked for.
+    pub asked: Option<Origin>,
+    /// The Secret.
+    pub secret: Option<SecretReference>,
+    /// It is a map of users.
+    pub map: bool,
+    /// The realm.
+    pub realm: Option<Text>,
+}
+
+/// Cross-origin requests.
+#[derive(Debug, Default)]
+pub struct CorsDraft {
+    /// They are asked for.
+    pub enabled: bool,
+    /// Something about them is wrong: none is let in.
+    pub withheld: bool,
+    /// The origins.
+    pub origins: Option<Vec<OriginPattern>>,
+    /// The methods.
+    pub methods: Option<Vec<HeaderName>>,
+    /// The request headers.
+    pub headers: Option<Vec<HeaderName>>,
+    /// The response headers.
+    pub expose: Option<Vec<HeaderName>>,
+    /// Whether cookies are let in.
+    pub credentials: Option<bool>,
+    /// Seconds.
+    pub max_age: Option<u64>,
+}
+
+/// Limits for each client.
+#[derive(Debug, Default)]
+pub struct LimitsDraft {
+    /// Requests each second.
+    pub per_second: Option<u32>,
+    /// Requests each minute.
+    pub per_minute: Option<u32>,
+    /// Connections.
+    pub connections: Option<u32>,
+    /// Burst as a multiple of the rate.
+    pub burst_multiplier: Option<u32>,
+    /// Who is not limited.
+    pub exempt: Vec<Cidr>,
+}
+
+/// Everything read so far.
+#[derive(Debug, Default)]
+pub struct Draft {
+    /// What is final already.
+    pub reading: Reading,
+    /// Redirects from http to https.
+    pub https: HttpsDraft,
+    /// Redirects of all requests.
+    pub redirect: RedirectDraft,
+    /// Buffers for answers.
+    pub buffers: BuffersDraft,
+    /// Lists of addresses.
+    pub access: AccessDraft,
+    /// Basic authentication.
+    pub authentication: AuthenticationDraft,
+    /// Cross-origin requests.
+    pub cors: CorsDraft,
+    /// Limits for each client.
+    pub limits: LimitsDraft,
+}
+
+impl Draft {
+    /// Adds a directive.
+    pub fn directive(&mut self, row: &'static DirectiveRow, arguments: Vec<Argument>, origin: Origin) {
+        self.reading.behaviour.directives.push(Directive { row, arguments, origin });
+    }
+
+    /// Adds a finding.
+    pub fn find(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
+        self.reading.findings.push(Finding::new(reason, origin, note));
+    }
+
+    /// Closes the routes and says why.
+    pub fn close(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
+        self.reading.closed = true;
+        let finding = Finding { severity: Severity::Error, ..Finding::new(reason, origin, note) };
+        self.reading.findings.push(finding);
+    }
+}

@@ -1,0 +1,149 @@
+//! Walks the annotations of one object through the table of rows; it must not know any particular key.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, LazyLock};
+
+use super::draft::{Context, Draft, Entry};
+use super::row::{Effect, OnError, Row};
+use super::value::quoted;
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::{Field, Origin, Refused};
+use crate::translate::Reading;
+use crate::translate::ingress_nginx::FAMILIES;
+
+/// The prefix of the keys of ingress-nginx.
+pub const PREFIX: &str = "nginx.ingress.kubernetes.io/";
+/// The prefix of our own keys; Services have some, Ingresses none yet.
+const OWN_PREFIX: &str = "ingressd/";
+/// Prefixes of a dialect that is not read here.
+const FOREIGN_PREFIXES: [&str; 2] = ["nginx.org/", "nginx.com/"];
+/// Names of annotations are at most this long in a cluster; for longer ones no likeness is sought.
+const LONGEST_NAME: usize = 63;
+/// Names whose lengths differ by more are not compared: a typo is a letter or two, and comparing is slow.
+const LENGTH_DIFFERENCE: usize = 4;
+/// Names less alike than this are not proposed.
+const LIKENESS: f64 = 0.84;
+
+static INDEX: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
+    let names = |row: &'static Row| std::iter::once(row.key).chain(row.aliases.iter().copied());
+    super::rows().flat_map(|row| names(row).map(move |name| (name, row))).collect()
+});
+
+/// Reads all annotations of one object.
+pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Reading {
+    let mut draft = Draft::default();
+    let mut foreign = None;
+    for (key, value) in annotations {
+        let entry = Entry { object: context.object, key, value };
+        if let Some(name) = key.strip_prefix(PREFIX) {
+            match INDEX.get(name) {
+                Some(row) if row.key != name && annotations.contains_key(&format!("{PREFIX}{}", row.key)) => {
+                    let note = format!("{} is set as well and wins", row.key);
+                    draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
+                }
+                Some(row) => apply(row, &entry, &mut draft),
+                None => draft.find(Reason::UnknownAnnotation, entry.origin(), unknown(name)),
+            }
+        } else if let Some(name) = key.strip_prefix(OWN_PREFIX) {
+            let note = match name {
+                "endpoints" => "this key is read on Services; put it there",
+                _ => "no key with this prefix is read on an Ingress",
+            };
+            draft.find(Reason::UnknownAnnotation, entry.origin(), note);
+        } else if foreign.is_none() && FOREIGN_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) {
+            foreign = Some(key);
+        }
+    }
+    if let Some(key) = foreign {
+        let note = format!("annotations such as {} are not read for this class; use those of {PREFIX}", quoted(key));
+        draft.find(Reason::UnsupportedAnnotation, Origin::field(context.object, Field::Object), note);
+    }
+    for family in FAMILIES {
+        (family.finish)(&mut draft, context);
+    }
+    draft.reading.behaviour.directives.sort_by_key(|directive| directive.row.name);
+    draft.reading
+}
+
+fn apply(row: &'static Row, entry: &Entry<'_>, draft: &mut Draft) {
+    if entry.value.trim().is_empty() {
+        let severity = match row.on_error {
+            OnError::Skip => Severity::Info,
+            _ => Severity::Warning,
+        };
+        let note = "the value is empty, which is the same as no annotation";
+        draft.reading.findings.push(Finding { severity, ..Finding::new(Reason::InvalidValue, entry.origin(), note) });
+        return;
+    }
+    let done = match row.effect {
+        Effect::Directive(directive, parse) => {
+            parse(entry.value).map(|arguments| draft.directive(directive, arguments, entry.origin()))
+        }
+        Effect::Part(set) => set(draft, entry),
+        Effect::Missing { asks, instead } => {
+            if asks(entry.value) {
+                missing(row, entry, instead, draft);
+            }
+            Ok(())
+        }
+    };
+    if let Err(refused) = done {
+        bad_value(row, entry, &refused, draft);
+    }
+}
+
+fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: &mut Draft) {
+    let value = quoted(entry.value);
+    match row.on_error {
+        OnError::Skip => {
+            draft.find(Reason::InvalidValue, entry.origin(), format!("{value} is refused: {refused}"));
+        }
+        OnError::WithholdCors => {
+            draft.cors.withheld = true;
+            let note = format!("{value} is refused: {refused}; no CORS headers are sent until it is mended");
+            let finding = Finding::new(Reason::InvalidValue, entry.origin(), note);
+            draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });
+        }
+        OnError::Close => {
+            let note = format!("{value} is refused: {refused}; the routes answer 503 until it is mended");
+            draft.close(Reason::InvalidSecurityValue, entry.origin(), note);
+        }
+        OnError::Refuse => {
+            draft.reading.refused = true;
+            draft.find(Reason::RefusedValue, entry.origin(), format!("{value} is refused: {refused}"));
+        }
+    }
+}
+
+fn missing(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
+    match row.on_error {
+        OnError::Skip | OnError::WithholdCors => {
+            draft.find(Reason::UnsupportedAnnotation, entry.origin(), instead);
+        }
+        OnError::Close => {
+            let note = format!("{instead}; the routes answer 503, because without it they would be open");
+            draft.close(Reason::ClosedRoute, entry.origin(), note);
+        }
+        OnError::Refuse => {
+            draft.reading.refused = true;
+            draft.find(Reason::RefusedValue, entry.origin(), instead);
+        }
+    }
+}
+
+fn unknown(name: &str) -> Arc<str> {
+    let nearest = match name.len() <= LONGEST_NAME {
+        true => INDEX
+            .keys()
+            .filter(|known| known.len().abs_diff(name.len()) <= LENGTH_DIFFERENCE)
+            .map(|known| (strsim::jaro_winkler(name, known), *known))
+            .filter(|(likeness, _)| *likeness >= LIKENESS)
+            // Equal likeness is decided by name, because the index has no order.
+            .max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(left.1))),
+        false => None,
+    };
+    match nearest {
+        Some((_, known)) => format!("there is no such key; did you mean {PREFIX}{known}?").into(),
+        None => "there is no such key".into(),
+    }
+}

@@ -1,0 +1,95 @@
+//! What a reading asks for in one line each, for tests, examples and people; it must not know which keys asked for it.
+
+use std::fmt::Display;
+
+use crate::model::{Argument, Directive, LimitRate, OriginPattern};
+use crate::translate::Reading;
+
+/// One line for each thing that the annotations ask for.
+pub fn outline(reading: &Reading) -> Vec<String> {
+    let behaviour = &reading.behaviour;
+    let mut lines: Vec<String> = behaviour.directives.iter().map(directive).collect();
+    let mut say = |line: String| lines.push(line);
+    if reading.use_regex {
+        say("paths are regular expressions".into());
+    }
+    if let Some(target) = &reading.rewrite_target {
+        say(format!("the path becomes {}", joined("", target.parts())));
+    }
+    if let Some(protocol) = reading.protocol {
+        say(format!("backends speak {}", format!("{protocol:?}").to_uppercase()));
+    }
+    if let Some((status, location)) = &reading.redirect {
+        say(format!("all requests: {status} to {location}"));
+    }
+    say(match behaviour.https_redirect {
+        Some(redirect) => {
+            let wherever = if redirect.forced { "always" } else { "where the host has a certificate" };
+            let slash = if redirect.strip_trailing_slash { ", without the last slash" } else { "" };
+            format!("http: {} to https, {wherever}{slash}", redirect.status)
+        }
+        None => "http is served as it is".into(),
+    });
+    if let Some(cors) = &behaviour.cors {
+        say(format!("other origins: {}", joined(", ", cors.origins.iter().map(origin_pattern))));
+        say(format!("allowed methods: {}", joined(", ", &cors.methods)));
+        say(format!("allowed headers: {}", joined(", ", &cors.headers)));
+        say(format!("exposed headers: {}", joined(", ", &cors.expose)));
+        say(format!("credentials: {}", if cors.credentials { "allowed" } else { "not allowed" }));
+        say(format!("preflight is good for {} s", cors.max_age));
+    }
+    if let Some(access) = &behaviour.access {
+        access.deny.iter().for_each(|network| say(format!("deny {network}")));
+        access.allow.iter().for_each(|network| say(format!("allow {network}")));
+    }
+    if let Some(authentication) = &behaviour.basic_authentication {
+        let (realm, secret) = (&authentication.realm, &authentication.file.secret);
+        let form = if authentication.file.map { "map" } else { "file" };
+        say(format!("password for \"{realm}\" by the {form} in {secret}"));
+    }
+    if let Some(limits) = &behaviour.limits {
+        for (rate, burst) in &limits.rates {
+            let rate = match rate {
+                LimitRate::PerSecond(number) => format!("{number} requests a second"),
+                LimitRate::PerMinute(number) => format!("{number} requests a minute"),
+            };
+            say(format!("each client: {rate}, burst {burst}"));
+        }
+        if let Some(connections) = limits.connections {
+            say(format!("each client: {connections} connections"));
+        }
+        limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
+    }
+    if reading.closed {
+        say("the routes answer 503".into());
+    }
+    if reading.refused {
+        say("the object version is refused".into());
+    }
+    lines
+}
+
+fn directive(directive: &Directive) -> String {
+    let argument = |argument: &Argument| match argument {
+        Argument::Word(word) => (*word).to_owned(),
+        Argument::Number(number) => number.to_string(),
+        Argument::Size(size) => size.to_string(),
+        Argument::Time(time) => format!("{}s", time.as_secs()),
+        Argument::Switch(true) => "on".to_owned(),
+        Argument::Switch(false) => "off".to_owned(),
+    };
+    format!("{} {};", directive.row.name, joined(" ", directive.arguments.iter().map(argument)))
+}
+
+fn origin_pattern(pattern: &OriginPattern) -> String {
+    match pattern {
+        OriginPattern::Any => "*".to_owned(),
+        OriginPattern::Null => "null".to_owned(),
+        OriginPattern::Exact(origin) => origin.to_string(),
+        OriginPattern::Wildcard(origin) => origin.as_str().replacen("://", "://*.", 1),
+    }
+}
+
+fn joined<T: Display>(separator: &str, items: impl IntoIterator<Item = T>) -> String {
+    items.into_iter().map(|item| item.to_string()).collect::<Vec<_>>().join(separator)
+}

@@ -1,0 +1,176 @@
+//! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
+
+use super::draft::{Context, Draft, Entry};
+use crate::model::catalogue::DirectiveRow;
+use crate::model::{Argument, Refused};
+
+/// What a value changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The whole host.
+    Server,
+    /// The routes of the object.
+    Route,
+    /// The way to the backends of the object.
+    Upstream,
+}
+
+/// How much whoever may write the value must be trusted, as ingress-nginx ranks it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trust {
+    /// Harms nobody but the object's own users.
+    Low,
+    /// Free text or numbers that cost something.
+    Medium,
+    /// Reaches beyond the object, or other hosts.
+    High,
+    /// Raw configuration.
+    Critical,
+}
+
+/// What follows from a value that cannot be honoured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnError {
+    /// This key alone has no effect.
+    Skip,
+    /// Nothing is sent about cross-origin requests: browsers keep other origins out.
+    WithholdCors,
+    /// The routes of the object answer 503.
+    Close,
+    /// This version of the object is not used; its last good one, if there is one, goes on being served.
+    Refuse,
+}
+
+impl OnError {
+    /// One sentence for the documentation.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            OnError::Skip => "A value that cannot be used is skipped with a finding.",
+            OnError::WithholdCors => {
+                "A value that cannot be used switches all CORS headers of the object off, with a finding."
+            }
+            OnError::Close => {
+                "A value that cannot be used closes the routes of the object: they answer 503 until it is mended."
+            }
+            OnError::Refuse => {
+                "A value that cannot be used refuses this version of the object; its last good one goes on being \
+                 served."
+            }
+        }
+    }
+}
+
+/// Turns a value into the arguments of a directive.
+pub type ParseArguments = fn(&str) -> Result<Vec<Argument>, Refused>;
+
+/// What a row does.
+#[derive(Debug, Clone, Copy)]
+pub enum Effect {
+    /// It becomes one directive of the catalogue.
+    Directive(&'static DirectiveRow, ParseArguments),
+    /// It sets a part of the draft.
+    Part(fn(&mut Draft, &Entry<'_>) -> Result<(), Refused>),
+    /// It is known but not served.
+    Missing {
+        /// Whether this value asks for something that is missed; `false` for what happens anyway.
+        asks: fn(&str) -> bool,
+        /// One sentence: what to use instead.
+        instead: &'static str,
+    },
+}
+
+/// What a value in a [`Try`] gives.
+#[derive(Debug, Clone, Copy)]
+pub enum Gives {
+    /// This line of the outline.
+    Sets(&'static str),
+    /// What there would be without the annotation, and no finding.
+    Nothing,
+    /// A finding whose note holds this text.
+    Refused(&'static str),
+}
+
+/// A value and what it gives: a test, and an example in the manual.
+pub type Try = (&'static str, Gives);
+
+/// One annotation.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// The key without its prefix.
+    pub key: &'static str,
+    /// Other keys with the same meaning; the key wins over them.
+    pub aliases: &'static [&'static str],
+    /// What it changes.
+    pub scope: Scope,
+    /// Who should be allowed to set it.
+    pub trust: Trust,
+    /// What follows from a bad value.
+    pub on_error: OnError,
+    /// One paragraph for users.
+    pub documentation: &'static str,
+    /// Annotations that the tries need beside them.
+    pub beside: &'static [(&'static str, &'static str)],
+    /// Examples.
+    pub tries: &'static [Try],
+    /// What it does.
+    pub effect: Effect,
+}
+
+impl Row {
+    /// What most rows have in common; every row sets key, documentation, tries and effect.
+    pub const DEFAULT: Row = Row {
+        key: "",
+        aliases: &[],
+        scope: Scope::Route,
+        trust: Trust::Low,
+        on_error: OnError::Skip,
+        documentation: "",
+        beside: &[],
+        tries: &[],
+        effect: Effect::Missing { asks: always, instead: "" },
+    };
+
+    /// Whether the row has an effect of its own.
+    pub const fn is_served(&self) -> bool {
+        !matches!(self.effect, Effect::Missing { .. })
+    }
+}
+
+/// For [`Effect::Missing`]: every value asks for something.
+pub fn always(_value: &str) -> bool {
+    true
+}
+
+/// For [`Effect::Missing`]: every value but false asks for something.
+pub fn unless_false(value: &str) -> bool {
+    super::value::boolean(value) != Ok(false)
+}
+
+/// For [`Effect::Missing`]: every value but true asks for something.
+pub fn unless_true(value: &str) -> bool {
+    super::value::boolean(value) != Ok(true)
+}
+
+/// For [`Effect::Missing`]: every value but `off` asks for something.
+pub fn unless_off(value: &str) -> bool {
+    value.trim() != "off"
+}
+
+/// For [`Effect::Missing`]: every value but `all` asks for something.
+pub fn unless_all(value: &str) -> bool {
+    value.trim() != "all"
+}
+
+/// Annotations that belong together.
+#[derive(Debug)]
+pub struct Family {
+    /// Heading in the documentation.
+    pub title: &'static str,
+    /// The rows, sorted by key.
+    pub rows: &'static [Row],
+    /// Puts together what the rows set; runs once for each object, after all rows.
+    pub finish: fn(&mut Draft, &Context<'_>),
+}
+
+/// For families whose rows stand alone.
+pub fn nothing_to_finish(_draft: &mut Draft, _context: &Context<'_>) {}

@@ -1,0 +1,150 @@
+//! What a path is replaced by: text, captures and harmless variables; it must not know the path.
+
+use std::sync::Arc;
+
+use crate::model::{Refused, RewriteTarget, TargetPart, Variable};
+
+/// Variables of nginx that say nothing but what the client sent anyway.
+const VARIABLES: [&str; 11] = [
+    "args",
+    "document_uri",
+    "host",
+    "is_args",
+    "query_string",
+    "remote_addr",
+    "request_method",
+    "request_uri",
+    "scheme",
+    "server_name",
+    "uri",
+];
+/// Families of such variables, by the beginning of their names.
+const VARIABLE_PREFIXES: [&str; 3] = ["arg_", "cookie_", "http_"];
+/// Variables that begin with a slash themselves.
+const SLASHED: [&str; 6] = ["$uri", "${uri}", "$document_uri", "${document_uri}", "$request_uri", "${request_uri}"];
+/// Headers with passwords, which the backend is not told.
+const SECRET_VARIABLES: [&str; 2] = ["http_authorization", "http_proxy_authorization"];
+
+/// A rewrite target: a path with `$1` to `$9` and variables; a missing leading slash is added to text.
+///
+/// A target that begins with a capture stays as it is: `/app(/.*)` with `$1` is common, and the capture has the slash.
+pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
+    let value = value.trim();
+    // nginx answers a redirect instead of rewriting when the replacement begins like this.
+    if ["http://", "https://", "$scheme", "${scheme}"].iter().any(|start| value.starts_with(start)) {
+        return Err(Refused::because("it begins like a URL; for a redirect use temporal-redirect"));
+    }
+    let mut parts = Vec::new();
+    let mut literal = String::new();
+    if !value.starts_with('/') && !SLASHED.iter().any(|start| value.starts_with(start)) && !starts_with_capture(value) {
+        literal.push('/');
+    }
+    let mut rest = value;
+    while let Some(character) = rest.chars().next() {
+        let part = match character {
+            '$' => {
+                let (part, after) = reference(&rest[1..])?;
+                rest = after;
+                part
+            }
+            _ if is_path_character(character) => {
+                literal.push(character);
+                rest = &rest[1..];
+                continue;
+            }
+            _ => {
+                return Err(Refused(
+                    format!("a path cannot hold {} here", super::quoted(&character.to_string())).into(),
+                ));
+            }
+        };
+        flush(&mut literal, &mut parts);
+        parts.push(part);
+    }
+    flush(&mut literal, &mut parts);
+    RewriteTarget::new(parts)
+}
+
+fn starts_with_capture(value: &str) -> bool {
+    matches!(value.as_bytes(), [b'$', b'1'..=b'9', ..])
+}
+
+fn flush(literal: &mut String, parts: &mut Vec<TargetPart>) {
+    if !literal.is_empty() {
+        parts.push(TargetPart::Literal(Arc::from(std::mem::take(literal))));
+    }
+}
+
+/// Reads what follows a `$`, and returns the rest.
+fn reference(text: &str) -> Result<(TargetPart, &str), Refused> {
+    let bytes = text.as_bytes();
+    match bytes.first() {
+        Some(digit @ b'1'..=b'9') => Ok((TargetPart::Capture(digit - b'0'), &text[1..])),
+        Some(b'{') => match text[1..].split_once('}') {
+            Some((name, rest)) => Ok((TargetPart::Variable(variable(name)?), rest)),
+            None => Err(Refused::because("a ${ is never closed")),
+        },
+        _ => {
+            let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+            let (name, rest) = text.split_at(end.unwrap_or(text.len()));
+            Ok((TargetPart::Variable(variable(name)?), rest))
+        }
+    }
+}
+
+fn variable(name: &str) -> Result<Variable, Refused> {
+    let harmless = VARIABLES.contains(&name)
+        || VARIABLE_PREFIXES.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()));
+    match Variable::new(name) {
+        Ok(variable) if harmless && !SECRET_VARIABLES.contains(&name) => Ok(variable),
+        _ if name.is_empty() => Err(Refused::because("a $ refers to nothing")),
+        _ => Err(Refused(format!("unknown {} variable", super::quoted(name)).into())),
+    }
+}
+
+/// Characters that mean themselves in a path, and nothing to nginx.
+fn is_path_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "/-._~:@+,=&!*()".contains(character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        let shown = |text| rewrite_target(text).map(|target| target.parts().iter().map(ToString::to_string).collect());
+        let cases: [(&str, Result<&str, &str>); 22] = [
+            ("/$2", Ok("/$2")),
+            ("$1", Ok("$1")),
+            ("$uri", Ok("${uri}")),
+            ("$host", Ok("/${host}")),
+            ("app", Ok("/app")),
+            ("/$10", Ok("/$10")),
+            ("/a/${host}b$arg_x", Ok("/a/${host}b${arg_x}")),
+            ("/$host/$1", Ok("/${host}/$1")),
+            ("/$foo", Err("unknown \"foo\" variable")),
+            ("/$ingressd_x", Err("unknown \"ingressd_x\" variable")),
+            ("/$http_", Err("unknown \"http_\" variable")),
+            ("/$HOST", Err("unknown \"HOST\" variable")),
+            ("/$http_authorization", Err("unknown \"http_authorization\" variable")),
+            ("/${host", Err("never closed")),
+            ("/$", Err("refers to nothing")),
+            ("/a?b=$1", Err("cannot hold \"?\"")),
+            ("/a;b", Err("cannot hold \";\"")),
+            ("/a b", Err("cannot hold \" \"")),
+            ("/a\u{2028}b", Err("cannot hold")),
+            ("https://example.com/$1", Err("begins like a URL")),
+            ("$scheme://a", Err("begins like a URL")),
+            ("/$0", Err("unknown \"0\" variable")),
+        ];
+        for (text, expected) in cases {
+            let given: Result<String, Refused> = shown(text);
+            match (given, expected) {
+                (Ok(given), Ok(expected)) => assert_eq!(given, expected, "{text:?}"),
+                (Err(given), Err(expected)) => assert!(given.to_string().contains(expected), "{text:?}: {given}"),
+                (given, _) => panic!("{text:?} gives {given:?}"),
+            }
+        }
+    }
+}

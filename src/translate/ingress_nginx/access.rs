@@ -1,0 +1,59 @@
+//! Clients by address; it must not know how an address is learned.
+
+use std::sync::Arc;
+
+use crate::model::AccessList;
+use crate::translate::annotation::value::address_list;
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
+
+pub static FAMILY: Family = Family {
+    title: "Access by address",
+    rows: &[
+        Row {
+            key: "allowlist-source-range",
+            aliases: &["whitelist-source-range"],
+            trust: Trust::Medium,
+            on_error: OnError::Close,
+            documentation: "Lets in only clients of these addresses and networks, a comma-separated list; all others \
+                are answered 403. It replaces the administrator's list. An empty value is the same as none.",
+            tries: &[
+                ("10.0.0.0/8", Gives::Sets("allow 10.0.0.0/8")),
+                ("192.0.2.1, 2001:db8::/32", Gives::Sets("allow 192.0.2.1/32")),
+                ("10.0.0.0/33", Gives::Refused("not an address or network")),
+                ("10.0.0.0/8; deny all", Gives::Refused("not an address or network")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.access.allow = Some(address_list(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "denylist-source-range",
+            trust: Trust::Medium,
+            on_error: OnError::Close,
+            documentation: "Answers 403 to clients of these addresses and networks, a comma-separated list, even when \
+                another list lets them in. It replaces the administrator's list. An empty value is the same as none.",
+            tries: &[
+                ("203.0.113.7", Gives::Sets("deny 203.0.113.7/32")),
+                ("everybody", Gives::Refused("not an address or network")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.access.deny = Some(address_list(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+    ],
+    finish,
+};
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let list = AccessList {
+        deny: draft.access.deny.take().unwrap_or_else(|| context.options.denylist.clone()),
+        allow: draft.access.allow.take().unwrap_or_else(|| context.options.allowlist.clone()),
+    };
+    if !list.deny.is_empty() || !list.allow.is_empty() {
+        draft.reading.behaviour.access = Some(Arc::new(list));
+    }
+}

@@ -1,0 +1,182 @@
+//! Names and passwords; whatever is wrong with them closes the routes; it must not know how a file is written.
+
+use std::sync::Arc;
+
+use super::password::{self, Password};
+use crate::finding::Reason;
+use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, SecretBytes, Text};
+use crate::translate::annotation::unless_all;
+use crate::translate::annotation::value::{realm, secret_reference};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, SecretReference, Trust};
+
+const REALM: &str = "Authentication Required";
+
+pub static FAMILY: Family = Family {
+    title: "Basic authentication",
+    rows: &[
+        Row {
+            key: "auth-realm",
+            trust: Trust::Medium,
+            documentation: "The text that browsers show when they ask for a name and password: printable ASCII without \
+                quotes, backslash and $. A bad text is replaced by the default, Authentication Required; the word off, \
+                which nginx would take for no authentication, is a bad text.",
+            beside: &[("auth-type", "basic"), ("auth-secret", "users")],
+            tries: &[
+                ("Members only", Gives::Sets("password for \"Members only\" by the file in Secret default/users")),
+                ("off", Gives::Refused("switch authentication off")),
+                ("a \"b\"", Gives::Refused("without quotes")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.authentication.realm = Some(realm(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "auth-secret",
+            trust: Trust::Medium,
+            on_error: OnError::Close,
+            documentation: "The Secret with names and password hashes: name, or namespace/name. Other namespaces are \
+                refused unless the administrator allows them. A Secret that is missing or holds no password closes the \
+                routes.",
+            beside: &[("auth-type", "basic")],
+            tries: &[
+                ("users", Gives::Sets("password for \"Authentication Required\" by the file in Secret default/users")),
+                (
+                    "default/users",
+                    Gives::Sets("password for \"Authentication Required\" by the file in Secret default/users"),
+                ),
+                ("absent", Gives::Refused("does not exist")),
+                ("elsewhere/users", Gives::Refused("another namespace")),
+                ("../users", Gives::Refused("not the name of a Secret")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let (namespace, name) = secret_reference(entry.value)?;
+                let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
+                draft.authentication.secret = Some(SecretReference { namespace, name, origin: entry.origin() });
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "auth-secret-type",
+            on_error: OnError::Close,
+            documentation: "How the Secret is read: auth-file, the default, takes the lines user:hash of its key auth; \
+                auth-map takes each key for a user and its value for the hash.",
+            beside: &[("auth-type", "basic"), ("auth-secret", "users-map")],
+            tries: &[
+                (
+                    "auth-map",
+                    Gives::Sets("password for \"Authentication Required\" by the map in Secret default/users-map"),
+                ),
+                ("auth-file", Gives::Refused("no key auth")),
+                ("map", Gives::Refused("not auth-file or auth-map")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.authentication.map = match entry.value.trim() {
+                    "auth-file" => false,
+                    "auth-map" => true,
+                    _ => return Err(Refused::because("it is not auth-file or auth-map")),
+                };
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "auth-type",
+            on_error: OnError::Close,
+            documentation: "Asks for a name and password: basic is the only type that is served. It needs auth-secret.",
+            beside: &[("auth-secret", "users")],
+            tries: &[
+                ("basic", Gives::Sets("password for \"Authentication Required\" by the file in Secret default/users")),
+                ("digest", Gives::Refused("digest is not supported")),
+                ("basic digest", Gives::Refused("not basic")),
+            ],
+            effect: Effect::Part(|draft, entry| match entry.value.trim() {
+                "basic" => {
+                    draft.authentication.asked = Some(entry.origin());
+                    Ok(())
+                }
+                "digest" => Err(Refused::because("digest is not supported; use basic over https")),
+                _ => Err(Refused::because("it is not basic")),
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "satisfy",
+            documentation: "With any, one of address list, password and external authentication is enough. Not served \
+                yet: all of them are demanded, which lets in nobody whom any would keep out.",
+            tries: &[("any", Gives::Refused("all are demanded")), ("all", Gives::Nothing)],
+            effect: Effect::Missing { asks: unless_all, instead: "not served yet; all are demanded" },
+            ..Row::DEFAULT
+        },
+    ],
+    finish,
+};
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let wishes = std::mem::take(&mut draft.authentication);
+    match (wishes.asked, wishes.secret) {
+        (None, None) => {}
+        // A bad auth-type has closed the routes already, and has said so.
+        (None, Some(_)) if draft.reading.closed => {}
+        (None, Some(secret)) => {
+            draft.find(Reason::UnsupportedAnnotation, secret.origin, "it has no effect without auth-type: basic");
+        }
+        // A bad auth-secret has closed the routes already, and has said so.
+        (Some(_), None) if draft.reading.closed => {}
+        (Some(asked), None) => {
+            draft.close(Reason::ClosedRoute, asked, "there is no auth-secret; the routes answer 503 until there is");
+        }
+        (Some(_), Some(secret)) => {
+            let realm = wishes.realm.map_or_else(|| Text::new(REALM), Ok);
+            match (realm, passwords(draft, context, secret, wishes.map)) {
+                (Ok(realm), Some(file)) => {
+                    let authentication = BasicAuthentication { realm, file: file.id.clone() };
+                    draft.reading.behaviour.basic_authentication = Some(Arc::new(authentication));
+                    draft.reading.password_file = Some(Arc::new(file));
+                }
+                _ => draft.reading.closed = true,
+            }
+        }
+    }
+}
+
+/// The password file; `None` has told why and closed the routes.
+fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, map: bool) -> Option<PasswordFile> {
+    let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
+    if namespace != context.namespace && !context.options.cross_namespace {
+        let note = "the Secret is in another namespace, which the administrator does not allow; the routes answer 503";
+        draft.close(Reason::CrossNamespace, wanted.origin, note);
+        return None;
+    }
+    let Some(secret) = context.snapshot.secret(namespace, &wanted.name) else {
+        let note = format!("Secret {namespace}/{} does not exist; the routes answer 503 until it does", wanted.name);
+        draft.close(Reason::MissingSecret, wanted.origin, note);
+        return None;
+    };
+    let (passwords, faults) = match map {
+        true => password::of_map(&secret.object),
+        false => match password::of_file(&secret.object) {
+            Some(read) => read,
+            None => {
+                let note =
+                    format!("Secret {namespace}/{} has no key auth; the routes answer 503 until it has", wanted.name);
+                draft.close(Reason::InvalidSecret, wanted.origin, note);
+                return None;
+            }
+        },
+    };
+    let origin = Origin::object(&secret.id);
+    for fault in faults {
+        draft.find(Reason::InvalidSecret, origin.clone(), fault);
+    }
+    if passwords.is_empty() {
+        let note = format!("Secret {namespace}/{} holds no password; the routes answer 503 until it does", wanted.name);
+        draft.close(Reason::InvalidSecret, wanted.origin, note);
+        return None;
+    }
+    let content: String = passwords.iter().map(Password::line).collect();
+    let id = PasswordFileId { secret: Arc::clone(&secret.id), map };
+    Some(PasswordFile { id, origin, content: SecretBytes(content.into_bytes().into()) })
+}

@@ -1,0 +1,148 @@
+//! Memory and files for requests and answers; sizes that contradict each other are for nginx itself to judge.
+
+use crate::model::catalogue::{
+    CLIENT_BODY_BUFFER_SIZE, CLIENT_MAX_BODY_SIZE, PROXY_BUFFER_SIZE, PROXY_BUFFERING, PROXY_BUFFERS,
+    PROXY_BUSY_BUFFERS_SIZE, PROXY_MAX_TEMP_FILE_SIZE, PROXY_REQUEST_BUFFERING,
+};
+use crate::model::{Argument, ByteSize, Refused};
+use crate::translate::annotation::value::{byte_size, integer, on_off};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Scope, Trust};
+
+/// Largest buffer in memory: each connection has its own.
+const LARGEST_BUFFER: u64 = 1 << 30;
+/// Largest size of what goes to the network or a file: beyond it a value is a mistake.
+const LARGEST_SIZE: u64 = 1 << 50;
+/// Largest number of buffers for one answer.
+const MOST_BUFFERS: u64 = 4096;
+/// What one of the two keys is when only the other is set.
+const DEFAULT_BUFFERS: (u64, ByteSize) = (4, ByteSize(4096));
+
+pub static FAMILY: Family = Family {
+    title: "Sizes and buffers",
+    rows: &[
+        Row {
+            key: "client-body-buffer-size",
+            documentation: "Memory for a request body before it goes to a file.",
+            tries: &[
+                ("16k", Gives::Sets("client_body_buffer_size 16k;")),
+                ("0", Gives::Refused("not from 1")),
+                ("2g", Gives::Refused("not from 1")),
+            ],
+            effect: Effect::Directive(&CLIENT_BODY_BUFFER_SIZE, buffer),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-body-size",
+            trust: Trust::Medium,
+            documentation: "Largest request body; larger ones are answered 413. 0 switches the check off. The default \
+                is 1m.",
+            tries: &[
+                ("8m", Gives::Sets("client_max_body_size 8m;")),
+                ("0", Gives::Sets("client_max_body_size 0;")),
+                ("1G", Gives::Sets("client_max_body_size 1024m;")),
+                ("8 MB", Gives::Refused("not a size")),
+                ("-1", Gives::Refused("not a size")),
+            ],
+            effect: Effect::Directive(&CLIENT_MAX_BODY_SIZE, size),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-buffer-size",
+            scope: Scope::Upstream,
+            documentation: "The buffer for the head of an answer, and the size of each of the other buffers; for \
+                answers with large headers or cookies.",
+            tries: &[
+                ("8k", Gives::Sets("proxy_buffer_size 8k;")),
+                ("8k", Gives::Sets("proxy_buffers 4 8k;")),
+                ("0", Gives::Refused("not from 1")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let size = byte_size(entry.value, 1, LARGEST_BUFFER)?;
+                draft.buffers.size = Some((size, entry.origin()));
+                draft.directive(&PROXY_BUFFER_SIZE, vec![Argument::Size(size)], entry.origin());
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-buffering",
+            scope: Scope::Upstream,
+            documentation: "Whether answers are collected before they go to the client.",
+            tries: &[
+                ("on", Gives::Sets("proxy_buffering on;")),
+                ("off", Gives::Sets("proxy_buffering off;")),
+                ("true", Gives::Refused("not on or off")),
+            ],
+            effect: Effect::Directive(&PROXY_BUFFERING, switch),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-buffers-number",
+            scope: Scope::Upstream,
+            documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 by default.",
+            tries: &[
+                ("8", Gives::Sets("proxy_buffers 8 4k;")),
+                ("0", Gives::Refused("from 2")),
+                ("-4", Gives::Refused("from 2")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.buffers.count = Some((integer(entry.value, 2, MOST_BUFFERS)?, entry.origin()));
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-busy-buffers-size",
+            scope: Scope::Upstream,
+            documentation: "How much may be on its way to the client while the answer is still being read. It must be \
+                at least one buffer, and less than all buffers without one.",
+            tries: &[("8k", Gives::Sets("proxy_busy_buffers_size 8k;")), ("all", Gives::Refused("not a size"))],
+            effect: Effect::Directive(&PROXY_BUSY_BUFFERS_SIZE, buffer),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-max-temp-file-size",
+            scope: Scope::Upstream,
+            documentation: "Largest temporary file for an answer that does not fit into the buffers; 0 writes none.",
+            tries: &[
+                ("1024m", Gives::Sets("proxy_max_temp_file_size 1024m;")),
+                ("0", Gives::Sets("proxy_max_temp_file_size 0;")),
+                ("99999999999999999999", Gives::Refused("not a size")),
+            ],
+            effect: Effect::Directive(&PROXY_MAX_TEMP_FILE_SIZE, size),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-request-buffering",
+            scope: Scope::Upstream,
+            documentation: "Whether a request body is read completely before the backend is asked.",
+            tries: &[("off", Gives::Sets("proxy_request_buffering off;")), ("On", Gives::Refused("not on or off"))],
+            effect: Effect::Directive(&PROXY_REQUEST_BUFFERING, switch),
+            ..Row::DEFAULT
+        },
+    ],
+    finish,
+};
+
+fn buffer(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Size(byte_size(value, 1, LARGEST_BUFFER)?)])
+}
+
+fn size(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Size(byte_size(value, 0, LARGEST_SIZE)?)])
+}
+
+fn switch(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Switch(on_off(value)?)])
+}
+
+fn finish(draft: &mut Draft, _context: &Context<'_>) {
+    let (count, size) = (draft.buffers.count.take(), draft.buffers.size.take());
+    let Some(origin) = count.as_ref().map(|(_, origin)| origin).or(size.as_ref().map(|(_, origin)| origin)).cloned()
+    else {
+        return;
+    };
+    let count = count.map_or(DEFAULT_BUFFERS.0, |(count, _)| count);
+    let size = size.map_or(DEFAULT_BUFFERS.1, |(size, _)| size);
+    draft.directive(&PROXY_BUFFERS, vec![Argument::Number(count), Argument::Size(size)], origin);
+}

@@ -1,0 +1,157 @@
+//! Cross-origin resource sharing; a mistake keeps other origins out; it must not know how headers are written.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::model::{Cors, HeaderName, OriginPattern};
+use crate::translate::annotation::value::{boolean, header_names, integer, methods, origins};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
+
+/// What is let in unless the object says otherwise. Were a constant not of the right form, the list would be empty and
+/// let in nothing.
+static METHODS: LazyLock<Vec<HeaderName>> =
+    LazyLock::new(|| methods("GET, PUT, POST, DELETE, PATCH, OPTIONS").unwrap_or_default());
+static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
+    const NAMES: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
+                         Range, Authorization";
+    header_names(NAMES).unwrap_or_default()
+});
+/// Twenty days, in seconds.
+const MAX_AGE: u64 = 1_728_000;
+
+pub static FAMILY: Family = Family {
+    title: "Cross-origin requests (CORS)",
+    rows: &[
+        Row {
+            key: "cors-allow-credentials",
+            on_error: OnError::WithholdCors,
+            documentation: "Whether browsers may send cookies and passwords; true by default.",
+            beside: &[("enable-cors", "true")],
+            tries: &[
+                ("true", Gives::Sets("credentials: allowed")),
+                ("false", Gives::Sets("credentials: not allowed")),
+                ("no", Gives::Refused("no CORS headers")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.cors.credentials = Some(boolean(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "cors-allow-headers",
+            trust: Trust::Medium,
+            on_error: OnError::WithholdCors,
+            documentation: "Request headers that scripts may set, a comma-separated list. By default: DNT, Keep-Alive, \
+                User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, Range, Authorization.",
+            beside: &[("enable-cors", "true")],
+            tries: &[
+                ("X-Token, Content-Type", Gives::Sets("allowed headers: X-Token, Content-Type")),
+                ("X-Token\r\nX-Evil: 1", Gives::Refused("not a header name")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.cors.headers = Some(header_names(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "cors-allow-methods",
+            trust: Trust::Medium,
+            on_error: OnError::WithholdCors,
+            documentation: "Methods that scripts may use, a comma-separated list; GET, PUT, POST, DELETE, PATCH, \
+                OPTIONS by default.",
+            beside: &[("enable-cors", "true")],
+            tries: &[
+                ("GET, POST", Gives::Sets("allowed methods: GET, POST")),
+                ("GET; POST", Gives::Refused("not a method")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.cors.methods = Some(methods(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "cors-allow-origin",
+            trust: Trust::Medium,
+            on_error: OnError::WithholdCors,
+            documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
+                with *. in front of the host for one label more, null, or * for every origin. The default is *. A \
+                mistake in the list lets nobody in.",
+            beside: &[("enable-cors", "true")],
+            tries: &[
+                ("https://example.com", Gives::Sets("other origins: https://example.com")),
+                ("https://*.example.com:8443, null", Gives::Sets("other origins: https://*.example.com:8443, null")),
+                ("*", Gives::Sets("other origins: *")),
+                ("example.com", Gives::Refused("no CORS headers")),
+                ("https://example.com/", Gives::Refused("not an origin")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.cors.origins = Some(origins(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "cors-expose-headers",
+            trust: Trust::Medium,
+            documentation: "Response headers that scripts may read, a comma-separated list, or *. None by default.",
+            beside: &[("enable-cors", "true")],
+            tries: &[
+                ("X-Total, ETag", Gives::Sets("exposed headers: X-Total, ETag")),
+                ("*", Gives::Sets("exposed headers: *")),
+                ("X Total", Gives::Refused("not a header name")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.cors.expose = Some(match entry.value.trim() {
+                    "*" => vec![HeaderName::new("*")?],
+                    list => header_names(list)?,
+                });
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "cors-max-age",
+            documentation: "For how many seconds browsers may remember a preflight; 1728000 by default.",
+            beside: &[("enable-cors", "true")],
+            tries: &[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))],
+            effect: Effect::Part(|draft, entry| {
+                draft.cors.max_age = Some(integer(entry.value, 0, u32::MAX.into())?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "enable-cors",
+            documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers \
+                carry the headers that the keys beginning with cors- describe.",
+            tries: &[
+                ("true", Gives::Sets("other origins: *")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.cors.enabled = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+    ],
+    finish,
+};
+
+fn finish(draft: &mut Draft, _context: &Context<'_>) {
+    let wishes = std::mem::take(&mut draft.cors);
+    if !wishes.enabled || wishes.withheld {
+        return;
+    }
+    draft.reading.behaviour.cors = Some(Arc::new(Cors {
+        origins: wishes.origins.unwrap_or_else(|| vec![OriginPattern::Any]),
+        methods: wishes.methods.unwrap_or_else(|| METHODS.clone()),
+        headers: wishes.headers.unwrap_or_else(|| HEADERS.clone()),
+        expose: wishes.expose.unwrap_or_default(),
+        credentials: wishes.credentials.unwrap_or(true),
+        max_age: wishes.max_age.unwrap_or(MAX_AGE),
+    }));
+}

@@ -1,0 +1,80 @@
+//! From http to https; it must not know which hosts have certificates.
+
+use crate::model::HttpsRedirect;
+use crate::translate::Dialect;
+use crate::translate::annotation::value::boolean;
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Trust, unless_false};
+
+pub static FAMILY: Family = Family {
+    title: "From http to https",
+    rows: &[
+        Row {
+            key: "force-ssl-redirect",
+            trust: Trust::Medium,
+            documentation: "Sends requests over http to https even when the host has no certificate of its own, for \
+                hosts whose TLS ends in front of this node. The default is the administrator's, false when not set.",
+            tries: &[
+                ("true", Gives::Sets("http: 308 to https, always")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.https.forced = Some(boolean(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "preserve-trailing-slash",
+            trust: Trust::Medium,
+            documentation: "Keeps the last slash of the request when it is sent to https. Only classes with the \
+                semantics of ingress-nginx leave it out otherwise.",
+            tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("1.0", Gives::Refused("not true or false"))],
+            effect: Effect::Part(|draft, entry| {
+                draft.https.keep_trailing_slash = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "ssl-redirect",
+            documentation: "Sends requests over http to https when the host is listed under spec.tls. The default is \
+                the administrator's, true when not set. Strict-Transport-Security has no annotation: it is a setting \
+                of the administrator.",
+            tries: &[
+                ("true", Gives::Sets("http: 308 to https, where the host has a certificate")),
+                ("false", Gives::Sets("http is served as it is")),
+                ("on", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.https.redirect = Some(boolean(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "use-port-in-redirects",
+            documentation: "Writes the port into redirects. Not served: the administrator's setting of the public port \
+                decides.",
+            tries: &[("true", Gives::Refused("public port")), ("false", Gives::Nothing)],
+            effect: Effect::Missing {
+                asks: unless_false,
+                instead: "not served; the administrator's setting of the public port decides",
+            },
+            ..Row::DEFAULT
+        },
+    ],
+    finish,
+};
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let options = context.options;
+    let forced = draft.https.forced.unwrap_or(options.force_ssl_redirect);
+    if forced || draft.https.redirect.unwrap_or(options.ssl_redirect) {
+        draft.reading.behaviour.https_redirect = Some(HttpsRedirect {
+            status: options.redirect_status,
+            strip_trailing_slash: context.dialect == Dialect::IngressNginx && !draft.https.keep_trailing_slash,
+            forced,
+        });
+    }
+}

@@ -1,0 +1,138 @@
+//! How much each client may ask for; it must not know how requests are counted.
+
+use std::sync::Arc;
+
+use crate::model::{ClientLimits, LimitRate, Origin};
+use crate::translate::annotation::value::{address_list, integer, positive};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row};
+
+/// The highest rate; nginx counts thousandths of a request in 32 bits.
+const HIGHEST_RATE: u32 = 1_000_000;
+/// nginx counts connections in 16 bits.
+const MOST_CONNECTIONS: u32 = 65_535;
+/// The burst as a multiple of the rate, unless the object says otherwise.
+const BURST_MULTIPLIER: u32 = 5;
+
+pub static FAMILY: Family = Family {
+    title: "Limits for each client",
+    rows: &[
+        Row {
+            key: "limit-allowlist",
+            aliases: &["limit-whitelist"],
+            documentation: "Clients of these addresses and networks, a comma-separated list, are not limited. A bad \
+                list exempts nobody.",
+            beside: &[("limit-rps", "10")],
+            tries: &[
+                ("10.0.0.0/8,192.0.2.1", Gives::Sets("no limits for 10.0.0.0/8")),
+                ("localhost", Gives::Refused("not an address or network")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.limits.exempt = address_list(entry.value)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "limit-burst-multiplier",
+            documentation: "How many times limit-rps or limit-rpm may be asked for at once before requests are \
+                refused; 5 by default.",
+            beside: &[("limit-rps", "10")],
+            tries: &[
+                ("3", Gives::Sets("each client: 10 requests a second, burst 30")),
+                ("0", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let number = integer(entry.value, 1, 10_000)?;
+                draft.limits.burst_multiplier = u32::try_from(number).ok();
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "limit-connections",
+            on_error: OnError::Close,
+            documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no \
+                limit.",
+            tries: &[
+                ("20", Gives::Sets("each client: 20 connections")),
+                ("0", Gives::Nothing),
+                ("65536", Gives::Refused("from 0 to 65535")),
+                ("-1", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.limits.connections = positive(entry.value, MOST_CONNECTIONS)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "limit-rate",
+            documentation: "Bytes a second of an answer, in thousands. Not served yet.",
+            tries: &[("100", Gives::Refused("limit-rps")), ("0", Gives::Nothing)],
+            effect: Effect::Missing { asks: unless_zero, instead: "not served yet; limit-rps limits requests" },
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "limit-rate-after",
+            documentation: "How much of an answer is sent before limit-rate counts. Not served yet.",
+            tries: &[("100", Gives::Refused("not served yet")), ("0", Gives::Nothing)],
+            effect: Effect::Missing { asks: unless_zero, instead: "not served yet, like limit-rate" },
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "limit-rpm",
+            on_error: OnError::Close,
+            documentation: "Requests each minute of one client address, over all routes of the object; more than the \
+                burst are answered 503. 0 is no limit.",
+            tries: &[
+                ("60", Gives::Sets("each client: 60 requests a minute, burst 300")),
+                ("0", Gives::Nothing),
+                ("60/m", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.limits.per_minute = positive(entry.value, HIGHEST_RATE)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "limit-rps",
+            on_error: OnError::Close,
+            documentation: "Requests each second of one client address, over all routes of the object; more than the \
+                burst are answered 503. 0 is no limit.",
+            tries: &[
+                ("10", Gives::Sets("each client: 10 requests a second, burst 50")),
+                ("0", Gives::Nothing),
+                ("ten", Gives::Refused("whole number")),
+                ("-10", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.limits.per_second = positive(entry.value, HIGHEST_RATE)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+    ],
+    finish,
+};
+
+/// For rows of which 0 asks for nothing.
+fn unless_zero(value: &str) -> bool {
+    value.trim() != "0"
+}
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let limits = &mut draft.limits;
+    let multiplier = limits.burst_multiplier.unwrap_or(BURST_MULTIPLIER);
+    let second = limits.per_second.map(|rate| (LimitRate::PerSecond(rate), rate.saturating_mul(multiplier)));
+    let minute = limits.per_minute.map(|rate| (LimitRate::PerMinute(rate), rate.saturating_mul(multiplier)));
+    let rates: Vec<_> = second.into_iter().chain(minute).collect();
+    if !rates.is_empty() || limits.connections.is_some() {
+        draft.reading.behaviour.limits = Some(Arc::new(ClientLimits {
+            origin: Origin::object(context.object),
+            rates,
+            connections: limits.connections,
+            exempt: std::mem::take(&mut limits.exempt),
+        }));
+    }
+}

@@ -1,0 +1,165 @@
+//! How backends are spoken to: protocol, times and retries; it must not know which backends there are.
+
+use crate::model::catalogue::{
+    PROXY_CONNECT_TIMEOUT, PROXY_HTTP_VERSION, PROXY_NEXT_UPSTREAM, PROXY_NEXT_UPSTREAM_TIMEOUT,
+    PROXY_NEXT_UPSTREAM_TRIES, PROXY_READ_TIMEOUT, PROXY_SEND_TIMEOUT,
+};
+use crate::model::{Argument, Protocol, Refused};
+use crate::translate::annotation::value::{integer, quoted, seconds, seconds_or_unlimited};
+use crate::translate::annotation::{Effect, Family, Gives, Row, Scope, Trust, nothing_to_finish};
+
+/// What nginx may count as a failure of an endpoint.
+const FAILURES: [&str; 12] = [
+    "error",
+    "timeout",
+    "invalid_header",
+    "http_500",
+    "http_502",
+    "http_503",
+    "http_504",
+    "http_403",
+    "http_404",
+    "http_429",
+    "non_idempotent",
+    "off",
+];
+
+pub static FAMILY: Family = Family {
+    title: "Backends",
+    rows: &[
+        Row {
+            key: "backend-protocol",
+            scope: Scope::Upstream,
+            documentation: "How backends are spoken to: HTTP, HTTPS, GRPC or GRPCS, in any case. Without it the \
+                appProtocol of the Service decides, and then HTTP.",
+            tries: &[
+                ("HTTPS", Gives::Sets("backends speak HTTPS")),
+                ("grpc", Gives::Sets("backends speak GRPC")),
+                ("GRPCS", Gives::Sets("backends speak GRPCS")),
+                ("HTTP", Gives::Sets("backends speak HTTP")),
+                ("AUTO_HTTP", Gives::Refused("choose HTTP or HTTPS")),
+                ("FCGI", Gives::Refused("web server in front of it")),
+                ("AJP", Gives::Refused("not one of HTTP, HTTPS, GRPC, GRPCS")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.protocol = Some(protocol(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-connect-timeout",
+            scope: Scope::Upstream,
+            documentation: "Seconds to connect to an endpoint, without a unit.",
+            tries: &[
+                ("10", Gives::Sets("proxy_connect_timeout 10s;")),
+                ("10s", Gives::Refused("without a unit")),
+                ("-1", Gives::Refused("seconds")),
+                ("0", Gives::Refused("from 1")),
+            ],
+            effect: Effect::Directive(&PROXY_CONNECT_TIMEOUT, time),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-http-version",
+            scope: Scope::Upstream,
+            documentation: "Protocol version towards the backend: 1.0 or 1.1.",
+            tries: &[
+                ("1.0", Gives::Sets("proxy_http_version 1.0;")),
+                ("1.1", Gives::Sets("proxy_http_version 1.1;")),
+                ("2", Gives::Refused("not 1.0 or 1.1")),
+            ],
+            effect: Effect::Directive(&PROXY_HTTP_VERSION, |value| match value.trim() {
+                "1.0" => Ok(vec![Argument::Word("1.0")]),
+                "1.1" => Ok(vec![Argument::Word("1.1")]),
+                _ => Err(Refused::because("it is not 1.0 or 1.1")),
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-next-upstream",
+            scope: Scope::Upstream,
+            trust: Trust::Medium,
+            documentation: "When another endpoint is tried: words of error, timeout, invalid_header, http_500, \
+                http_502, http_503, http_504, http_403, http_404, http_429, non_idempotent; or off.",
+            tries: &[
+                ("error timeout http_502", Gives::Sets("proxy_next_upstream error timeout http_502;")),
+                ("off", Gives::Sets("proxy_next_upstream off;")),
+                ("error; deny all", Gives::Refused("\"error;\" is not one of")),
+            ],
+            effect: Effect::Directive(&PROXY_NEXT_UPSTREAM, failures),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-next-upstream-timeout",
+            scope: Scope::Upstream,
+            documentation: "Seconds after which no further endpoint is tried, without a unit; 0 is no limit.",
+            tries: &[
+                ("5", Gives::Sets("proxy_next_upstream_timeout 5s;")),
+                ("0", Gives::Sets("proxy_next_upstream_timeout 0s;")),
+                ("-5", Gives::Refused("seconds")),
+            ],
+            effect: Effect::Directive(&PROXY_NEXT_UPSTREAM_TIMEOUT, |value| {
+                Ok(vec![Argument::Time(seconds_or_unlimited(value)?)])
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-next-upstream-tries",
+            scope: Scope::Upstream,
+            documentation: "How many endpoints are tried; 0 is no limit.",
+            tries: &[("2", Gives::Sets("proxy_next_upstream_tries 2;")), ("-2", Gives::Refused("whole number"))],
+            effect: Effect::Directive(&PROXY_NEXT_UPSTREAM_TRIES, |value| {
+                Ok(vec![Argument::Number(integer(value, 0, 1000)?)])
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-read-timeout",
+            scope: Scope::Upstream,
+            documentation: "Seconds between two reads from an endpoint, without a unit. WebSockets and event streams \
+                that are silent for longer are closed.",
+            tries: &[("3600", Gives::Sets("proxy_read_timeout 3600s;")), ("1h", Gives::Refused("without a unit"))],
+            effect: Effect::Directive(&PROXY_READ_TIMEOUT, time),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-send-timeout",
+            scope: Scope::Upstream,
+            documentation: "Seconds between two writes to an endpoint, without a unit.",
+            tries: &[("120", Gives::Sets("proxy_send_timeout 120s;")), ("99999999999", Gives::Refused("seconds"))],
+            effect: Effect::Directive(&PROXY_SEND_TIMEOUT, time),
+            ..Row::DEFAULT
+        },
+    ],
+    finish: nothing_to_finish,
+};
+
+fn protocol(value: &str) -> Result<Protocol, Refused> {
+    match value.trim().to_ascii_uppercase().as_str() {
+        "HTTP" => Ok(Protocol::Http),
+        "HTTPS" => Ok(Protocol::Https),
+        "GRPC" => Ok(Protocol::Grpc),
+        "GRPCS" => Ok(Protocol::Grpcs),
+        "AUTO_HTTP" => Err(Refused::because("it is not served; choose HTTP or HTTPS")),
+        "FCGI" => Err(Refused::because("FastCGI is not served; put a web server in front of it and use HTTP")),
+        _ => Err(Refused::because("it is not one of HTTP, HTTPS, GRPC, GRPCS")),
+    }
+}
+
+fn time(value: &str) -> Result<Vec<Argument>, Refused> {
+    Ok(vec![Argument::Time(seconds(value)?)])
+}
+
+fn failures(value: &str) -> Result<Vec<Argument>, Refused> {
+    let mut words = Vec::new();
+    for item in value.split_whitespace() {
+        let word = FAILURES.iter().find(|word| **word == item);
+        let word =
+            word.ok_or_else(|| Refused(format!("{} is not one of {}", quoted(item), FAILURES.join(", ")).into()))?;
+        if !words.contains(&Argument::Word(word)) {
+            words.push(Argument::Word(word));
+        }
+    }
+    Ok(words)
+}

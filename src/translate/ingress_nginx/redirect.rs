@@ -1,0 +1,104 @@
+//! Redirects of all requests of an object; it must not know its paths.
+
+use crate::translate::annotation::value::{redirect_status, redirect_url};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unless_false};
+
+pub static FAMILY: Family = Family {
+    title: "Redirects",
+    rows: &[
+        Row {
+            key: "from-to-www-redirect",
+            scope: Scope::Server,
+            documentation: "Redirects the host with www. in front to the one without, or the other way round. Not \
+                served yet.",
+            tries: &[("true", Gives::Refused("permanent-redirect")), ("false", Gives::Nothing)],
+            effect: Effect::Missing {
+                asks: unless_false,
+                instead: "not served yet; use an Ingress for the other host with permanent-redirect",
+            },
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "permanent-redirect",
+            trust: Trust::Medium,
+            on_error: OnError::Refuse,
+            documentation: "Answers all requests of the object with a redirect to this URL, or to this path of the \
+                same host. The status is 301, or what permanent-redirect-code says.",
+            tries: &[
+                ("https://example.com/new", Gives::Sets("all requests: 301 to https://example.com/new")),
+                ("/new", Gives::Sets("all requests: 301 to /new")),
+                ("https://example.com/$request_uri", Gives::Refused("cannot hold variables")),
+                ("https://example.com/; }", Gives::Refused("a URL cannot hold")),
+                ("example.com", Gives::Refused("begins with http://")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.redirect.permanent = Some(redirect_url(entry.value, true)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "permanent-redirect-code",
+            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it at 301.",
+            beside: &[("permanent-redirect", "https://example.com")],
+            tries: &[
+                ("308", Gives::Sets("all requests: 308 to https://example.com")),
+                ("200", Gives::Refused("not one of 301")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.redirect.permanent_status = Some(redirect_status(entry.value, true)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "relative-redirects",
+            documentation: "Writes redirects without scheme and host. Not served yet.",
+            tries: &[("true", Gives::Refused("not served yet")), ("false", Gives::Nothing)],
+            effect: Effect::Missing { asks: unless_false, instead: "not served yet; redirects are absolute" },
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "temporal-redirect",
+            trust: Trust::Medium,
+            on_error: OnError::Refuse,
+            documentation: "Answers all requests of the object with a redirect to this URL. The status is 302, or what \
+                temporal-redirect-code says. It wins over permanent-redirect.",
+            beside: &[("permanent-redirect", "https://example.com/for-ever")],
+            tries: &[
+                ("https://example.com/now", Gives::Sets("all requests: 302 to https://example.com/now")),
+                ("/now", Gives::Refused("begins with http://")),
+                (" https://example.com", Gives::Refused("a URL cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.redirect.temporal = Some(redirect_url(entry.value, false)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "temporal-redirect-code",
+            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it at 302.",
+            beside: &[("temporal-redirect", "https://example.com")],
+            tries: &[
+                ("307", Gives::Sets("all requests: 307 to https://example.com")),
+                ("308", Gives::Refused("not one of 301")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.redirect.temporal_status = Some(redirect_status(entry.value, false)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+    ],
+    finish,
+};
+
+fn finish(draft: &mut Draft, _context: &Context<'_>) {
+    let wishes = &mut draft.redirect;
+    draft.reading.redirect = match (wishes.temporal.take(), wishes.permanent.take()) {
+        (Some(url), _) => Some((wishes.temporal_status.unwrap_or(302), url)),
+        (None, Some(url)) => Some((wishes.permanent_status.unwrap_or(301), url)),
+        (None, None) => None,
+    };
+}

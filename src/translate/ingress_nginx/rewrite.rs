@@ -1,0 +1,72 @@
+//! Paths as regular expressions, and what they become; it must not know the paths.
+
+use crate::translate::annotation::value::{boolean, rewrite_target};
+use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Trust, always, nothing_to_finish};
+
+pub static FAMILY: Family = Family {
+    title: "Paths and rewriting",
+    rows: &[
+        Row {
+            key: "app-root",
+            trust: Trust::Medium,
+            documentation: "Sends requests for / to this path. Not served yet.",
+            tries: &[("/app", Gives::Refused("permanent-redirect"))],
+            effect: Effect::Missing {
+                asks: always,
+                instead: "not served yet; use an Ingress with the Exact path / and permanent-redirect",
+            },
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "rewrite-target",
+            trust: Trust::Medium,
+            on_error: OnError::Refuse,
+            documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
+                groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
+                $request_uri, $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, \
+                $server_name and those that begin with $arg_, $cookie_ or $http_. A leading slash may be left out. It \
+                puts all paths of the host into regex mode.",
+            tries: &[
+                ("/$2", Gives::Sets("the path becomes /$2")),
+                ("app/$1", Gives::Sets("the path becomes /app/$1")),
+                ("/$host/", Gives::Sets("the path becomes /${host}/")),
+                ("/$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("/a?b=$1", Gives::Refused("cannot hold \"?\"")),
+                ("https://example.com/$1", Gives::Refused("use temporal-redirect")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.rewrite_target = Some(rewrite_target(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "use-regex",
+            on_error: OnError::Refuse,
+            documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
+                regex mode: matched from the start, without regard to case, the longest path first.",
+            tries: &[
+                ("true", Gives::Sets("paths are regular expressions")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.use_regex = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "x-forwarded-prefix",
+            trust: Trust::Medium,
+            documentation: "Tells the backend which prefix a rewrite removed. Not served yet.",
+            tries: &[("/app", Gives::Refused("not served yet"))],
+            effect: Effect::Missing {
+                asks: always,
+                instead: "not served yet; tell the backend its prefix by its own settings",
+            },
+            ..Row::DEFAULT
+        },
+    ],
+    finish: nothing_to_finish,
+};

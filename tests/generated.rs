@@ -1,0 +1,48 @@
+//! What is generated from tables is committed; these tests fail when a copy is stale, and UPDATE=1 writes it again.
+
+use std::path::Path;
+
+use clap_complete::Shell;
+use ingressd::cli::generate;
+use ingressd::config;
+
+fn check(path: &str, expected: &[u8]) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    if std::env::var_os("UPDATE").is_some() {
+        let folder = file.parent().expect("the path has a folder");
+        std::fs::create_dir_all(folder).expect("the folder can be made");
+        std::fs::write(&file, expected).expect("the file can be written");
+    }
+    let committed = std::fs::read(&file).unwrap_or_default();
+    assert!(committed == expected, "{path} is stale: run `make generate` and commit the difference");
+}
+
+#[test]
+fn settings_sample() {
+    check("etc/ingressd.toml", config::sample().as_bytes());
+}
+
+#[test]
+fn manual_of_settings() {
+    check("man/ingressd.toml.5", config::manual().as_bytes());
+}
+
+#[test]
+fn manuals_of_commands() {
+    let pages = generate::man_pages();
+    assert!(
+        pages.iter().any(|(name, _)| name == "ingressd-run.8"),
+        "{:?}",
+        pages.iter().map(|page| &page.0).collect::<Vec<_>>()
+    );
+    for (name, page) in pages {
+        check(&format!("man/{name}"), &page);
+    }
+}
+
+#[test]
+fn completions() {
+    check("man/completions/ingressd.bash", &generate::completions(Shell::Bash));
+    check("man/completions/_ingressd", &generate::completions(Shell::Zsh));
+    check("man/completions/ingressd.fish", &generate::completions(Shell::Fish));
+}
