@@ -144,7 +144,8 @@ impl System {
 
     fn from_systemd(&self, unit: &str) -> Result<Process, String> {
         let arguments = ["show", "-p", "MainPID", "--value", "--", unit].map(OsString::from);
-        let tested = run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map_err(|error| error.to_string())?;
+        let tested =
+            run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map_err(|error| error.to_string())?;
         match tested.words.trim().parse() {
             Ok(0) => Err(format!("{unit} is not running")),
             Ok(pid) => self.proven(pid),

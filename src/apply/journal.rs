@@ -76,8 +76,7 @@ impl Journal {
         }
         let next = self.path.with_extension("next");
         let written = || -> std::io::Result<()> {
-            let mut file =
-                fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+            let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
             serde_json::to_writer(&mut file, &content)?;
             file.write_all(b"\n")?;
             file.sync_data()?;

@@ -2,11 +2,11 @@
 
 mod error;
 mod generation;
+pub mod host;
 mod journal;
 mod manifest;
 mod options;
 mod outcome;
-pub mod host;
 pub mod process;
 mod staging;
 mod steps;

@@ -176,7 +176,9 @@ mod tests {
         for path in ["http/a.conf", "certs/a.pem", "auth/x", "stream/-"] {
             assert!(split(path).is_ok(), "{path}");
         }
-        for path in ["a", "http", "http/", "http/../x", "http/a/b", "other/a", "/http/a", "http/.a", "http/generation.conf"] {
+        for path in
+            ["a", "http", "http/", "http/../x", "http/a/b", "other/a", "/http/a", "http/.a", "http/generation.conf"]
+        {
             assert!(split(path).is_err(), "{path}");
         }
     }

@@ -133,28 +133,73 @@ mod tests {
             ("nothing happened", "at 510; master 10 100; worker 11 101; worker 12 101", 7, {
                 Verdict::Pending(Pending::NoNewWorker)
             }),
-            ("new ones beside the old", "at 510; master 10 100; worker 11 101; worker 12 101; worker 14 509; worker 15 509", 8, {
-                Verdict::Pending(Pending::Old(2))
-            }),
-            ("old ones drain", "at 521; master 10 100; draining 11 101; draining 12 101; worker 14 509; worker 15 509", 8, Verdict::Confirmed),
+            (
+                "new ones beside the old",
+                "at 510; master 10 100; worker 11 101; worker 12 101; worker 14 509; worker 15 509",
+                8,
+                { Verdict::Pending(Pending::Old(2)) },
+            ),
+            (
+                "old ones drain",
+                "at 521; master 10 100; draining 11 101; draining 12 101; worker 14 509; worker 15 509",
+                8,
+                Verdict::Confirmed,
+            ),
             ("old ones ended", "at 521; master 10 100; worker 14 509; worker 15 509", 8, Verdict::Confirmed),
-            ("one old drains, one does not yet", "at 521; master 10 100; draining 11 101; worker 12 101; worker 14 509; worker 15 509", 8, {
-                Verdict::Pending(Pending::Old(1))
-            }),
-            ("a crashed worker came back, nothing was read", "at 510; master 10 100; worker 11 101; worker 14 505", 7, {
-                Verdict::Pending(Pending::Old(1))
-            }),
-            ("all crashed and came back, nothing was read", "at 510; master 10 100; worker 14 505; worker 15 505", 7, {
-                Verdict::Pending(Pending::Serves(Some(7)))
-            }),
-            ("one crashed, came back with the old files, then HUP was obeyed", {
-                "at 515; master 10 100; draining 12 101; worker 14 505; worker 15 510; worker 16 510"
-            }, 8, count(3, 2)),
-            ("and is told to finish", "at 522; master 10 100; draining 12 101; draining 14 505; worker 15 510; worker 16 510", 8, Verdict::Confirmed),
-            ("a number used again is another process", "at 521; master 10 100; worker 11 509; worker 12 509", 8, Verdict::Confirmed),
-            ("the first of two", "at 510; master 10 100; draining 11 101; draining 12 101; worker 14 509", 8, count(1, 2)),
-            ("more workers by the administrator's wish", "at 700; master 10 100; worker 14 509; worker 15 509; worker 16 509", 8, Verdict::Confirmed),
-            ("fewer workers by the administrator's wish", "at 700; master 10 100; worker 14 509", 8, Verdict::Confirmed),
+            (
+                "one old drains, one does not yet",
+                "at 521; master 10 100; draining 11 101; worker 12 101; worker 14 509; worker 15 509",
+                8,
+                { Verdict::Pending(Pending::Old(1)) },
+            ),
+            (
+                "a crashed worker came back, nothing was read",
+                "at 510; master 10 100; worker 11 101; worker 14 505",
+                7,
+                { Verdict::Pending(Pending::Old(1)) },
+            ),
+            (
+                "all crashed and came back, nothing was read",
+                "at 510; master 10 100; worker 14 505; worker 15 505",
+                7,
+                { Verdict::Pending(Pending::Serves(Some(7))) },
+            ),
+            (
+                "one crashed, came back with the old files, then HUP was obeyed",
+                { "at 515; master 10 100; draining 12 101; worker 14 505; worker 15 510; worker 16 510" },
+                8,
+                count(3, 2),
+            ),
+            (
+                "and is told to finish",
+                "at 522; master 10 100; draining 12 101; draining 14 505; worker 15 510; worker 16 510",
+                8,
+                Verdict::Confirmed,
+            ),
+            (
+                "a number used again is another process",
+                "at 521; master 10 100; worker 11 509; worker 12 509",
+                8,
+                Verdict::Confirmed,
+            ),
+            (
+                "the first of two",
+                "at 510; master 10 100; draining 11 101; draining 12 101; worker 14 509",
+                8,
+                count(1, 2),
+            ),
+            (
+                "more workers by the administrator's wish",
+                "at 700; master 10 100; worker 14 509; worker 15 509; worker 16 509",
+                8,
+                Verdict::Confirmed,
+            ),
+            (
+                "fewer workers by the administrator's wish",
+                "at 700; master 10 100; worker 14 509",
+                8,
+                Verdict::Confirmed,
+            ),
             ("another master", "at 510; master 20 505; worker 21 506; worker 22 506", 8, {
                 Verdict::Impossible(Impossible::OtherMaster)
             }),
