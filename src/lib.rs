@@ -19,6 +19,8 @@
 pub mod apply;
 pub mod cli;
 pub mod config;
+pub mod daemon;
+pub mod demo;
 pub mod finding;
 pub mod model;
 pub mod nginx;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::exit::Exit;
 use super::settings::SettingsArguments;
-use crate::apply::host::{System, SystemOptions};
+use crate::apply::{System, SystemOptions};
 use crate::config::Settings;
 use crate::finding::Finding;
 use crate::model::catalogue::Version;

@@ -1,10 +1,143 @@
-//! The documentation of the rows, for web and man page; it must not know any particular key.
+//! The documentation of the rows, as a page for the web and as a manual page; it must not know any particular key.
 
-/// The page for the web.
-pub fn document() -> String {
-    String::new()
+use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
+
+use super::engine::PREFIX;
+use super::row::{Family, Gives, Row, Scope, Trust};
+use crate::translate::ingress_nginx::FAMILIES;
+
+const INTRODUCTION: &[&str] = &[
+    "Classes of both dialects read the annotations of ingress-nginx on Ingresses. A value is parsed into what it \
+     means; text is never copied into the configuration. Blanks around a value do not count, except in URLs, where \
+     they are refused. An empty value is the same as no annotation. Where a key and its other spelling are both \
+     set, the key wins.",
+    "A value that cannot be used never disturbs other objects. What follows from it is said with each key: the key \
+     alone is skipped, or, where it protects something, the routes of the object answer 503, or, where it changes \
+     where requests go, this version of the object is not used. Each case is a finding and an Event.",
+    "Keys that are known but not served yet are a finding that says what to use instead. Other keys with the prefix \
+     are a finding that names the nearest known key. Strict-Transport-Security has no annotation: it is a setting.",
+];
+
+impl Scope {
+    const fn name(self) -> &'static str {
+        match self {
+            Scope::Server => "host",
+            Scope::Route => "routes of the object",
+            Scope::Upstream => "way to the backends",
+        }
+    }
 }
-/// The manual page.
+
+impl Trust {
+    const fn name(self) -> &'static str {
+        match self {
+            Trust::Low => "low",
+            Trust::Medium => "medium",
+            Trust::High => "high",
+            Trust::Critical => "critical",
+        }
+    }
+}
+
+/// What holds for a row besides its own paragraph.
+fn remarks(row: &Row) -> String {
+    let aliases = match row.aliases {
+        [] => String::new(),
+        aliases => format!("Other spelling: {}. ", aliases.join(", ")),
+    };
+    let error = if row.is_served() { row.on_error.sentence() } else { "" };
+    let (scope, trust) = (row.scope.name(), row.trust.name());
+    format!("{aliases}Concerns the {scope}; trust needed: {trust}. {error}").trim_end().to_owned()
+}
+
+fn outcome(gives: Gives) -> (&'static str, &'static str) {
+    match gives {
+        Gives::Sets(line) => ("gives ", line),
+        Gives::Nothing => ("changes nothing", ""),
+        Gives::Refused(text) => ("is refused: ... ", text),
+    }
+}
+
+fn beside(row: &Row) -> String {
+    let pairs: Vec<String> = row.beside.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    pairs.join(", ")
+}
+
+/// The page `docs/annotations.md`.
+pub fn document() -> String {
+    let mut text = format!("# Annotations\n\nPrefix of all keys: `{PREFIX}`.\n\n");
+    for paragraph in INTRODUCTION {
+        text.push_str(&format!("{paragraph}\n\n"));
+    }
+    text.push_str("| key | family | served |\n| --- | --- | --- |\n");
+    for (family, row) in FAMILIES.iter().flat_map(|family| family.rows.iter().map(move |row| (family, row))) {
+        let served = if row.is_served() { "yes" } else { "no" };
+        text.push_str(&format!("| [{0}](#{0}) | {1} | {served} |\n", row.key, family.title));
+    }
+    for family in FAMILIES {
+        text.push_str(&format!("\n## {}\n", family.title));
+        family.rows.iter().for_each(|row| section(&mut text, row));
+    }
+    text
+}
+
+fn section(text: &mut String, row: &Row) {
+    text.push_str(&format!("\n### {}\n\n{}\n\n{}\n", row.key, row.documentation, remarks(row)));
+    let beside = beside(row);
+    let heading = if beside.is_empty() { "value".to_owned() } else { format!("value, beside `{beside}`") };
+    text.push_str(&format!("\n| {heading} | outcome |\n| --- | --- |\n"));
+    for (value, gives) in row.tries {
+        let (verb, what) = outcome(*gives);
+        let what = if what.is_empty() { String::new() } else { format!("`{}`", cell(what)) };
+        text.push_str(&format!("| `{}` | {verb}{what} |\n", cell(value)));
+    }
+}
+
+/// Text for a cell of a table, on one line.
+fn cell(text: &str) -> String {
+    text.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'").replace('|', "\\|")
+}
+
+/// The manual page `ingressd-annotations(7)`.
 pub fn manual() -> String {
-    String::new()
+    let mut page = Roff::new();
+    page.control("TH", ["ingressd-annotations", "7", "", "ingressd", "Annotations of Ingresses"]);
+    page.control("SH", ["NAME"]);
+    page.text([roman("ingressd-annotations - what annotations of Ingresses do")]);
+    page.control("SH", ["DESCRIPTION"]);
+    page.text([roman("Prefix of all keys: "), bold(PREFIX)]);
+    for paragraph in INTRODUCTION {
+        page.control("PP", []);
+        page.text([roman(*paragraph)]);
+    }
+    for family in FAMILIES {
+        chapter(&mut page, family);
+    }
+    page.control("SH", ["SEE ALSO"]);
+    page.text([bold("ingressd"), roman("(1), "), bold("nginx"), roman("(8)")]);
+    page.to_roff()
+}
+
+fn chapter(page: &mut Roff, family: &Family) {
+    page.control("SH", [family.title.to_uppercase().as_str()]);
+    for row in family.rows {
+        page.control("TP", []);
+        page.text([bold(row.key)]);
+        page.text([roman(format!("{} {}", row.documentation, remarks(row)))]);
+        let beside = beside(row);
+        if !beside.is_empty() {
+            page.control("IP", []);
+            page.text([roman("Beside "), italic(beside), roman(":")]);
+        }
+        for (value, gives) in row.tries {
+            page.control("IP", []);
+            page.text(example(value, *gives));
+        }
+    }
+}
+
+fn example(value: &str, gives: Gives) -> Vec<Inline> {
+    let (verb, what) = outcome(gives);
+    let value = value.escape_debug().to_string().replace("\\\"", "\"").replace("\\'", "'");
+    vec![italic(value), roman(format!(" {verb}")), bold(what)]
 }

@@ -19,6 +19,8 @@ const OWN_PREFIX: &str = "ingressd/";
 const FOREIGN_PREFIXES: [&str; 2] = ["nginx.org/", "nginx.com/"];
 /// Names of annotations are at most this long in a cluster; for longer ones no likeness is sought.
 const LONGEST_NAME: usize = 63;
+/// Names whose lengths differ by more are not compared: a typo is a letter or two, and comparing is slow.
+const LENGTH_DIFFERENCE: usize = 4;
 /// Names less alike than this are not proposed.
 const LIKENESS: f64 = 0.84;
 
@@ -133,6 +135,7 @@ fn unknown(name: &str) -> Arc<str> {
     let nearest = match name.len() <= LONGEST_NAME {
         true => INDEX
             .keys()
+            .filter(|known| known.len().abs_diff(name.len()) <= LENGTH_DIFFERENCE)
             .map(|known| (strsim::jaro_winkler(name, known), *known))
             .filter(|(likeness, _)| *likeness >= LIKENESS)
             // Equal likeness is decided by name, because the index has no order.

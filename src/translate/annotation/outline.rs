@@ -22,11 +22,14 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some((status, location)) = &reading.redirect {
         say(format!("all requests: {status} to {location}"));
     }
-    if let Some(redirect) = behaviour.https_redirect {
-        let wherever = if redirect.forced { "always" } else { "where the host has a certificate" };
-        let slash = if redirect.strip_trailing_slash { ", without the last slash" } else { "" };
-        say(format!("http: {} to https, {wherever}{slash}", redirect.status));
-    }
+    say(match behaviour.https_redirect {
+        Some(redirect) => {
+            let wherever = if redirect.forced { "always" } else { "where the host has a certificate" };
+            let slash = if redirect.strip_trailing_slash { ", without the last slash" } else { "" };
+            format!("http: {} to https, {wherever}{slash}", redirect.status)
+        }
+        None => "http is served as it is".into(),
+    });
     if let Some(cors) = &behaviour.cors {
         say(format!("other origins: {}", joined(", ", cors.origins.iter().map(origin_pattern))));
         say(format!("allowed methods: {}", joined(", ", &cors.methods)));

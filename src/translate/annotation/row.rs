@@ -1,4 +1,4 @@
-//! What one annotation is, as data: key, documentation, examples that are tests, and effect; it must not know any particular key.
+//! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
 
 use super::draft::{Context, Draft, Entry};
 use crate::model::catalogue::DirectiveRow;
@@ -53,7 +53,8 @@ impl OnError {
                 "A value that cannot be used closes the routes of the object: they answer 503 until it is mended."
             }
             OnError::Refuse => {
-                "A value that cannot be used refuses this version of the object; the last good one goes on being served."
+                "A value that cannot be used refuses this version of the object; its last good one goes on being \
+                 served."
             }
         }
     }

@@ -1,1 +1,395 @@
-//! Properties of the table as a whole: it must not know how a row does what it does.
+//! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use proptest::prelude::*;
+
+use super::{Effect, Gives, OnError, PREFIX, Row, outline, read, rows};
+use crate::finding::{Reason, Severity};
+use crate::model::{Kind, ObjectId, catalogue};
+use crate::source::{Snapshot, Stored, Version};
+use crate::translate::ingress_nginx::FAMILIES;
+use crate::translate::{Dialect, Options, Reading};
+
+/// Every key that ingress-nginx documents or has documented, and the other spellings.
+const KNOWN: &str = include_str!("known_keys.txt");
+
+fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret> {
+    let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
+    let data = values.iter().map(|(key, value)| ((*key).to_owned(), bytes(value))).collect();
+    Stored {
+        id: Arc::new(ObjectId::new(Kind::Secret, namespace, name)),
+        version: Version("1".into()),
+        object: Arc::new(Secret { data: Some(data), ..Secret::default() }),
+        place: None,
+    }
+}
+
+fn snapshot() -> Snapshot {
+    let secrets = vec![
+        secret("default", "users", &[("auth", "ada:$apr1$x$y\n")]),
+        secret("default", "users-map", &[("ada", "$apr1$x$y")]),
+        secret("elsewhere", "users", &[("auth", "eve:$apr1$x$y\n")]),
+    ];
+    Snapshot { secrets, ..Snapshot::default() }
+}
+
+fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
+    let id = Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
+    read(&id, annotations, "default", dialect, &snapshot(), options)
+}
+
+/// Reads keys without their prefix by the semantics of the specification and default settings.
+fn given(annotations: &[(&str, &str)]) -> Reading {
+    let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
+    read_all(&full, Dialect::Specification, &Options::default())
+}
+
+fn tried(row: &Row, key: &str, value: &str) -> Reading {
+    let all: Vec<_> = row.beside.iter().copied().chain([(key, value)]).collect();
+    given(&all)
+}
+
+/// What becomes of the object.
+#[derive(Debug, PartialEq)]
+enum End {
+    Closed,
+    Refused,
+    Skipped,
+}
+
+/// A name for people, the annotations, and what becomes of the object.
+type Impossible = (&'static str, &'static [(&'static str, &'static str)], End);
+
+/// What was possible in ingress-nginx, by its published weaknesses.
+const IMPOSSIBLE: &[Impossible] = &[
+    ("CVE-2021-25742", &[("server-snippet", "location /x { alias /; }")], End::Refused),
+    ("CVE-2023-5043", &[("configuration-snippet", "content_by_lua_block { }")], End::Refused),
+    ("CVE-2021-25746", &[("proxy-read-timeout", "1; } location /x { alias /; } #")], End::Skipped),
+    ("CVE-2021-25746", &[("proxy-http-version", "1.1; deny all")], End::Skipped),
+    ("CVE-2023-5044", &[("permanent-redirect", "https://a.example;}{")], End::Refused),
+    ("CVE-2024-7646", &[("permanent-redirect", "https://a.example\rroot /")], End::Refused),
+    ("CVE-2024-7646", &[("rewrite-target", "/a\rroot /")], End::Refused),
+    ("CVE-2025-24513", &[("auth-type", "basic"), ("auth-secret", "../../etc/x")], End::Closed),
+    ("CVE-2025-24514", &[("auth-url", "http://a.example/#;}\n")], End::Closed),
+    ("CVE-2025-1097", &[("auth-tls-match-cn", "CN=x #(\n){}\n }}")], End::Closed),
+    ("CVE-2025-1098", &[("mirror-target", "x\"; }")], End::Skipped),
+    ("CVE-2025-15566", &[("auth-proxy-set-headers", "default/x"), ("auth-url", "http://a")], End::Closed),
+    ("CVE-2026-1580", &[("auth-method", "GET; }")], End::Skipped),
+    ("CVE-2026-24513", &[("auth-url", "http://a"), ("custom-http-errors", "401,403")], End::Closed),
+    ("CVE-2026-3288", &[("rewrite-target", "/\"; root /; #")], End::Refused),
+    ("CVE-2026-4342", &[("auth-url", "http://a"), ("auth-keepalive", "1")], End::Closed),
+    ("CVE-2026-42945", &[("rewrite-target", "/$1?x")], End::Refused),
+    ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-always-set-cookie", "yes")], End::Closed),
+    ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-cache-duration", "200 5m;")], End::Closed),
+    ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-request-redirect", "/a;b")], End::Closed),
+    ("a canary of another namespace", &[("canary", "true"), ("canary-weight", "100")], End::Refused),
+    ("a canary with a typo", &[("canary", "yes")], End::Refused),
+    ("an authentication type with more text", &[("auth-type", "xbasicx"), ("auth-secret", "users")], End::Closed),
+    ("a secret of another namespace", &[("auth-type", "basic"), ("auth-secret", "elsewhere/users")], End::Closed),
+    ("variables that tell secrets", &[("rewrite-target", "/$ssl_client_raw_cert")], End::Refused),
+    ("zero buffers freeze all", &[("proxy-buffers-number", "0")], End::Skipped),
+    ("a negative time freezes all", &[("proxy-connect-timeout", "-1")], End::Skipped),
+    ("an absurd size freezes all", &[("proxy-body-size", "99999999999999g")], End::Skipped),
+    ("an unknown variable freezes all", &[("rewrite-target", "/$nothing")], End::Refused),
+    ("a value beyond a token of nginx", &[("rewrite-target", LONG)], End::Refused),
+    ("a payload under the other spelling", &[("whitelist-source-range", "10.0.0.0/8;}")], End::Closed),
+];
+
+#[test]
+fn every_try_gives_what_the_row_says() {
+    for row in rows() {
+        for (value, gives) in row.tries {
+            for key in std::iter::once(row.key).chain(row.aliases.iter().copied()) {
+                let reading = tried(row, key, value);
+                let lines = outline(&reading);
+                match gives {
+                    Gives::Sets(line) => {
+                        assert!(lines.iter().any(|found| found == line), "{key}: {value:?} gives {lines:#?}");
+                        assert_eq!(reading.findings, [], "{key}: {value:?}");
+                    }
+                    Gives::Nothing => {
+                        assert_eq!(lines, outline(&given(row.beside)), "{key}: {value:?}");
+                        assert_eq!(reading.findings, [], "{key}: {value:?}");
+                    }
+                    Gives::Refused(text) => {
+                        let notes: Vec<_> = reading.findings.iter().map(|finding| &*finding.note).collect();
+                        assert!(notes.iter().any(|note| note.contains(text)), "{key}: {value:?} says {notes:#?}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_refused_try_has_the_consequence_of_its_row() {
+    for row in rows() {
+        for (value, gives) in row.tries {
+            if matches!(gives, Gives::Refused(_)) {
+                let reading = tried(row, row.key, value);
+                let expected = match row.on_error {
+                    OnError::Skip => (false, false),
+                    OnError::WithholdCors => (false, false),
+                    OnError::Close => (true, false),
+                    OnError::Refuse => (false, true),
+                };
+                assert_eq!((reading.closed, reading.refused), expected, "{}: {value:?}", row.key);
+                if row.on_error == OnError::WithholdCors {
+                    assert_eq!(reading.behaviour.cors, None, "{}: {value:?}", row.key);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_are_sorted_and_keys_are_unique() {
+    let mut seen = BTreeSet::new();
+    for family in FAMILIES {
+        assert!(family.rows.is_sorted_by_key(|row| row.key), "{}", family.title);
+    }
+    for row in rows() {
+        for name in std::iter::once(&row.key).chain(row.aliases) {
+            assert!(seen.insert(*name), "{name} is there twice");
+        }
+    }
+}
+
+#[test]
+fn rows_are_documented_and_tried() {
+    for row in rows() {
+        assert!(row.documentation.len() > 20 && row.documentation.ends_with('.'), "{}", row.key);
+        assert!(!row.tries.is_empty(), "{}", row.key);
+        let refused = row.tries.iter().any(|(_, gives)| matches!(gives, Gives::Refused(_)));
+        assert!(refused, "{} does not show what it refuses", row.key);
+        if let Effect::Missing { instead, .. } = row.effect {
+            assert!(!instead.is_empty() && !instead.ends_with('.'), "{}", row.key);
+        }
+    }
+}
+
+#[test]
+fn every_key_of_the_dialect_is_known() {
+    let ours: BTreeSet<_> =
+        rows().flat_map(|row| std::iter::once(row.key).chain(row.aliases.iter().copied())).collect();
+    let known: BTreeSet<_> = KNOWN.split_whitespace().collect();
+    assert_eq!(ours, known);
+}
+
+#[test]
+fn every_directive_of_the_catalogue_is_set_by_a_row() {
+    let all_tries = rows().flat_map(|row| row.tries.iter().map(move |(value, _)| tried(row, row.key, value)));
+    let set: BTreeSet<_> =
+        all_tries.flat_map(|reading| reading.behaviour.directives).map(|directive| directive.row.name).collect();
+    let catalogue: BTreeSet<_> = catalogue::ALL.iter().map(|row| row.name).collect();
+    assert_eq!(set, catalogue);
+}
+
+#[test]
+fn defaults_follow_dialect_and_settings() {
+    let redirect = |dialect, options: &Options| read_all(&BTreeMap::new(), dialect, options).behaviour.https_redirect;
+    let options = Options::default();
+    let strips = |dialect| redirect(dialect, &options).map(|redirect| redirect.strip_trailing_slash);
+    assert_eq!(strips(Dialect::IngressNginx), Some(true));
+    assert_eq!(strips(Dialect::Specification), Some(false));
+    let keep = BTreeMap::from([(format!("{PREFIX}preserve-trailing-slash"), "true".to_owned())]);
+    let kept = read_all(&keep, Dialect::IngressNginx, &options).behaviour.https_redirect;
+    assert_eq!(kept.map(|redirect| redirect.strip_trailing_slash), Some(false));
+    let forced = Options { force_ssl_redirect: true, ssl_redirect: false, ..Options::default() };
+    assert_eq!(redirect(Dialect::Specification, &forced).map(|redirect| redirect.forced), Some(true));
+    let off = Options { ssl_redirect: false, ..Options::default() };
+    assert_eq!(redirect(Dialect::Specification, &off), None);
+}
+
+#[test]
+fn an_annotation_replaces_the_lists_of_the_administrator() {
+    let list = |text: &str| super::value::address_list(text).unwrap();
+    let options = Options { allowlist: list("10.0.0.0/8"), denylist: list("10.6.6.6"), ..Options::default() };
+    let access = |annotations| read_all(&annotations, Dialect::Specification, &options).behaviour.access.unwrap();
+    assert_eq!(access(BTreeMap::new()).allow, list("10.0.0.0/8"));
+    let own = access(BTreeMap::from([(format!("{PREFIX}whitelist-source-range"), "192.0.2.1".to_owned())]));
+    assert_eq!((own.allow.clone(), own.deny.clone()), (list("192.0.2.1"), list("10.6.6.6")));
+}
+
+#[test]
+fn the_key_wins_over_its_other_spelling() {
+    let reading = given(&[("allowlist-source-range", "10.0.0.0/8"), ("whitelist-source-range", "0.0.0.0/0")]);
+    assert!(outline(&reading).contains(&"allow 10.0.0.0/8".to_owned()));
+    assert!(!outline(&reading).contains(&"allow 0.0.0.0/0".to_owned()));
+    assert!(reading.findings[0].note.contains("wins"));
+}
+
+#[test]
+fn unknown_keys_are_told_with_the_nearest_one() {
+    let cases = [
+        ("nginx.ingress.kubernetes.io/proxy-bodysize", Reason::UnknownAnnotation, "proxy-body-size"),
+        ("nginx.ingress.kubernetes.io/qqqq", Reason::UnknownAnnotation, "no such key"),
+        ("ingressd/endpoints", Reason::UnknownAnnotation, "on Services"),
+        ("ingressd/other", Reason::UnknownAnnotation, "no key with this prefix"),
+        ("nginx.org/rewrites", Reason::UnsupportedAnnotation, "not read for this class"),
+    ];
+    for (key, reason, text) in cases {
+        let annotations = BTreeMap::from([(key.to_owned(), "x".to_owned())]);
+        let findings = read_all(&annotations, Dialect::Specification, &Options::default()).findings;
+        assert_eq!(findings.len(), 1, "{key}");
+        assert_eq!(findings[0].reason, reason, "{key}");
+        assert!(findings[0].note.contains(text), "{key}: {}", findings[0].note);
+    }
+    let foreign = ["nginx.org/a", "nginx.org/b", "nginx.com/c"].map(|key| (key.to_owned(), String::new()));
+    let reading = read_all(&foreign.into(), Dialect::Specification, &Options::default());
+    assert_eq!(reading.findings.len(), 1);
+    let other = BTreeMap::from([("example.com/team".to_owned(), "shop".to_owned())]);
+    assert_eq!(read_all(&other, Dialect::Specification, &Options::default()).findings, []);
+}
+
+#[test]
+fn what_was_possible_elsewhere_is_not_possible_here() {
+    for (what, annotations, end) in IMPOSSIBLE {
+        let reading = given(annotations);
+        let found = match (reading.closed, reading.refused) {
+            (true, _) => End::Closed,
+            (false, true) => End::Refused,
+            (false, false) => End::Skipped,
+        };
+        assert_eq!(found, *end, "{what}: {annotations:?}");
+        assert!(!reading.findings.is_empty(), "{what}: {annotations:?}");
+        if *end == End::Skipped {
+            assert_eq!(outline(&reading), outline(&given(&[])), "{what}: {annotations:?}");
+        }
+    }
+}
+
+const LONG: &str = {
+    const BYTES: [u8; 5000] = [b'a'; 5000];
+    match std::str::from_utf8(&BYTES) {
+        Ok(text) => text,
+        Err(_) => "",
+    }
+};
+
+#[test]
+fn cors_has_the_defaults_of_the_dialect() {
+    let lines = outline(&given(&[("enable-cors", "true")]));
+    let expected = [
+        "other origins: *",
+        "allowed methods: GET, PUT, POST, DELETE, PATCH, OPTIONS",
+        "allowed headers: DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
+         Range, Authorization",
+        "exposed headers: ",
+        "credentials: allowed",
+        "preflight is good for 1728000 s",
+    ];
+    assert!(expected.iter().all(|line| lines.iter().any(|found| found == line)), "{lines:#?}");
+}
+
+#[test]
+fn a_mistake_in_cors_lets_nobody_in() {
+    for (key, value) in [("cors-allow-origin", "https://a.example;"), ("cors-allow-credentials", "flase")] {
+        let reading = given(&[("enable-cors", "true"), (key, value)]);
+        assert_eq!(reading.behaviour.cors, None);
+        assert_eq!(reading.findings.len(), 1);
+        assert_eq!(reading.findings[0].severity, Severity::Error);
+    }
+}
+
+#[test]
+fn a_bad_realm_keeps_the_default_and_the_password() {
+    let reading = given(&[("auth-type", "basic"), ("auth-secret", "users"), ("auth-realm", "off")]);
+    let authentication = reading.behaviour.basic_authentication.unwrap();
+    assert_eq!(authentication.realm.as_str(), "Authentication Required");
+    assert!(!reading.closed);
+}
+
+#[test]
+fn authentication_is_whole_or_the_routes_are_closed() {
+    let told = |annotations: &[(&str, &str)], options: &Options| {
+        let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
+        let reading = read_all(&full, Dialect::Specification, options);
+        assert_eq!(reading.behaviour.basic_authentication.is_some(), reading.password_file.is_some());
+        let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
+        (reading.closed, reading.password_file.is_some(), reasons)
+    };
+    let basic = ("auth-type", "basic");
+    let strict = Options::default();
+    let open = Options { cross_namespace: true, ..Options::default() };
+    assert_eq!(told(&[basic], &strict), (true, false, vec![Reason::ClosedRoute]));
+    assert_eq!(told(&[basic, ("auth-secret", "none")], &strict), (true, false, vec![Reason::MissingSecret]));
+    assert_eq!(told(&[basic, ("auth-secret", "users-map")], &strict), (true, false, vec![Reason::InvalidSecret]));
+    assert_eq!(
+        told(&[basic, ("auth-secret", "elsewhere/users")], &strict),
+        (true, false, vec![Reason::CrossNamespace])
+    );
+    assert_eq!(told(&[basic, ("auth-secret", "elsewhere/users")], &open), (false, true, vec![]));
+    assert_eq!(told(&[basic, ("auth-secret", "A!")], &strict), (true, false, vec![Reason::InvalidSecurityValue]));
+    assert_eq!(told(&[("auth-secret", "users")], &strict), (false, false, vec![Reason::UnsupportedAnnotation]));
+    let digest = [("auth-type", "digest"), ("auth-secret", "users")];
+    assert_eq!(told(&digest, &strict), (true, false, vec![Reason::InvalidSecurityValue]));
+}
+
+#[test]
+fn password_files_of_colliding_names_differ() {
+    let file = |namespace: &str, name: &str| {
+        let snapshot = Snapshot { secrets: vec![secret(namespace, name, &[("auth", "a:h")])], ..Snapshot::default() };
+        let annotations = [("auth-type", "basic"), ("auth-secret", name)];
+        let annotations = annotations.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
+        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));
+        let reading = read(&id, &annotations, namespace, Dialect::Specification, &snapshot, &Options::default());
+        reading.password_file.unwrap().id.clone()
+    };
+    assert_ne!(file("a", "b-c"), file("a-b", "c"));
+}
+
+#[test]
+fn an_empty_value_is_no_annotation_but_is_told() {
+    for row in rows().filter(|row| row.is_served()) {
+        let reading = tried(row, row.key, " ");
+        assert_eq!(outline(&reading), outline(&given(row.beside)), "{}", row.key);
+        assert!(reading.findings.iter().any(|finding| finding.note.contains("empty")), "{}", row.key);
+    }
+}
+
+/// Keys with one of the rows' own values in front, or with anything.
+fn hostile() -> impl Strategy<Value = (String, String)> {
+    let keys: Vec<&'static str> = KNOWN.split_whitespace().chain(["", "no-such-key"]).collect();
+    let values: Vec<&'static str> = rows().flat_map(|row| row.tries.iter().map(|(value, _)| *value)).collect();
+    let poison = prop::sample::select(vec![
+        "", "\r", "\n", "\0", "\t", "\u{b}", "\u{85}", "\u{2028}", ";", "{", "}", "#", "'", "\"", "\\", "$var",
+        "${var", "../", "%0a", "(", "é", "\u{feff}", "~*", "@",
+    ]);
+    let value = (prop::sample::select(values), poison, any::<String>(), any::<bool>()).prop_map(
+        |(value, poison, rest, free)| match free {
+            true => format!("{rest}{poison}"),
+            false => format!("{value}{poison}"),
+        },
+    );
+    (prop::sample::select(keys), value).prop_map(|(key, value)| (format!("{PREFIX}{key}"), value))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn nothing_that_ends_a_line_comes_through(pairs in prop::collection::vec(hostile(), 1..6)) {
+        let reading = read_all(&pairs.into_iter().collect(), Dialect::IngressNginx, &Options::default());
+        for line in outline(&reading) {
+            prop_assert!(!line.contains(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')), "{line:?}");
+        }
+        for finding in &reading.findings {
+            prop_assert!(!finding.note.contains(char::is_control), "{:?}", finding.note);
+        }
+    }
+}
+
+#[test]
+fn long_values_are_judged_quickly_and_refused_or_cut() {
+    for row in rows() {
+        let reading = tried(row, row.key, &"a".repeat(64 * 1024));
+        let longest = outline(&reading).iter().map(String::len).max().unwrap_or_default();
+        assert!(longest < 4096, "{}", row.key);
+        assert!(reading.findings.iter().all(|finding| finding.note.len() < 1024), "{}", row.key);
+    }
+}

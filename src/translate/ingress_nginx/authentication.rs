@@ -118,6 +118,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let wishes = std::mem::take(&mut draft.authentication);
     match (wishes.asked, wishes.secret) {
         (None, None) => {}
+        // A bad auth-type has closed the routes already, and has said so.
+        (None, Some(_)) if draft.reading.closed => {}
         (None, Some(secret)) => {
             draft.find(Reason::UnsupportedAnnotation, secret.origin, "it has no effect without auth-type: basic");
         }

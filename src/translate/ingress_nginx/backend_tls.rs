@@ -15,7 +15,8 @@ pub static FAMILY: Family = Family {
             tries: &[("DEFAULT", Gives::Refused("takes no settings yet"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without verifying",
+                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without \
+                    verifying",
             },
             ..Row::DEFAULT
         },
@@ -27,7 +28,8 @@ pub static FAMILY: Family = Family {
             tries: &[("backend.example.com", Gives::Refused("takes no settings yet"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without verifying",
+                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without \
+                    verifying",
             },
             ..Row::DEFAULT
         },
@@ -38,7 +40,8 @@ pub static FAMILY: Family = Family {
             tries: &[("TLSv1.3", Gives::Refused("takes no settings yet"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without verifying",
+                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without \
+                    verifying",
             },
             ..Row::DEFAULT
         },
@@ -46,11 +49,13 @@ pub static FAMILY: Family = Family {
             key: "proxy-ssl-secret",
             scope: Scope::Upstream,
             trust: Trust::Medium,
-            documentation: "Certificate to show to the backend, and the authority that signed the backend's. Not served yet.",
+            documentation: "Certificate to show to the backend, and the authority that signed the backend's. Not \
+                served yet.",
             tries: &[("default/client", Gives::Refused("takes no settings yet"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without verifying",
+                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without \
+                    verifying",
             },
             ..Row::DEFAULT
         },
@@ -61,7 +66,8 @@ pub static FAMILY: Family = Family {
             tries: &[("on", Gives::Refused("takes no settings yet")), ("off", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_off,
-                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without verifying",
+                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without \
+                    verifying",
             },
             ..Row::DEFAULT
         },
@@ -69,7 +75,8 @@ pub static FAMILY: Family = Family {
             key: "proxy-ssl-verify",
             scope: Scope::Upstream,
             on_error: OnError::Close,
-            documentation: "Whether the certificate of the backend is verified. Not served yet; because a false backend could be asked without it, on closes the routes.",
+            documentation: "Whether the certificate of the backend is verified. Not served yet; because a false \
+                backend could be asked without it, on closes the routes.",
             tries: &[("on", Gives::Refused("routes answer 503")), ("off", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_off,
@@ -84,7 +91,8 @@ pub static FAMILY: Family = Family {
             tries: &[("2", Gives::Refused("takes no settings yet"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without verifying",
+                instead: "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without \
+                    verifying",
             },
             ..Row::DEFAULT
         },

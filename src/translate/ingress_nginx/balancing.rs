@@ -53,7 +53,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "service-upstream",
             scope: Scope::Upstream,
-            documentation: "Sends requests to the cluster address of the Service. Not read here: the endpoint mode says it.",
+            documentation: "Sends requests to the cluster address of the Service. Not read here: the endpoint mode \
+                says it.",
             tries: &[("true", Gives::Refused("ingressd/endpoints: clusterip")), ("false", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_false,

@@ -34,7 +34,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-body-size",
             trust: Trust::Medium,
-            documentation: "Largest request body; larger ones are answered 413. 0 switches the check off. The default is 1m.",
+            documentation: "Largest request body; larger ones are answered 413. 0 switches the check off. The default \
+                is 1m.",
             tries: &[
                 ("8m", Gives::Sets("client_max_body_size 8m;")),
                 ("0", Gives::Sets("client_max_body_size 0;")),
@@ -48,8 +49,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-buffer-size",
             scope: Scope::Upstream,
-            documentation: "The buffer for the head of an answer, and the size of each of the other buffers; for answers \
-                with large headers or cookies.",
+            documentation: "The buffer for the head of an answer, and the size of each of the other buffers; for \
+                answers with large headers or cookies.",
             tries: &[
                 ("8k", Gives::Sets("proxy_buffer_size 8k;")),
                 ("8k", Gives::Sets("proxy_buffers 4 8k;")),
@@ -93,8 +94,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-busy-buffers-size",
             scope: Scope::Upstream,
-            documentation: "How much may be on its way to the client while the answer is still being read. It must be at \
-                least one buffer, and less than all buffers without one.",
+            documentation: "How much may be on its way to the client while the answer is still being read. It must be \
+                at least one buffer, and less than all buffers without one.",
             tries: &[("8k", Gives::Sets("proxy_busy_buffers_size 8k;")), ("all", Gives::Refused("not a size"))],
             effect: Effect::Directive(&PROXY_BUSY_BUFFERS_SIZE, buffer),
             ..Row::DEFAULT

@@ -1,4 +1,4 @@
-//! Alternative backends for some requests: not served yet, and never taken for a main object; it must not know which object is the main one.
+//! Alternative backends: not served yet, and never taken for main ones; it must not know which object is the main one.
 
 use crate::translate::annotation::{
     Effect, Family, Gives, OnError, Row, Scope, Trust, always, nothing_to_finish, unless_false,
@@ -11,7 +11,8 @@ pub static FAMILY: Family = Family {
             key: "canary",
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
-            documentation: "Makes the object the alternative for some requests to the paths of another. Not served yet: the whole object is refused, so that it never takes all requests.",
+            documentation: "Makes the object the alternative for some requests to the paths of another. Not served \
+                yet: the whole object is refused, so that it never takes all requests.",
             tries: &[
                 ("true", Gives::Refused("canaries are not served yet")),
                 ("false", Gives::Nothing),
@@ -19,7 +20,8 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Missing {
                 asks: unless_false,
-                instead: "canaries are not served yet, and taking this object for a main one would send it all requests; delete it or split in the backend",
+                instead: "canaries are not served yet, and taking this object for a main one would send it all \
+                    requests; delete it or split in the backend",
             },
             ..Row::DEFAULT
         },

@@ -11,7 +11,8 @@ pub static FAMILY: Family = Family {
             key: "auth-tls-error-page",
             scope: Scope::Server,
             trust: Trust::High,
-            documentation: "Where clients without a good certificate are sent. It has no effect without auth-tls-secret.",
+            documentation: "Where clients without a good certificate are sent. It has no effect without \
+                auth-tls-secret.",
             tries: &[("https://example.com/sorry", Gives::Refused("belongs to auth-tls-secret"))],
             effect: Effect::Missing { asks: always, instead: "it belongs to auth-tls-secret, which is not served yet" },
             ..Row::DEFAULT
@@ -21,7 +22,8 @@ pub static FAMILY: Family = Family {
             scope: Scope::Server,
             trust: Trust::High,
             on_error: OnError::Close,
-            documentation: "Demands a certificate with this common name. Not served yet; because the routes would be open without it, they answer 503.",
+            documentation: "Demands a certificate with this common name. Not served yet; because the routes would be \
+                open without it, they answer 503.",
             tries: &[("CN=client", Gives::Refused("routes answer 503"))],
             effect: Effect::Missing {
                 asks: always,
@@ -45,7 +47,8 @@ pub static FAMILY: Family = Family {
             scope: Scope::Server,
             trust: Trust::Medium,
             on_error: OnError::Close,
-            documentation: "Demands a certificate that the authority in this Secret has signed. Not served yet; because the routes would be open without it, the routes of this object answer 503.",
+            documentation: "Demands a certificate that the authority in this Secret has signed. Not served yet; \
+                because the routes would be open without it, the routes of this object answer 503.",
             tries: &[("default/authority", Gives::Refused("routes answer 503"))],
             effect: Effect::Missing {
                 asks: always,
@@ -58,7 +61,8 @@ pub static FAMILY: Family = Family {
             scope: Scope::Server,
             trust: Trust::Medium,
             on_error: OnError::Close,
-            documentation: "Whether a certificate is demanded. Not served yet: off asks for nothing, all else closes the routes.",
+            documentation: "Whether a certificate is demanded. Not served yet: off asks for nothing, all else closes \
+                the routes.",
             tries: &[("on", Gives::Refused("routes answer 503")), ("off", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_off,

@@ -1,14 +1,20 @@
 //! Cross-origin resource sharing; a mistake keeps other origins out; it must not know how headers are written.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::model::{Cors, HeaderName, OriginPattern};
 use crate::translate::annotation::value::{boolean, header_names, integer, methods, origins};
 use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
 
-const METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
-const HEADERS: &str = "DNT,Keep-Alive,User-Agent,X-Requested-With,If-Modified-Since,Cache-Control,Content-Type,Range,\
-                       Authorization";
+/// What is let in unless the object says otherwise. Were a constant not of the right form, the list would be empty and
+/// let in nothing.
+static METHODS: LazyLock<Vec<HeaderName>> =
+    LazyLock::new(|| methods("GET, PUT, POST, DELETE, PATCH, OPTIONS").unwrap_or_default());
+static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
+    const NAMES: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
+                         Range, Authorization";
+    header_names(NAMES).unwrap_or_default()
+});
 /// Twenty days, in seconds.
 const MAX_AGE: u64 = 1_728_000;
 
@@ -52,8 +58,8 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-methods",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
-            documentation: "Methods that scripts may use, a comma-separated list; GET, PUT, POST, DELETE, PATCH, OPTIONS \
-                by default.",
+            documentation: "Methods that scripts may use, a comma-separated list; GET, PUT, POST, DELETE, PATCH, \
+                OPTIONS by default.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("GET, POST", Gives::Sets("allowed methods: GET, POST")),
@@ -69,9 +75,9 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-origin",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
-            documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, with \
-                *. in front of the host for one label more, null, or * for every origin. The default is *. A mistake in \
-                the list lets nobody in.",
+            documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
+                with *. in front of the host for one label more, null, or * for every origin. The default is *. A \
+                mistake in the list lets nobody in.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("https://example.com", Gives::Sets("other origins: https://example.com")),
@@ -118,8 +124,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "enable-cors",
-            documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers carry \
-                the headers that the keys beginning with cors- describe.",
+            documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers \
+                carry the headers that the keys beginning with cors- describe.",
             tries: &[
                 ("true", Gives::Sets("other origins: *")),
                 ("false", Gives::Nothing),
@@ -140,11 +146,10 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     if !wishes.enabled || wishes.withheld {
         return;
     }
-    // The defaults are constants of the right form; were one not, its list would be empty and allow nothing.
     draft.reading.behaviour.cors = Some(Arc::new(Cors {
         origins: wishes.origins.unwrap_or_else(|| vec![OriginPattern::Any]),
-        methods: wishes.methods.unwrap_or_else(|| methods(METHODS).unwrap_or_default()),
-        headers: wishes.headers.unwrap_or_else(|| header_names(HEADERS).unwrap_or_default()),
+        methods: wishes.methods.unwrap_or_else(|| METHODS.clone()),
+        headers: wishes.headers.unwrap_or_else(|| HEADERS.clone()),
         expose: wishes.expose.unwrap_or_default(),
         credentials: wishes.credentials.unwrap_or(true),
         max_age: wishes.max_age.unwrap_or(MAX_AGE),

@@ -18,7 +18,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "default-backend",
             scope: Scope::Upstream,
-            documentation: "Service that answers when the one of the path cannot. Not served yet: such requests are answered 503.",
+            documentation: "Service that answers when the one of the path cannot. Not served yet: such requests are \
+                answered 503.",
             tries: &[("fallback", Gives::Refused("answered 503"))],
             effect: Effect::Missing {
                 asks: always,

@@ -60,7 +60,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-method",
-            documentation: "Method of the question to auth-url. It has no effect without auth-url, which is not served yet.",
+            documentation: "Method of the question to auth-url. It has no effect without auth-url, which is not served \
+                yet.",
             tries: &[("GET", Gives::Refused("belongs to auth-url")), ("GET; }", Gives::Refused("belongs to auth-url"))],
             effect: Effect::Missing { asks: always, instead: "it belongs to auth-url, which is not served yet" },
             ..Row::DEFAULT
@@ -84,7 +85,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-response-headers",
             trust: Trust::Medium,
-            documentation: "Headers of the answer of auth-url that the backend is told. It has no effect without auth-url.",
+            documentation: "Headers of the answer of auth-url that the backend is told. It has no effect without \
+                auth-url.",
             tries: &[("X-User", Gives::Refused("belongs to auth-url"))],
             effect: Effect::Missing { asks: always, instead: "it belongs to auth-url, which is not served yet" },
             ..Row::DEFAULT
@@ -92,7 +94,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-signin",
             trust: Trust::High,
-            documentation: "Where clients go to sign in when auth-url says 401. It has no effect without auth-url, which is not served yet.",
+            documentation: "Where clients go to sign in when auth-url says 401. It has no effect without auth-url, \
+                which is not served yet.",
             tries: &[("https://auth.example.com/start", Gives::Refused("belongs to auth-url"))],
             effect: Effect::Missing { asks: always, instead: "it belongs to auth-url, which is not served yet" },
             ..Row::DEFAULT
@@ -109,7 +112,8 @@ pub static FAMILY: Family = Family {
             key: "auth-url",
             trust: Trust::High,
             on_error: OnError::Close,
-            documentation: "Asks this URL whether a request may pass. Not served yet; because the routes would be open without it, they answer 503.",
+            documentation: "Asks this URL whether a request may pass. Not served yet; because the routes would be open \
+                without it, they answer 503.",
             tries: &[("https://auth.example.com/check", Gives::Refused("routes answer 503"))],
             effect: Effect::Missing {
                 asks: always,
@@ -120,11 +124,13 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-global-auth",
             on_error: OnError::Close,
-            documentation: "Whether the external authentication of the administrator applies. There is none yet: false asks for nothing, and true closes the routes.",
+            documentation: "Whether the external authentication of the administrator applies. There is none yet: false \
+                asks for nothing, and true closes the routes.",
             tries: &[("true", Gives::Refused("routes answer 503")), ("false", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_false,
-                instead: "external authentication for all hosts is not served yet; use auth-type: basic or an address list",
+                instead: "external authentication for all hosts is not served yet; use auth-type: basic or an address \
+                    list",
             },
             ..Row::DEFAULT
         },

@@ -10,7 +10,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-modsecurity",
             on_error: OnError::Close,
-            documentation: "Checks requests by ModSecurity. Not served yet; because the routes would be open without it, true closes them.",
+            documentation: "Checks requests by ModSecurity. Not served yet; because the routes would be open without \
+                it, true closes them.",
             tries: &[("true", Gives::Refused("routes answer 503")), ("false", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_false,
@@ -21,7 +22,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "enable-owasp-core-rules",
             on_error: OnError::Close,
-            documentation: "Checks requests by the OWASP rules. Not served yet; because the routes would be open without them, true closes them.",
+            documentation: "Checks requests by the OWASP rules. Not served yet; because the routes would be open \
+                without them, true closes them.",
             tries: &[("true", Gives::Refused("routes answer 503")), ("false", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_false,
@@ -37,7 +39,8 @@ pub static FAMILY: Family = Family {
             tries: &[("SecRuleEngine On", Gives::Refused("never read"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "raw configuration is never read; a firewall in nginx is not served yet; put one in front of this node or of the backend",
+                instead: "raw configuration is never read; a firewall in nginx is not served yet; put one in front of \
+                    this node or of the backend",
             },
             ..Row::DEFAULT
         },

@@ -10,7 +10,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "connection-proxy-header",
             scope: Scope::Upstream,
-            documentation: "Fixed Connection header for the backend. Not served: connections are kept, and upgraded for WebSocket.",
+            documentation: "Fixed Connection header for the backend. Not served: connections are kept, and upgraded \
+                for WebSocket.",
             tries: &[("keep-alive", Gives::Refused("upgraded for WebSocket"))],
             effect: Effect::Missing {
                 asks: always,
@@ -101,7 +102,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "upstream-vhost",
             scope: Scope::Upstream,
-            documentation: "Host header for the backend. Not served yet: the backend is told the host that the client asked for.",
+            documentation: "Host header for the backend. Not served yet: the backend is told the host that the client \
+                asked for.",
             tries: &[("internal.example.com", Gives::Refused("host that the client asked for"))],
             effect: Effect::Missing {
                 asks: always,

@@ -38,9 +38,9 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "ssl-redirect",
-            documentation: "Sends requests over http to https when the host is listed under spec.tls. The default is the \
-                administrator's, true when not set. Strict-Transport-Security has no annotation: it is a setting of the \
-                administrator.",
+            documentation: "Sends requests over http to https when the host is listed under spec.tls. The default is \
+                the administrator's, true when not set. Strict-Transport-Security has no annotation: it is a setting \
+                of the administrator.",
             tries: &[
                 ("true", Gives::Sets("http: 308 to https, where the host has a certificate")),
                 ("false", Gives::Sets("http is served as it is")),
@@ -54,7 +54,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "use-port-in-redirects",
-            documentation: "Writes the port into redirects. Not served: the administrator's setting of the public port decides.",
+            documentation: "Writes the port into redirects. Not served: the administrator's setting of the public port \
+                decides.",
             tries: &[("true", Gives::Refused("public port")), ("false", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_false,

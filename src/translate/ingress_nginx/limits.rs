@@ -34,8 +34,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-burst-multiplier",
-            documentation: "How many times limit-rps or limit-rpm may be asked for at once before requests are refused; \
-                5 by default.",
+            documentation: "How many times limit-rps or limit-rpm may be asked for at once before requests are \
+                refused; 5 by default.",
             beside: &[("limit-rps", "10")],
             tries: &[
                 ("3", Gives::Sets("each client: 10 requests a second, burst 30")),
@@ -51,7 +51,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "limit-connections",
             on_error: OnError::Close,
-            documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no limit.",
+            documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no \
+                limit.",
             tries: &[
                 ("20", Gives::Sets("each client: 20 connections")),
                 ("0", Gives::Nothing),

@@ -36,7 +36,7 @@ impl<'a> Password<'a> {
 /// The users of a Secret, and notes about entries that are left out. Notes name no user and no hash.
 pub type Passwords<'a> = (Vec<Password<'a>>, Vec<String>);
 
-/// Reads `auth` as lines of `user:hash`, with an optional comment behind another colon; `None` when there is no such key.
+/// Reads `auth` as lines of `user:hash`, with an optional comment behind another colon; `None` without that key.
 pub fn of_file(secret: &Secret) -> Option<Passwords<'_>> {
     let (_, content) = values(secret).find(|(key, _)| *key == FILE_KEY)?;
     let mut found = Passwords::default();
@@ -85,6 +85,7 @@ fn values(secret: &Secret) -> impl Iterator<Item = (&str, &[u8])> {
 mod tests {
     use super::*;
     use k8s_openapi::ByteString;
+    use proptest::prelude::*;
 
     fn secret(values: &[(&str, &str)]) -> Secret {
         let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
@@ -118,5 +119,20 @@ mod tests {
     fn a_map_entry_is_one_user_only() {
         let secret = secret(&[("a", "h1\n"), ("b", "h2\nadmin:h3"), ("c:d", "h"), ("e", "h:f"), ("g", "")]);
         assert_eq!(lines(of_map(&secret)), ("a:h1\n".to_owned(), 4));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_line_is_always_one_user_and_one_hash(key in any::<String>(), value in "[ab:#\r\n\u{85}\0$]{0,12}") {
+            let secret = secret(&[("auth", &value), (&key, &value)]);
+            let file = of_file(&secret).unwrap_or_default();
+            for line in file.0.iter().chain(&of_map(&secret).0).map(Password::line) {
+                let line = line.strip_suffix('\n').unwrap_or_default();
+                prop_assert_eq!(line.split(':').filter(|half| !half.is_empty()).count(), 2, "{:?}", line);
+                prop_assert!(!line.contains(char::is_control), "{:?}", line);
+            }
+        }
     }
 }

@@ -80,8 +80,8 @@ pub static FAMILY: Family = Family {
             key: "proxy-next-upstream",
             scope: Scope::Upstream,
             trust: Trust::Medium,
-            documentation: "When another endpoint is tried: words of error, timeout, invalid_header, http_500, http_502, \
-                http_503, http_504, http_403, http_404, http_429, non_idempotent; or off.",
+            documentation: "When another endpoint is tried: words of error, timeout, invalid_header, http_500, \
+                http_502, http_503, http_504, http_403, http_404, http_429, non_idempotent; or off.",
             tries: &[
                 ("error timeout http_502", Gives::Sets("proxy_next_upstream error timeout http_502;")),
                 ("off", Gives::Sets("proxy_next_upstream off;")),
@@ -117,8 +117,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-read-timeout",
             scope: Scope::Upstream,
-            documentation: "Seconds between two reads from an endpoint, without a unit. WebSockets and event streams that \
-                are silent for longer are closed.",
+            documentation: "Seconds between two reads from an endpoint, without a unit. WebSockets and event streams \
+                that are silent for longer are closed.",
             tries: &[("3600", Gives::Sets("proxy_read_timeout 3600s;")), ("1h", Gives::Refused("without a unit"))],
             effect: Effect::Directive(&PROXY_READ_TIMEOUT, time),
             ..Row::DEFAULT

@@ -9,7 +9,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "from-to-www-redirect",
             scope: Scope::Server,
-            documentation: "Redirects the host with www. in front to the one without, or the other way round. Not served yet.",
+            documentation: "Redirects the host with www. in front to the one without, or the other way round. Not \
+                served yet.",
             tries: &[("true", Gives::Refused("permanent-redirect")), ("false", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_false,
@@ -21,8 +22,8 @@ pub static FAMILY: Family = Family {
             key: "permanent-redirect",
             trust: Trust::Medium,
             on_error: OnError::Refuse,
-            documentation: "Answers all requests of the object with a redirect to this URL, or to this path of the same \
-                host. The status is 301, or what permanent-redirect-code says.",
+            documentation: "Answers all requests of the object with a redirect to this URL, or to this path of the \
+                same host. The status is 301, or what permanent-redirect-code says.",
             tries: &[
                 ("https://example.com/new", Gives::Sets("all requests: 301 to https://example.com/new")),
                 ("/new", Gives::Sets("all requests: 301 to /new")),

@@ -28,18 +28,21 @@ pub static FAMILY: Family = Family {
             key: "ssl-passthrough",
             scope: Scope::Server,
             on_error: OnError::Refuse,
-            documentation: "Passes TLS on to the backend unopened. Not served yet: the whole object is refused, because opening TLS here would mean something else.",
+            documentation: "Passes TLS on to the backend unopened. Not served yet: the whole object is refused, \
+                because opening TLS here would mean something else.",
             tries: &[("true", Gives::Refused("not served yet")), ("false", Gives::Nothing)],
             effect: Effect::Missing {
                 asks: unless_false,
-                instead: "passing TLS on unopened is not served yet, and opening it here would mean something else; remove it to let TLS end here",
+                instead: "passing TLS on unopened is not served yet, and opening it here would mean something else; \
+                    remove it to let TLS end here",
             },
             ..Row::DEFAULT
         },
         Row {
             key: "ssl-prefer-server-ciphers",
             scope: Scope::Server,
-            documentation: "Prefers the order of the server's ciphers. Not served yet: the nginx.conf of this node decides.",
+            documentation: "Prefers the order of the server's ciphers. Not served yet: the nginx.conf of this node \
+                decides.",
             tries: &[("true", Gives::Refused("nginx.conf"))],
             effect: Effect::Missing { asks: always, instead: "not served yet; the nginx.conf of the node decides" },
             ..Row::DEFAULT

@@ -9,11 +9,13 @@ pub static FAMILY: Family = Family {
             key: "auth-snippet",
             trust: Trust::Critical,
             on_error: OnError::Refuse,
-            documentation: "Directives for auth-url. Never read: the object is refused, because what it leaves out may protect something.",
+            documentation: "Directives for auth-url. Never read: the object is refused, because what it leaves out may \
+                protect something.",
             tries: &[("proxy_set_header X y;", Gives::Refused("never read"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "raw configuration is never read, because it hands the node to whoever may write an Ingress; use the annotation for what it does, or ask the administrator",
+                instead: "raw configuration is never read, because it hands the node to whoever may write an Ingress; \
+                    use the annotation for what it does, or ask the administrator",
             },
             ..Row::DEFAULT
         },
@@ -21,11 +23,13 @@ pub static FAMILY: Family = Family {
             key: "configuration-snippet",
             trust: Trust::Critical,
             on_error: OnError::Refuse,
-            documentation: "Directives for the location. Never read: the object is refused, because what it leaves out may protect something.",
+            documentation: "Directives for the location. Never read: the object is refused, because what it leaves out \
+                may protect something.",
             tries: &[("deny all;", Gives::Refused("never read"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "raw configuration is never read, because it hands the node to whoever may write an Ingress; use the annotation for what it does, or ask the administrator",
+                instead: "raw configuration is never read, because it hands the node to whoever may write an Ingress; \
+                    use the annotation for what it does, or ask the administrator",
             },
             ..Row::DEFAULT
         },
@@ -34,11 +38,13 @@ pub static FAMILY: Family = Family {
             scope: Scope::Server,
             trust: Trust::Critical,
             on_error: OnError::Refuse,
-            documentation: "Directives for the server. Never read: the object is refused, because what it leaves out may protect something.",
+            documentation: "Directives for the server. Never read: the object is refused, because what it leaves out \
+                may protect something.",
             tries: &[("return 403;", Gives::Refused("never read"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "raw configuration is never read, because it hands the node to whoever may write an Ingress; use the annotation for what it does, or ask the administrator",
+                instead: "raw configuration is never read, because it hands the node to whoever may write an Ingress; \
+                    use the annotation for what it does, or ask the administrator",
             },
             ..Row::DEFAULT
         },
@@ -47,11 +53,13 @@ pub static FAMILY: Family = Family {
             scope: Scope::Server,
             trust: Trust::Critical,
             on_error: OnError::Refuse,
-            documentation: "Directives outside of HTTP. Never read: the object is refused, because what it leaves out may protect something.",
+            documentation: "Directives outside of HTTP. Never read: the object is refused, because what it leaves out \
+                may protect something.",
             tries: &[("server {}", Gives::Refused("never read"))],
             effect: Effect::Missing {
                 asks: always,
-                instead: "raw configuration is never read, because it hands the node to whoever may write an Ingress; use the annotation for what it does, or ask the administrator",
+                instead: "raw configuration is never read, because it hands the node to whoever may write an Ingress; \
+                    use the annotation for what it does, or ask the administrator",
             },
             ..Row::DEFAULT
         },

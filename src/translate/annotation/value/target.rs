@@ -5,11 +5,10 @@ use std::sync::Arc;
 use crate::model::{Refused, RewriteTarget, TargetPart, Variable};
 
 /// Variables of nginx that say nothing but what the client sent anyway.
-const VARIABLES: [&str; 12] = [
+const VARIABLES: [&str; 11] = [
     "args",
     "document_uri",
     "host",
-    "hostname",
     "is_args",
     "query_string",
     "remote_addr",

@@ -1,0 +1,342 @@
+//! One cycle: make the files for a snapshot, apply them, and take out what nginx refuses; it must not know how any of it is done.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::last_good::{Keeper, LastGood};
+use super::objects;
+use super::quarantine::Quarantine;
+use crate::apply::{Complaint, Outcome};
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, Kind, ObjectId, Origin};
+use crate::render::FileSet;
+use crate::source::{Snapshot, Version};
+use crate::translate::Accepted;
+
+/// How often files are made and applied in one cycle at most, while culprits are looked for.
+const MOST_ATTEMPTS: usize = 100;
+
+/// How often a snapshot is translated in one attempt at most, while refused versions are put back.
+const MOST_PASSES: usize = 4;
+
+/// What a cycle has done by others: from a snapshot to files, and from files to a running nginx.
+pub trait Stages {
+    /// Translates, gates and renders.
+    fn make(&mut self, snapshot: &Snapshot) -> Product;
+    /// Applies.
+    fn apply(&mut self, files: &FileSet) -> Outcome;
+}
+
+/// What was made from a snapshot.
+#[derive(Debug, Default)]
+pub struct Product {
+    /// The files.
+    pub files: FileSet,
+    /// What is wrong with the objects, or cannot be had here.
+    pub findings: Vec<Finding>,
+    /// The Ingresses that are ours.
+    pub accepted: Vec<Accepted>,
+    /// Object versions that cannot be served as written.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    /// Secrets with certificates that are served, and the end of their validity in seconds since 1970.
+    pub certificates: Vec<(Arc<ObjectId>, i64)>,
+}
+
+/// How a cycle ended.
+#[derive(Debug)]
+pub struct Report {
+    /// How the last attempt ended.
+    pub outcome: Outcome,
+    /// Everything worth telling, sorted, each once.
+    pub findings: Vec<Finding>,
+    /// The Ingresses that are ours, as they are served.
+    pub accepted: Vec<Accepted>,
+    /// Certificates that are served, see [`Product::certificates`].
+    pub certificates: Vec<(Arc<ObjectId>, i64)>,
+    /// How many attempts it took.
+    pub attempts: usize,
+}
+
+/// What is remembered from cycle to cycle.
+#[derive(Debug)]
+pub struct Cycle {
+    quarantine: Quarantine,
+    store: Arc<Mutex<LastGood>>,
+    keeper: Keeper,
+    /// What nginx runs, last good versions included; empty before the first confirmation.
+    confirmed: Arc<Snapshot>,
+}
+
+/// A version that is not served in this attempt.
+#[derive(Debug, Clone)]
+struct Exclusion {
+    version: Version,
+    left_out: bool,
+}
+
+/// Several objects may have caused one complaint: they are taken out one after the other until it falls silent. The last
+/// one taken is guilty; the others come back, and are taken again only if the complaint comes back with them.
+#[derive(Debug)]
+struct Trial {
+    complaint: Complaint,
+    guilty: Vec<Arc<ObjectId>>,
+    taken: Vec<Arc<ObjectId>>,
+    waiting: VecDeque<Arc<ObjectId>>,
+}
+
+/// How a trial stands after an attempt.
+enum Verdict {
+    Continue,
+    Guilty,
+    Nobody,
+}
+
+impl Trial {
+    fn excluded(&self) -> impl Iterator<Item = &Arc<ObjectId>> {
+        self.guilty.iter().chain(&self.taken)
+    }
+
+    fn complaint_stays(&mut self) -> Verdict {
+        match self.waiting.pop_front() {
+            Some(next) => self.taken.push(next),
+            None => return Verdict::Nobody,
+        }
+        Verdict::Continue
+    }
+
+    fn complaint_is_gone(&mut self) -> Verdict {
+        self.guilty.extend(self.taken.pop());
+        match self.taken.is_empty() {
+            true => Verdict::Guilty,
+            false => {
+                self.waiting = self.taken.drain(..).collect();
+                Verdict::Continue
+            }
+        }
+    }
+}
+
+impl Cycle {
+    /// Continues with what an earlier run left in the state folder.
+    pub fn open(state: &Path) -> Self {
+        let store = Arc::new(Mutex::new(LastGood::open(state)));
+        let keeper = Keeper::start(Arc::clone(&store));
+        Cycle { quarantine: Quarantine::open(state), store, keeper, confirmed: Arc::default() }
+    }
+
+    /// Brings nginx to what the snapshot says, without the versions that it refuses.
+    pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
+        self.quarantine.keep_in_force(snapshot);
+        let before = self.quarantine.clone_entries();
+        let mut trial: Option<Trial> = None;
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let (served, product) = self.make(snapshot, stages, trial.as_ref());
+            let outcome = stages.apply(&product.files);
+            match &outcome {
+                Outcome::Refused { complaints } => {
+                    if attempts < MOST_ATTEMPTS && self.judge(complaints, snapshot, &mut trial) {
+                        continue;
+                    }
+                    // Taking objects out did not help: whoever was blamed in this cycle is innocent for all we know.
+                    self.quarantine.restore(before);
+                }
+                Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. } => {
+                    if let Some(running) = &mut trial {
+                        if let Verdict::Continue = running.complaint_is_gone()
+                            && attempts < MOST_ATTEMPTS
+                        {
+                            continue;
+                        }
+                        self.convict_all(running, snapshot);
+                    }
+                }
+                Outcome::RolledBack { .. } | Outcome::Failed { .. } => {}
+            }
+            return self.report(snapshot, &served, product, outcome, attempts);
+        }
+    }
+
+    /// Makes files from the snapshot without excluded versions; versions that the translation refuses are excluded in turn.
+    fn make<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        stages: &mut impl Stages,
+        trial: Option<&Trial>,
+    ) -> (Cow<'a, Snapshot>, Product) {
+        let mut excluded = self.excluded(snapshot, trial);
+        let mut about_refused = Vec::new();
+        for pass in 1.. {
+            let served = self.substitute(snapshot, &excluded);
+            let mut product = stages.make(&served);
+            let before = excluded.len();
+            for (id, version) in product.refused.iter().filter(|_| pass < MOST_PASSES) {
+                // Without an earlier version it stays where it is: the translation leaves it out by itself and says so.
+                if excluded.contains_key(id) || !self.has_earlier(id, version) {
+                    continue;
+                }
+                about_refused.extend(product.findings.iter().filter(|finding| finding.origin.object == *id).cloned());
+                excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out: false });
+            }
+            if excluded.len() == before {
+                // Findings about a version that took the place of a refused one would hide what is wrong with it.
+                product.findings.retain(|finding| !about_refused.iter().any(|other| other.origin == finding.origin));
+                product.findings.append(&mut about_refused);
+                return (served, product);
+            }
+        }
+        unreachable!("the last pass excludes nothing")
+    }
+
+    fn excluded(&self, snapshot: &Snapshot, trial: Option<&Trial>) -> BTreeMap<Arc<ObjectId>, Exclusion> {
+        let entries = self.quarantine.entries();
+        let entries = entries.map(|(id, entry)| {
+            (Arc::clone(id), Exclusion { version: entry.version.clone(), left_out: entry.left_out })
+        });
+        let mut excluded: BTreeMap<_, _> = entries.collect();
+        for id in trial.iter().flat_map(|trial| trial.excluded()) {
+            if let Some(version) = objects::version(snapshot, id) {
+                let left_out = excluded.contains_key(id);
+                excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out });
+            }
+        }
+        excluded
+    }
+
+    fn substitute<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        excluded: &BTreeMap<Arc<ObjectId>, Exclusion>,
+    ) -> Cow<'a, Snapshot> {
+        let mut served = Cow::Borrowed(snapshot);
+        for (id, exclusion) in excluded {
+            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+            let not = (!exclusion.left_out).then_some(&exclusion.version);
+            objects::put_back(served.to_mut(), id, &self.confirmed, not, &*store);
+        }
+        served
+    }
+
+    fn has_earlier(&self, id: &ObjectId, version: &Version) -> bool {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        objects::put_back(&mut Snapshot::default(), id, &self.confirmed, Some(version), &*store).is_some()
+    }
+
+    /// Decides what the next attempt does without. False when nobody can be blamed.
+    fn judge(&mut self, complaints: &[Complaint], snapshot: &Snapshot, trial: &mut Option<Trial>) -> bool {
+        if let Some(mut running) = trial.take() {
+            let stays = complaints.iter().any(|complaint| is_same(complaint, &running.complaint));
+            match if stays { running.complaint_stays() } else { running.complaint_is_gone() } {
+                Verdict::Continue => {
+                    *trial = Some(running);
+                    return true;
+                }
+                Verdict::Guilty => self.convict_all(&running, snapshot),
+                Verdict::Nobody => return false,
+            }
+        }
+        let mut convicted = false;
+        let mut doubtful = None;
+        for complaint in complaints {
+            let mut candidates = self.candidates(complaint, snapshot);
+            match candidates.len() {
+                0 => {}
+                1 => convicted |= candidates.pop_front().is_some_and(|id| self.convict(complaint, &id, snapshot)),
+                _ => doubtful = doubtful.or(Some((complaint, candidates))),
+            }
+        }
+        if let (false, Some((complaint, mut waiting))) = (convicted, doubtful)
+            && let Some(first) = waiting.pop_front()
+        {
+            *trial = Some(Trial { complaint: complaint.clone(), guilty: Vec::new(), taken: vec![first], waiting });
+            return true;
+        }
+        convicted
+    }
+
+    /// Who may have caused a complaint and can still be taken out: those that changed since nginx last agreed come first.
+    fn candidates(&self, complaint: &Complaint, snapshot: &Snapshot) -> VecDeque<Arc<ObjectId>> {
+        let can_be_taken_out = |id: &Arc<ObjectId>| {
+            objects::version(snapshot, id).is_some() && !self.quarantine.get(id).is_some_and(|entry| entry.left_out)
+        };
+        if let Some(origin) = complaint.origin.as_ref().filter(|origin| can_be_taken_out(&origin.object)) {
+            return VecDeque::from([Arc::clone(&origin.object)]);
+        }
+        let mut seen = BTreeSet::new();
+        let suspects = complaint.suspects.iter().filter(|id| can_be_taken_out(id) && seen.insert(Arc::clone(id)));
+        let has_changed = |id: &ObjectId| objects::version(snapshot, id) != objects::version(&self.confirmed, id);
+        let (changed, same): (Vec<_>, Vec<_>) = suspects.cloned().partition(|id| has_changed(id));
+        changed.into_iter().chain(same).collect()
+    }
+
+    fn convict_all(&mut self, trial: &Trial, snapshot: &Snapshot) {
+        for id in trial.excluded() {
+            self.convict(&trial.complaint, id, snapshot);
+        }
+    }
+
+    fn convict(&mut self, complaint: &Complaint, id: &Arc<ObjectId>, snapshot: &Snapshot) -> bool {
+        let Some(version) = objects::version(snapshot, id).cloned() else { return false };
+        let origin = complaint.origin.as_ref().filter(|origin| origin.object == *id);
+        let field = origin.map_or(Field::Object, |origin| origin.field.clone());
+        self.quarantine.put(Arc::clone(id), version, complaint.words.clone(), field);
+        true
+    }
+
+    fn report(
+        &mut self,
+        snapshot: &Snapshot,
+        served: &Snapshot,
+        product: Product,
+        outcome: Outcome,
+        attempts: usize,
+    ) -> Report {
+        let Product { files, mut findings, accepted, refused, certificates } = product;
+        findings.extend(snapshot.findings.iter().cloned());
+        for (id, entry) in self.quarantine.entries() {
+            findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
+        }
+        findings.extend(finding_of(&outcome));
+        findings.sort();
+        findings.dedup();
+        if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
+            self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
+            let owners = files.files.values().flat_map(|file| file.owners.0.iter()).map(|(_, origin)| &origin.object);
+            let mut worth: BTreeSet<_> = owners.chain(accepted.iter().map(|accepted| &accepted.id)).cloned().collect();
+            worth.retain(|id| !refused.iter().any(|(refused, _)| refused == id));
+            self.keeper.keep(Arc::clone(&self.confirmed), Arc::new(worth));
+        }
+        Report { outcome, findings, accepted, certificates, attempts }
+    }
+}
+
+/// Whether two complaints are about the same thing; lines shift when an object is taken out.
+fn is_same(one: &Complaint, other: &Complaint) -> bool {
+    let file = |complaint: &Complaint| complaint.place.as_ref().map(|(file, _)| Arc::clone(file));
+    one.words == other.words && file(one) == file(other)
+}
+
+/// What an outcome means for whoever runs the host.
+fn finding_of(outcome: &Outcome) -> Option<Finding> {
+    let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+    let tell = |reason, note: String| Some(Finding::new(reason, Origin::object(&nginx), note));
+    match outcome {
+        Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => None,
+        Outcome::Refused { complaints } => {
+            let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
+            tell(
+                Reason::ReloadFailed,
+                format!("nginx refuses the configuration and no object can be blamed: {}", words.join("; ")),
+            )
+        }
+        Outcome::RolledBack { why, .. } => tell(Reason::ReloadFailed, why.clone()),
+        Outcome::Ready { why, .. } => tell(Reason::NginxDown, why.clone()),
+        Outcome::Failed { why } => tell(Reason::WriteFailed, why.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

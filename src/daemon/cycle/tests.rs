@@ -1,0 +1,214 @@
+//! The search for culprits, with files and an nginx that exist only as rules; it must not know how real ones behave.
+
+use std::collections::BTreeSet;
+
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::networking::v1::Ingress;
+
+use super::*;
+use crate::source::Stored;
+
+fn id(text: &str) -> Arc<ObjectId> {
+    let kind = if text.starts_with("secret") { Kind::Secret } else { Kind::Ingress };
+    Arc::new(ObjectId::new(kind, "shop", text))
+}
+
+/// `name@version`, sorted by name.
+fn snapshot(objects: &[&str]) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    for (name, version) in objects.iter().map(|text| text.split_once('@').unwrap()) {
+        let version = Version(version.into());
+        match name.starts_with("secret") {
+            true => snapshot.secrets.push(Stored {
+                id: id(name),
+                version,
+                object: Arc::new(Secret::default()),
+                place: None,
+            }),
+            false => snapshot.ingresses.push(Stored {
+                id: id(name),
+                version,
+                object: Arc::new(Ingress::default()),
+                place: None,
+            }),
+        }
+    }
+    snapshot
+}
+
+fn names(snapshot: &Snapshot) -> Vec<String> {
+    let ingresses = snapshot.ingresses.iter().map(|stored| format!("{}@{}", stored.id.name, stored.version.0));
+    let secrets = snapshot.secrets.iter().map(|stored| format!("{}@{}", stored.id.name, stored.version.0));
+    ingresses.chain(secrets).collect()
+}
+
+/// An nginx that refuses these object versions; `shared` names the suspects of every complaint, else the culprit is known.
+#[derive(Default)]
+struct Rules {
+    bad: BTreeSet<&'static str>,
+    /// Refused by the translation already.
+    unfit: BTreeSet<&'static str>,
+    shared: Vec<&'static str>,
+    /// Refuses whatever it is given.
+    hopeless: bool,
+    made: Vec<String>,
+    applied: Vec<Vec<String>>,
+}
+
+impl Stages for Rules {
+    fn make(&mut self, snapshot: &Snapshot) -> Product {
+        self.made = names(snapshot);
+        let unfit = self.made.iter().filter(|name| self.unfit.contains(name.as_str()));
+        let refused: Vec<_> = unfit.map(|name| name.split_once('@').unwrap()).collect();
+        let findings = refused
+            .iter()
+            .map(|(name, version)| Finding::new(Reason::RefusedValue, Origin::object(&id(name)), *version));
+        let accepted = snapshot.ingresses.iter().map(|stored| Accepted {
+            id: Arc::clone(&stored.id),
+            version: stored.version.clone(),
+            hosts: Vec::new(),
+            routes: 1,
+        });
+        Product {
+            findings: findings.collect(),
+            accepted: accepted.collect(),
+            refused: refused.iter().map(|(name, version)| (id(name), Version((*version).into()))).collect(),
+            ..Product::default()
+        }
+    }
+
+    fn apply(&mut self, _: &FileSet) -> Outcome {
+        self.applied.push(self.made.clone());
+        let culprits: Vec<_> =
+            self.made.iter().filter(|name| self.hopeless || self.bad.contains(name.as_str())).collect();
+        let complaint = |name: &String| {
+            let object = id(name.split_once('@').unwrap().0);
+            let shared = !self.shared.is_empty();
+            Complaint {
+                place: Some(("http/shop.conf".into(), 7)),
+                words: "unknown variable".into(),
+                origin: (!shared).then(|| Origin::field(&object, Field::Rule(2))),
+                suspects: if shared { self.shared.iter().map(|name| id(name)).collect() } else { vec![object] },
+            }
+        };
+        match culprits.is_empty() {
+            true => Outcome::Unchanged { generation: 1 },
+            // As a real one, it stops at the first in a shared file.
+            false if !self.shared.is_empty() => Outcome::Refused { complaints: vec![complaint(culprits[0])] },
+            false => Outcome::Refused { complaints: culprits.into_iter().map(complaint).collect() },
+        }
+    }
+}
+
+fn quarantined(report: &Report) -> Vec<String> {
+    let findings = report.findings.iter().filter(|finding| finding.reason == Reason::Quarantined);
+    findings.map(|finding| format!("{}", finding.origin)).collect()
+}
+
+#[test]
+fn the_last_good_version_takes_the_place_of_a_bad_one() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path());
+    let mut rules = Rules { bad: ["b@2"].into(), ..Rules::default() };
+    assert!(quarantined(&cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules)).is_empty());
+    let report = cycle.turn(&snapshot(&["a@2", "b@2", "c@1"]), &mut rules);
+    assert_eq!(rules.made, ["a@2", "b@1", "c@1"], "everybody else's change goes through");
+    assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]"]);
+    assert!(report.findings[0].note.contains("unknown variable"), "{}", report.findings[0].note);
+    assert_eq!(report.attempts, 2);
+    // The version stays in the quarantine and costs no further attempt.
+    let report = cycle.turn(&snapshot(&["a@3", "b@2", "c@1"]), &mut rules);
+    assert_eq!((report.attempts, quarantined(&report).len()), (1, 1));
+    assert_eq!(rules.made, ["a@3", "b@1", "c@1"]);
+    // A new one is tried afresh.
+    let report = cycle.turn(&snapshot(&["a@3", "b@3", "c@1"]), &mut rules);
+    assert_eq!((report.attempts, quarantined(&report).len()), (1, 0));
+    assert_eq!(rules.made, ["a@3", "b@3", "c@1"]);
+}
+
+#[test]
+fn a_restart_keeps_quarantine_and_last_good_versions() {
+    let state = tempfile::tempdir().unwrap();
+    let mut rules = Rules { bad: ["b@2"].into(), ..Rules::default() };
+    let mut cycle = Cycle::open(state.path());
+    cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    cycle.turn(&snapshot(&["a@1", "b@2"]), &mut rules);
+    drop(cycle);
+    rules.applied.clear();
+    let report = Cycle::open(state.path()).turn(&snapshot(&["a@2", "b@2"]), &mut rules);
+    assert_eq!(rules.applied, [["a@2", "b@1"]], "the bad version is not tried again");
+    assert_eq!(quarantined(&report).len(), 1);
+}
+
+#[test]
+fn without_an_earlier_version_the_object_is_left_out() {
+    let state = tempfile::tempdir().unwrap();
+    let mut rules = Rules { bad: ["b@1"].into(), ..Rules::default() };
+    let report = Cycle::open(state.path()).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    assert_eq!(rules.made, ["a@1"]);
+    assert!(report.findings[0].note.contains("left out"), "{}", report.findings[0].note);
+}
+
+#[test]
+fn a_last_good_version_that_is_refused_too_is_left_out() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path());
+    let mut rules = Rules::default();
+    cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    rules.bad = ["b@1", "b@2"].into();
+    let report = cycle.turn(&snapshot(&["a@1", "b@2"]), &mut rules);
+    assert_eq!(rules.made, ["a@1"]);
+    assert_eq!(report.attempts, 3);
+}
+
+#[test]
+fn of_several_suspects_only_the_culprit_stays_in_quarantine() {
+    let rows: &[(&[&str], &[&str], &[&str])] = &[
+        // what is bad, what is served then, what is in quarantine
+        (&["c@2"], &["a@1", "b@2", "c@1", "secret@1"], &["Ingress shop/c"]),
+        (&["b@2"], &["a@1", "b@1", "c@2", "secret@1"], &["Ingress shop/b"]),
+        (&["b@2", "c@2"], &["a@1", "b@1", "c@1", "secret@1"], &["Ingress shop/b", "Ingress shop/c"]),
+        (&["secret@1"], &["a@1", "b@2", "c@2"], &["Secret shop/secret"]),
+    ];
+    for (bad, served, expected) in rows {
+        let state = tempfile::tempdir().unwrap();
+        let mut cycle = Cycle::open(state.path());
+        let mut rules = Rules { shared: vec!["secret", "a", "b", "c"], ..Rules::default() };
+        cycle.turn(&snapshot(&["a@1", "b@1", "c@1", "secret@1"]), &mut rules);
+        rules.bad = bad.iter().copied().collect();
+        let report = cycle.turn(&snapshot(&["a@1", "b@2", "c@2", "secret@1"]), &mut rules);
+        assert_eq!(rules.made, *served, "{bad:?}");
+        assert_eq!(quarantined(&report), *expected, "{bad:?}");
+    }
+}
+
+#[test]
+fn when_nothing_helps_nobody_is_blamed() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path());
+    let mut rules = Rules { hopeless: true, shared: vec!["a", "b"], ..Rules::default() };
+    let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
+    assert!(matches!(report.outcome, Outcome::Refused { .. }));
+    assert!(quarantined(&report).is_empty());
+    assert_eq!(report.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), [Reason::ReloadFailed]);
+    assert!(report.attempts < MOST_ATTEMPTS, "{}", report.attempts);
+}
+
+#[test]
+fn what_the_translation_refuses_is_put_back_too() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path());
+    let mut rules = Rules { unfit: ["a@2", "b@1"].into(), ..Rules::default() };
+    let report = cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    assert_eq!((rules.made.clone(), report.findings.len()), (vec!["a@1".into(), "b@1".into()], 1));
+    for _ in 0..2 {
+        let report = cycle.turn(&snapshot(&["a@2", "b@1"]), &mut rules);
+        assert_eq!(rules.made, ["a@1", "b@1"]);
+        let findings: Vec<_> =
+            report.findings.iter().map(|finding| (finding.origin.to_string(), &*finding.note)).collect();
+        assert_eq!(findings, [("Ingress shop/a".to_owned(), "2"), ("Ingress shop/b".to_owned(), "1")]);
+    }
+    drop(cycle);
+    Cycle::open(state.path()).turn(&snapshot(&["a@2"]), &mut rules);
+    assert_eq!(rules.made, ["a@1"], "after a restart too");
+}

@@ -1,0 +1,316 @@
+//! The last good version of each object, on disk for the next start; it must not know what made a version good.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::objects::{self, Earlier, Visitor};
+use super::state_file;
+use crate::model::ObjectId;
+use crate::render::Digest;
+use crate::source::{Place, Snapshot, Stored, Version};
+
+/// One file for each object, named by digests of the object's name and of its version: a glance at the folder tells
+/// which versions are kept, and the objects need not be held in memory a second time.
+#[derive(Debug)]
+pub struct LastGood {
+    folder: PathBuf,
+    /// Digest of the name to digest of the version.
+    kept: HashMap<Mark, Mark>,
+}
+
+/// The first half of a digest: enough to tell names and versions apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Mark(u128);
+
+/// The form on disk; field names are a contract with earlier versions of the daemon.
+#[derive(Debug, Serialize)]
+struct Written<'a, K> {
+    kind: &'static str,
+    namespace: &'a str,
+    name: &'a str,
+    version: &'a str,
+    file: Option<&'a str>,
+    line: Option<u32>,
+    object: &'a K,
+}
+
+#[derive(Debug, Deserialize)]
+struct Read<K> {
+    kind: String,
+    namespace: String,
+    name: String,
+    version: String,
+    file: Option<String>,
+    line: Option<u32>,
+    object: K,
+}
+
+/// A served snapshot and the objects of it that are worth keeping.
+struct Job {
+    served: Arc<Snapshot>,
+    worth: Arc<BTreeSet<Arc<ObjectId>>>,
+}
+
+/// The thread that writes, so that no cycle waits for the disk. Dropped, it ends with the last job.
+#[derive(Debug)]
+pub struct Keeper {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Mark {
+    fn of_name(id: &ObjectId) -> Self {
+        Mark::of(&format!("{}/{}/{}", id.kind.name(), id.namespace, id.name))
+    }
+
+    fn of(text: &str) -> Self {
+        let Digest(bytes) = Digest::of(text.as_bytes());
+        Mark(bytes.iter().take(16).fold(0, |number, byte| number << 8 | u128::from(*byte)))
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        u128::from_str_radix(text, 16).ok().map(Mark)
+    }
+}
+
+impl LastGood {
+    /// Looks at what an earlier run left in this folder. What cannot be read is a warning.
+    pub fn open(state: &Path) -> Self {
+        let folder = state.join("objects");
+        let entries = state_file::make_folder(&folder).and_then(|()| std::fs::read_dir(&folder));
+        let kept = match entries {
+            Ok(entries) => entries.flatten().filter_map(|entry| marks(&entry.path())).collect(),
+            Err(error) => {
+                tracing::warn!(path = %folder.display(), "last good versions cannot be kept for the next start: {error}");
+                HashMap::new()
+            }
+        };
+        LastGood { folder, kept }
+    }
+
+    /// Keeps exactly the objects of `served` that are `worth` it; writes only those whose version is not there yet.
+    pub fn keep(&mut self, served: &Snapshot, worth: &BTreeSet<Arc<ObjectId>>) {
+        let mut keeping = Keeping { store: self, worth, now: HashMap::new(), failure: None };
+        objects::visit(served, &mut keeping);
+        let Keeping { now, failure, .. } = keeping;
+        for (name, version) in &self.kept {
+            if !now.contains_key(name) {
+                // It is only a leftover when it cannot be removed: nobody asks for a name that is not in the snapshot.
+                let _ = std::fs::remove_file(self.path(*name, *version));
+            }
+        }
+        self.kept = now;
+        if let Some(why) = failure {
+            tracing::warn!(path = %self.folder.display(), "some last good versions cannot be kept for the next start: {why}");
+        }
+    }
+
+    fn path(&self, name: Mark, version: Mark) -> PathBuf {
+        self.folder.join(format!("{:032x}-{:032x}.json", name.0, version.0))
+    }
+
+    fn read<K: DeserializeOwned>(&self, id: &ObjectId) -> Option<Stored<K>> {
+        let name = Mark::of_name(id);
+        let path = self.path(name, *self.kept.get(&name)?);
+        let read: Read<K> = match state_file::read(&path) {
+            Ok(read) => read?,
+            Err(why) => {
+                tracing::warn!(path = %path.display(), "the last good version of {id} is ignored: {why}");
+                return None;
+            }
+        };
+        let same = read.kind == id.kind.name() && *read.namespace == *id.namespace && *read.name == *id.name;
+        let place = read.file.zip(read.line).map(|(file, line)| Place { file: file.into(), line });
+        same.then(|| Stored {
+            id: Arc::new(id.clone()),
+            version: Version(read.version.into()),
+            object: Arc::new(read.object),
+            place,
+        })
+    }
+}
+
+/// Name and version of a file of the store; other files are none of ours.
+fn marks(path: &Path) -> Option<(Mark, Mark)> {
+    let (name, version) = path.file_name()?.to_str()?.strip_suffix(".json")?.split_once('-')?;
+    Some((Mark::read(name)?, Mark::read(version)?))
+}
+
+impl Earlier for LastGood {
+    fn earlier<K: DeserializeOwned>(&self, id: &ObjectId, confirmed: &[Stored<K>], not: &Version) -> Option<Stored<K>> {
+        let is_other = |stored: &Stored<K>| stored.version != *not;
+        objects::find(confirmed, id).cloned().filter(is_other).or_else(|| self.read(id).filter(is_other))
+    }
+}
+
+struct Keeping<'a> {
+    store: &'a LastGood,
+    worth: &'a BTreeSet<Arc<ObjectId>>,
+    now: HashMap<Mark, Mark>,
+    failure: Option<std::io::Error>,
+}
+
+impl Visitor for Keeping<'_> {
+    fn visit<K: Serialize>(&mut self, stored: &Stored<K>) {
+        if !self.worth.contains(&stored.id) {
+            return;
+        }
+        let (name, version) = (Mark::of_name(&stored.id), Mark::of(&stored.version.0));
+        let before = self.store.kept.get(&name).copied();
+        if before == Some(version) {
+            self.now.insert(name, version);
+            return;
+        }
+        let written = Written {
+            kind: stored.id.kind.name(),
+            namespace: &stored.id.namespace,
+            name: &stored.id.name,
+            version: &stored.version.0,
+            file: stored.place.as_ref().map(|place| &*place.file),
+            line: stored.place.as_ref().map(|place| place.line),
+            object: &*stored.object,
+        };
+        match state_file::write(&self.store.path(name, version), &written) {
+            Ok(()) => {
+                self.now.insert(name, version);
+                if let Some(before) = before {
+                    let _ = std::fs::remove_file(self.store.path(name, before));
+                }
+            }
+            Err(error) => {
+                // The earlier version stays: it is older than it could be, but it was good.
+                self.now.extend(before.map(|before| (name, before)));
+                self.failure = Some(error);
+            }
+        }
+    }
+}
+
+impl Keeper {
+    /// Starts the thread.
+    pub fn start(store: Arc<Mutex<LastGood>>) -> Self {
+        let (jobs, receiver) = channel::<Job>();
+        let work = move || {
+            while let Ok(first) = receiver.recv() {
+                // Only the latest counts: what lies between was served, but is not any more.
+                let Job { served, worth } = receiver.try_iter().last().unwrap_or(first);
+                store.lock().unwrap_or_else(PoisonError::into_inner).keep(&served, &worth);
+            }
+        };
+        Keeper { jobs: Some(jobs), thread: Some(std::thread::spawn(work)) }
+    }
+
+    /// Has what is served kept, soon.
+    pub fn keep(&self, served: Arc<Snapshot>, worth: Arc<BTreeSet<Arc<ObjectId>>>) {
+        if let Some(jobs) = &self.jobs {
+            // The thread ends only with us.
+            let _ = jobs.send(Job { served, worth });
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+    use crate::model::Kind;
+
+    fn snapshot(objects: &[(&str, &str)]) -> Snapshot {
+        let config_maps = objects.iter().map(|(name, version)| Stored {
+            id: Arc::new(ObjectId::new(Kind::ConfigMap, "shop", name)),
+            version: Version((*version).into()),
+            object: Arc::new(ConfigMap {
+                data: Some([("version".to_owned(), (*version).to_owned())].into()),
+                ..ConfigMap::default()
+            }),
+            place: Some(Place { file: "shop.yaml".into(), line: 3 }),
+        });
+        Snapshot { config_maps: config_maps.collect(), ..Snapshot::default() }
+    }
+
+    fn all(snapshot: &Snapshot) -> BTreeSet<Arc<ObjectId>> {
+        snapshot.config_maps.iter().map(|stored| Arc::clone(&stored.id)).collect()
+    }
+
+    fn kept(state: &Path, name: &str) -> Option<String> {
+        let id = ObjectId::new(Kind::ConfigMap, "shop", name);
+        let stored: Option<Stored<ConfigMap>> = LastGood::open(state).earlier(&id, &[], &Version("none".into()));
+        stored.map(|stored| {
+            assert_eq!(stored.object.data.as_ref().unwrap()["version"], *stored.version.0);
+            stored.version.0.to_string()
+        })
+    }
+
+    #[test]
+    fn what_was_served_is_found_again_after_a_restart() {
+        let state = tempfile::tempdir().unwrap();
+        let mut store = LastGood::open(state.path());
+        let first = snapshot(&[("a", "1"), ("b", "1"), ("c", "1")]);
+        let mut worth = all(&first);
+        worth.pop_last();
+        store.keep(&first, &worth);
+        assert_eq!(["a", "b", "c"].map(|name| kept(state.path(), name)), [Some("1".into()), Some("1".into()), None]);
+        let second = snapshot(&[("a", "2")]);
+        LastGood::open(state.path()).keep(&second, &all(&second));
+        assert_eq!(["a", "b"].map(|name| kept(state.path(), name)), [Some("2".into()), None]);
+        assert_eq!(std::fs::read_dir(state.path().join("objects")).unwrap().count(), 1, "old versions are removed");
+    }
+
+    #[test]
+    fn only_changes_are_written_and_only_root_may_read() {
+        use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+        let state = tempfile::tempdir().unwrap();
+        let file_of = |name: &str| {
+            let store = LastGood::open(state.path());
+            let name = Mark::of_name(&ObjectId::new(Kind::ConfigMap, "shop", name));
+            std::fs::metadata(store.path(name, store.kept[&name])).unwrap()
+        };
+        let mut store = LastGood::open(state.path());
+        let first = snapshot(&[("a", "1"), ("b", "1")]);
+        store.keep(&first, &all(&first));
+        let before = (file_of("a").ino(), file_of("b").ino());
+        let second = snapshot(&[("a", "1"), ("b", "2")]);
+        LastGood::open(state.path()).keep(&second, &all(&second));
+        assert_eq!(file_of("a").ino(), before.0);
+        assert_ne!(file_of("b").ino(), before.1);
+        assert_eq!(file_of("b").permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn damaged_files_are_ignored() {
+        let state = tempfile::tempdir().unwrap();
+        let mut store = LastGood::open(state.path());
+        let first = snapshot(&[("a", "1")]);
+        store.keep(&first, &all(&first));
+        let file = std::fs::read_dir(state.path().join("objects")).unwrap().next().unwrap().unwrap();
+        std::fs::write(file.path(), "{\"kind\":").unwrap();
+        std::fs::write(state.path().join("objects/notes.txt"), "not ours").unwrap();
+        assert_eq!(kept(state.path(), "a"), None);
+    }
+
+    #[test]
+    fn the_keeper_has_written_when_it_is_dropped() {
+        let state = tempfile::tempdir().unwrap();
+        let keeper = Keeper::start(Arc::new(Mutex::new(LastGood::open(state.path()))));
+        let first = Arc::new(snapshot(&[("a", "1")]));
+        keeper.keep(Arc::clone(&first), Arc::new(all(&first)));
+        drop(keeper);
+        assert_eq!(kept(state.path(), "a"), Some("1".into()));
+    }
+}

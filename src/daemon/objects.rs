@@ -1,0 +1,83 @@
+//! Objects of any kind that can be put back to an earlier version, by name; it must not know why that is done.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::model::{Kind, ObjectId};
+use crate::source::{Snapshot, Stored, Version};
+
+/// Where an earlier version of one object is found.
+pub trait Earlier {
+    /// The earlier version of this object: the one in `confirmed`, or one that was kept elsewhere; never the version `not`.
+    fn earlier<K: DeserializeOwned>(&self, id: &ObjectId, confirmed: &[Stored<K>], not: &Version) -> Option<Stored<K>>;
+}
+
+/// The version of this object, when it is there and of a kind that can be put back.
+pub fn version<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<&'a Version> {
+    match id.kind {
+        Kind::Ingress => find(&snapshot.ingresses, id).map(|stored| &stored.version),
+        Kind::Service => find(&snapshot.services, id).map(|stored| &stored.version),
+        Kind::Secret => find(&snapshot.secrets, id).map(|stored| &stored.version),
+        Kind::ConfigMap => find(&snapshot.config_maps, id).map(|stored| &stored.version),
+        Kind::IngressClass | Kind::EndpointSlice | Kind::Node | Kind::File | Kind::Settings | Kind::Host => None,
+    }
+}
+
+/// Puts an earlier version of the object, any but `not`, in the place of the one in `snapshot`; takes the object out when
+/// there is none, or when `not` is not given. Gives the version that is there now.
+pub fn put_back(
+    snapshot: &mut Snapshot,
+    id: &ObjectId,
+    confirmed: &Snapshot,
+    not: Option<&Version>,
+    store: &impl Earlier,
+) -> Option<Version> {
+    match id.kind {
+        Kind::Ingress => put_back_in(&mut snapshot.ingresses, id, &confirmed.ingresses, not, store),
+        Kind::Service => put_back_in(&mut snapshot.services, id, &confirmed.services, not, store),
+        Kind::Secret => put_back_in(&mut snapshot.secrets, id, &confirmed.secrets, not, store),
+        Kind::ConfigMap => put_back_in(&mut snapshot.config_maps, id, &confirmed.config_maps, not, store),
+        Kind::IngressClass | Kind::EndpointSlice | Kind::Node | Kind::File | Kind::Settings | Kind::Host => None,
+    }
+}
+
+/// What is done with each object that can be put back.
+pub trait Visitor {
+    /// One object.
+    fn visit<K: Serialize>(&mut self, stored: &Stored<K>);
+}
+
+/// Visits each object that can be put back, by kind, namespace and name.
+pub fn visit(snapshot: &Snapshot, visitor: &mut impl Visitor) {
+    snapshot.ingresses.iter().for_each(|stored| visitor.visit(stored));
+    snapshot.services.iter().for_each(|stored| visitor.visit(stored));
+    snapshot.secrets.iter().for_each(|stored| visitor.visit(stored));
+    snapshot.config_maps.iter().for_each(|stored| visitor.visit(stored));
+}
+
+/// The object of this name in a sorted list.
+pub fn find<'a, K>(list: &'a [Stored<K>], id: &ObjectId) -> Option<&'a Stored<K>> {
+    position(list, id).ok().map(|index| &list[index])
+}
+
+fn position<K>(list: &[Stored<K>], id: &ObjectId) -> Result<usize, usize> {
+    list.binary_search_by(|stored| (&stored.id.namespace, &stored.id.name).cmp(&(&id.namespace, &id.name)))
+}
+
+fn put_back_in<K: DeserializeOwned>(
+    list: &mut Vec<Stored<K>>,
+    id: &ObjectId,
+    confirmed: &[Stored<K>],
+    not: Option<&Version>,
+    store: &impl Earlier,
+) -> Option<Version> {
+    let earlier = not.and_then(|not| store.earlier(id, confirmed, not));
+    let version = earlier.as_ref().map(|stored| stored.version.clone());
+    match (position(list, id), earlier) {
+        (Ok(index), Some(earlier)) => list[index] = earlier,
+        (Ok(index), None) => drop(list.remove(index)),
+        (Err(index), Some(earlier)) => list.insert(index, earlier),
+        (Err(_), None) => {}
+    }
+    version
+}

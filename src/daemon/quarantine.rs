@@ -1,0 +1,170 @@
+//! The object versions that nginx refused, kept over restarts; it must not know how their culprits were found.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::objects;
+use super::state_file;
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, Kind, ObjectId, Origin};
+use crate::source::{Snapshot, Version};
+
+/// Why a version is not served.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The version.
+    pub version: Version,
+    /// nginx's own words.
+    pub words: String,
+    /// The field, when it is known.
+    pub field: Field,
+    /// Its last good version was refused too: the object is left out.
+    pub left_out: bool,
+}
+
+/// Object versions that are not to be served. A new version of an object is tried afresh.
+#[derive(Debug, Default)]
+pub struct Quarantine {
+    entries: BTreeMap<Arc<ObjectId>, Entry>,
+    file: Option<PathBuf>,
+}
+
+/// The form on disk; field names are a contract with earlier versions of the daemon.
+#[derive(Debug, Serialize, Deserialize)]
+struct Line {
+    kind: String,
+    namespace: String,
+    name: String,
+    version: String,
+    words: String,
+    field: String,
+    left_out: bool,
+}
+
+impl Quarantine {
+    /// Reads what an earlier run left in this folder. What cannot be read is a warning: the versions are then tried again.
+    pub fn open(state: &Path) -> Self {
+        let file = state.join("quarantine.json");
+        let lines: Vec<Line> = match state_file::read(&file) {
+            Ok(lines) => lines.unwrap_or_default(),
+            Err(why) => {
+                tracing::warn!(path = %file.display(), "the quarantine of the last run is ignored: {why}");
+                Vec::new()
+            }
+        };
+        Quarantine { entries: lines.into_iter().filter_map(Line::read).collect(), file: Some(file) }
+    }
+
+    /// Ends the quarantine of objects that are gone or have another version.
+    pub fn keep_in_force(&mut self, snapshot: &Snapshot) {
+        let before = self.entries.len();
+        self.entries.retain(|id, entry| objects::version(snapshot, id) == Some(&entry.version));
+        if self.entries.len() != before {
+            self.save();
+        }
+    }
+
+    /// Puts a version into the quarantine. When it is there already, its last good version was refused too: the object is left out.
+    pub fn put(&mut self, id: Arc<ObjectId>, version: Version, words: String, field: Field) {
+        let left_out = self.entries.get(&id).is_some_and(|entry| entry.version == version);
+        self.entries.insert(id, Entry { version, words, field, left_out });
+        self.save();
+    }
+
+    /// The entries, to return to them with [`Quarantine::restore`].
+    pub fn clone_entries(&self) -> BTreeMap<Arc<ObjectId>, Entry> {
+        self.entries.clone()
+    }
+
+    /// Returns to earlier entries.
+    pub fn restore(&mut self, entries: BTreeMap<Arc<ObjectId>, Entry>) {
+        if self.entries != entries {
+            self.entries = entries;
+            self.save();
+        }
+    }
+
+    /// The entry of an object.
+    pub fn get(&self, id: &ObjectId) -> Option<&Entry> {
+        self.entries.get(id)
+    }
+
+    /// Every entry, by object.
+    pub fn entries(&self) -> impl Iterator<Item = (&Arc<ObjectId>, &Entry)> {
+        self.entries.iter()
+    }
+
+    /// The finding for an entry; `served` is the version that takes its place.
+    pub fn finding(id: &Arc<ObjectId>, entry: &Entry, served: Option<&Version>) -> Finding {
+        let instead = match served {
+            Some(_) => "its last good version goes on being served",
+            None => "there is no earlier version, so the object is left out",
+        };
+        let note = format!("nginx refuses this version: {}; {instead}", entry.words);
+        Finding::new(Reason::Quarantined, Origin::field(id, entry.field.clone()), note)
+    }
+
+    fn save(&self) {
+        let Some(file) = &self.file else { return };
+        let lines: Vec<_> = self.entries.iter().map(|(id, entry)| Line::write(id, entry)).collect();
+        if let Err(why) = state_file::write(file, &lines) {
+            tracing::warn!(path = %file.display(), "the quarantine cannot be kept for the next start: {why}");
+        }
+    }
+}
+
+impl Line {
+    fn write(id: &ObjectId, entry: &Entry) -> Self {
+        Line {
+            kind: id.kind.name().to_owned(),
+            namespace: id.namespace.to_string(),
+            name: id.name.to_string(),
+            version: entry.version.0.to_string(),
+            words: entry.words.clone(),
+            field: entry.field.to_string(),
+            left_out: entry.left_out,
+        }
+    }
+
+    fn read(self) -> Option<(Arc<ObjectId>, Entry)> {
+        let kind = Kind::ALL.into_iter().find(|kind| kind.name() == self.kind)?;
+        let field = if self.field.is_empty() { Field::Object } else { Field::Other(self.field.into()) };
+        let entry = Entry { version: Version(self.version.into()), words: self.words, field, left_out: self.left_out };
+        Some((Arc::new(ObjectId::new(kind, &self.namespace, &self.name)), entry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_survive_a_restart_and_damage_is_no_failure() {
+        let folder = tempfile::tempdir().unwrap();
+        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+        let mut quarantine = Quarantine::open(folder.path());
+        quarantine.put(Arc::clone(&id), Version("7".into()), "invalid \"x\"".into(), Field::Rule(3));
+        let again = Quarantine::open(folder.path());
+        let entry = again.get(&id).unwrap();
+        assert_eq!(
+            (&*entry.version.0, entry.field.to_string().as_str(), entry.left_out),
+            ("7", "spec.rules[3]", false)
+        );
+        std::fs::write(folder.path().join("quarantine.json"), "{").unwrap();
+        assert!(Quarantine::open(folder.path()).entries().next().is_none());
+    }
+
+    #[test]
+    fn a_second_refusal_leaves_the_object_out() {
+        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+        let mut quarantine = Quarantine::default();
+        let mut left_out = |version: &str| {
+            quarantine.put(Arc::clone(&id), Version(version.into()), String::new(), Field::Object);
+            quarantine.get(&id).unwrap().left_out
+        };
+        assert_eq!([left_out("1"), left_out("1"), left_out("2")], [false, true, false]);
+    }
+}

@@ -1,0 +1,39 @@
+//! JSON files for the daemon alone: root-only, replaced as a whole; it must not know what they hold.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Reads a file; `None` when there is none.
+pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Puts a file in the place of the one that is there. A reader finds the old or the new one, never a part.
+pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let bytes = serde_json::to_vec(value)?;
+    write_bytes(path, &bytes)
+}
+
+/// The same for content that is not JSON.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("/"));
+    // Created with mode 0600, which the rename keeps. Not synced: thousands of files are written at the first start, and
+    // one that a power cut tore is told from a good one when it is read.
+    let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Makes a folder that only root may enter.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+}

@@ -1,0 +1,90 @@
+//! A backend that tells what reached it: over HTTP/1.1, HTTP/2, WebSocket and gRPC, plain or over TLS; it must not know nginx or the daemon.
+
+mod answer;
+mod grpc;
+mod service;
+mod switches;
+mod tls;
+mod websocket;
+
+pub use answer::{ADDRESS_HEADER, Answer, TlsFacts};
+pub use tls::TlsSetupError;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use service::Connection;
+
+/// A backend of a name. A listener on every address of the host answers for all of them and tells which was reached.
+#[derive(Clone)]
+pub struct Echo {
+    name: Arc<str>,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Echo {
+    /// A backend without TLS: HTTP/1.1 and HTTP/2 with prior knowledge.
+    pub fn plain(name: &str) -> Self {
+        Echo { name: name.into(), tls: None }
+    }
+
+    /// A backend with TLS under a certificate made for this purpose: HTTP/1.1 and HTTP/2 as ALPN decides.
+    ///
+    /// # Errors
+    ///
+    /// When the certificate cannot be made.
+    pub fn tls(name: &str) -> Result<Self, TlsSetupError> {
+        Ok(Echo { name: name.into(), tls: Some(tls::acceptor(name)?) })
+    }
+
+    /// Answers until the future is dropped; its connections end with it.
+    pub async fn serve(self, listener: TcpListener) {
+        let mut connections = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, _)) => drop(connections.spawn(self.clone().serve_stream(stream))),
+                    // Out of descriptors, for example: others may close theirs meanwhile.
+                    Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+                },
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+
+    async fn serve_stream(self, stream: TcpStream) {
+        let (Ok(address), Ok(client)) = (stream.local_addr(), stream.peer_addr()) else { return };
+        let [address, client] = [address, client].map(canonical);
+        let mut connection = Connection { name: self.name, address, client, tls: None };
+        match self.tls {
+            None => serve_requests(stream, connection).await,
+            Some(acceptor) => {
+                let Ok(stream) = acceptor.accept(stream).await else { return };
+                connection.tls = Some(TlsFacts::of(stream.get_ref().1));
+                serve_requests(stream, connection).await;
+            }
+        }
+    }
+}
+
+/// A listener on `::` sees IPv4 as `::ffff:10.244.0.1`; whoever asks wants to read the address as it was written.
+fn canonical(address: SocketAddr) -> SocketAddr {
+    SocketAddr::new(address.ip().to_canonical(), address.port())
+}
+
+async fn serve_requests(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, connection: Connection) {
+    let connection = Arc::new(connection);
+    let service = service_fn(move |request| service::answer(Arc::clone(&connection), request));
+    let server = auto::Builder::new(TokioExecutor::new());
+    // A client that goes away is no concern of a backend.
+    let _ = server.serve_connection_with_upgrades(TokioIo::new(stream), service).await;
+}

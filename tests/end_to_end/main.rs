@@ -1,0 +1,5 @@
+//! Requests through the distribution's nginx as the daemon sets it up: these tests must not know how anything works inside.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod rig;
+mod rig_itself;

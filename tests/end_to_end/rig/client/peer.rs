@@ -1,0 +1,110 @@
+//! TLS towards a server whose certificate is looked at instead of being believed; it must not know HTTP.
+
+use std::sync::Arc;
+
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
+
+use super::connection::Version;
+
+/// The other end of TLS.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// The certificate, DER.
+    pub certificate: Vec<u8>,
+    /// The names it is for.
+    pub names: Vec<String>,
+    /// For example `TLSv1_3`.
+    pub version: String,
+    /// What was agreed on by ALPN.
+    pub alpn: Option<String>,
+}
+
+impl Peer {
+    /// What a finished handshake showed.
+    pub fn of(connection: &ClientConnection) -> Self {
+        let certificate = connection.peer_certificates().and_then(|chain| chain.first()).expect("a certificate");
+        let (_, parsed) = X509Certificate::from_der(certificate).unwrap();
+        let alternative = parsed.subject_alternative_name().unwrap();
+        let names = alternative.iter().flat_map(|extension| &extension.value.general_names);
+        Peer {
+            certificate: certificate.to_vec(),
+            names: names
+                .filter_map(|name| match name {
+                    GeneralName::DNSName(name) => Some((*name).to_owned()),
+                    _ => None,
+                })
+                .collect(),
+            version: connection.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default(),
+            alpn: connection.alpn_protocol().map(|name| String::from_utf8_lossy(name).into_owned()),
+        }
+    }
+}
+
+/// Shakes hands, asking for a name or for none.
+pub async fn handshake(
+    stream: TcpStream,
+    sni: Option<&str>,
+    version: Version,
+) -> std::io::Result<TlsStream<TcpStream>> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Arc::new(BelieveAnybody(Arc::clone(&provider)));
+    let mut settings = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth();
+    settings.enable_sni = sni.is_some();
+    settings.alpn_protocols = match version {
+        Version::Http1 => vec![b"http/1.1".to_vec()],
+        Version::Http2 => vec![b"h2".to_vec()],
+    };
+    let name = ServerName::try_from(sni.unwrap_or("localhost").to_owned()).unwrap();
+    TlsConnector::from(Arc::new(settings)).connect(name, stream).await
+}
+
+/// Takes every certificate: tests look at the one that came. Signatures are still checked.
+#[derive(Debug)]
+struct BelieveAnybody(Arc<CryptoProvider>);
+
+impl ServerCertVerifier for BelieveAnybody {
+    fn verify_server_cert(
+        &self,
+        _end_entity: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.signature_verification_algorithms.supported_schemes()
+    }
+}

@@ -1,0 +1,211 @@
+//! The daemon as users run it: the binary with a settings file; it must not know what happens inside.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use super::client::{self, Reply};
+use super::manifests::Manifests;
+use super::nginx::Nginx;
+use super::wait;
+
+/// Settings for an nginx under a private prefix. `{...}` are filled in.
+const SETTINGS: &str = r#"
+manifests = "{manifests}"
+
+[[classes]]
+controller = "ingressd/nginx"
+dialect = "specification"
+
+[[classes]]
+controller = "k8s.io/ingress-nginx"
+dialect = "ingress-nginx"
+
+[nginx]
+binary = "{binary}"
+configuration = "{configuration}"
+prefix = "{prefix}"
+pid-file = "{pid_file}"
+unit = ""
+
+[apply]
+root = "{folder}/ingressd"
+state = "{folder}/state"
+
+[control]
+socket = "{folder}/control.sock"
+
+[log]
+format = "text"
+level = "debug"
+"#;
+
+/// A daemon, which may be stopped and started again over the same folders.
+pub struct Daemon {
+    folder: PathBuf,
+    /// Keys and values, as TOML, given by `--set`.
+    flags: Vec<(String, String)>,
+    environment: Vec<(String, String)>,
+    process: Option<Child>,
+}
+
+impl Daemon {
+    /// Writes the settings and the line of `conf.d`; nothing runs yet.
+    pub fn prepare(folder: &Path, nginx: &Nginx, manifests: &Manifests) -> Self {
+        let text = |path: &Path| path.to_str().unwrap().to_owned();
+        let settings = [
+            ("{manifests}", text(manifests.folder())),
+            ("{binary}", text(&Nginx::binary())),
+            ("{configuration}", text(&nginx.configuration())),
+            ("{prefix}", text(nginx.prefix())),
+            ("{pid_file}", text(&nginx.pid_file())),
+            ("{folder}", text(folder)),
+        ]
+        .iter()
+        .fold(SETTINGS.to_owned(), |settings, (hole, value)| settings.replace(hole, value));
+        fs::write(folder.join("ingressd.toml"), settings).unwrap();
+        let daemon = Daemon { folder: folder.to_owned(), flags: Vec::new(), environment: Vec::new(), process: None };
+        let include = format!("include {}/current/http/*.conf;\n", text(&daemon.root()));
+        fs::write(nginx.prefix().join("conf.d/ingressd.conf"), include).unwrap();
+        daemon
+    }
+
+    /// Sets a key of the settings for the next start: `set("pacing.spacing", "100ms")`.
+    pub fn set(&mut self, key: &str, value: &str) {
+        self.flags.retain(|(earlier, _)| earlier != key);
+        self.flags.push((key.to_owned(), value.to_owned()));
+    }
+
+    /// Sets a variable of the environment for the next start.
+    pub fn set_variable(&mut self, name: &str, value: &str) {
+        self.environment.retain(|(earlier, _)| earlier != name);
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The folder of the generations.
+    pub fn root(&self) -> PathBuf {
+        self.folder.join("ingressd")
+    }
+
+    /// The folder of the state.
+    pub fn state(&self) -> PathBuf {
+        self.folder.join("state")
+    }
+
+    /// Starts it; see [`Daemon::ready`].
+    pub fn start(&mut self) {
+        assert!(self.process.is_none(), "the daemon runs already");
+        let log = File::options().create(true).append(true).open(self.log_file()).unwrap();
+        let mut command = self.command("run");
+        for (key, value) in &self.flags {
+            command.arg("--set").arg(format!("{key}={value}"));
+        }
+        command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
+        self.process = Some(command.spawn().unwrap());
+    }
+
+    /// A command of ingressd with the settings of this daemon.
+    pub fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
+        command.arg(name).arg("--config").arg(self.folder.join("ingressd.toml"));
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Waits until it says that nginx serves its confirmed generation.
+    pub async fn ready(&mut self) {
+        wait::until("the daemon to be ready", async || {
+            self.must_run();
+            (self.get("/readyz").await?.status == 200).then_some(())
+        })
+        .await;
+    }
+
+    /// Waits until its status is as it should be.
+    pub async fn status_when(&mut self, what: &str, right: impl Fn(&Value) -> bool) -> Value {
+        let ask = async || {
+            self.must_run();
+            self.status().await.unwrap_or_default()
+        };
+        wait::until_right(what, ask, right).await
+    }
+
+    /// `/status.json`, when it answers.
+    pub async fn status(&self) -> Option<Value> {
+        serde_json::from_slice(&self.get("/status.json").await?.body).ok()
+    }
+
+    /// `/metrics`: the value of a time series, written with its labels as it stands there; 0 when it is not there.
+    pub async fn metric(&self, series: &str) -> f64 {
+        let reply = self.get("/metrics").await.expect("metrics are served");
+        let text = String::from_utf8(reply.body).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' '));
+        line.map_or(0.0, |value| value.trim().parse().unwrap())
+    }
+
+    /// Any path of its own HTTP server, when it answers.
+    pub async fn get(&self, path: &str) -> Option<Reply> {
+        client::get(&format!("http://localhost:10254{path}")).try_send().await.ok()
+    }
+
+    /// Kills it outright.
+    pub fn kill(&mut self) {
+        let mut process = self.process.take().expect("the daemon runs");
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+
+    /// Asks it to stop and waits until it has.
+    pub async fn stop(&mut self) -> ExitStatus {
+        self.signal(Signal::SIGTERM);
+        self.ended().await
+    }
+
+    /// Waits until it ends by itself.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let mut process = self.process.take().expect("the daemon runs");
+        wait::until("the end of the daemon", async || process.try_wait().unwrap()).await
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill(self.pid(), signal).unwrap();
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.process.as_ref().expect("the daemon runs").id().try_into().unwrap())
+    }
+
+    /// Everything it logged.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.log_file()).unwrap_or_default()
+    }
+
+    fn log_file(&self) -> PathBuf {
+        self.folder.join("daemon.log")
+    }
+
+    /// Fails at once, with its log, when it ended on its own.
+    fn must_run(&mut self) {
+        let process = self.process.as_mut().expect("the daemon was started");
+        if let Some(status) = process.try_wait().unwrap() {
+            panic!("the daemon ended with {status}");
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if let Some(process) = &mut self.process {
+            let _ = process.kill();
+            let _ = process.wait();
+        }
+        // The test's output shows it only when the test fails.
+        println!("--- the daemon's log ---\n{}", self.log());
+    }
+}

@@ -1,0 +1,185 @@
+//! The distribution's nginx under a private prefix, started as the service manager would; it must not know the daemon.
+
+use std::cell::RefCell;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::namespace::has_users;
+use super::wait;
+
+/// What Debian's `nginx.conf` sets, with paths below the prefix. `{prefix}` and `{user}` are filled in.
+const CONFIGURATION: &str = r#"
+user {user};
+worker_processes 2;
+pid {prefix}/nginx.pid;
+error_log {prefix}/log/error.log;
+
+events {
+    worker_connections 4096;
+}
+
+http {
+    sendfile on;
+    tcp_nopush on;
+    types_hash_max_size 2048;
+    include /etc/nginx/mime.types;
+    default_type application/octet-stream;
+    ssl_protocols TLSv1 TLSv1.1 TLSv1.2 TLSv1.3;
+    ssl_prefer_server_ciphers on;
+    access_log {prefix}/log/access.log;
+    gzip on;
+    client_body_temp_path {prefix}/temp/body;
+    proxy_temp_path {prefix}/temp/proxy;
+    fastcgi_temp_path {prefix}/temp/fastcgi;
+    uwsgi_temp_path {prefix}/temp/uwsgi;
+    scgi_temp_path {prefix}/temp/scgi;
+    include {prefix}/conf.d/*.conf;
+    include {prefix}/sites-enabled/*;
+}
+"#;
+
+/// An nginx of the test's own.
+pub struct Nginx {
+    prefix: PathBuf,
+    /// Workers whose master was killed.
+    orphans: RefCell<Vec<Pid>>,
+}
+
+impl Nginx {
+    /// Lays out the prefix; nothing runs yet.
+    pub fn prepare(prefix: &Path) -> Self {
+        for folder in ["conf.d", "sites-enabled", "log", "temp"] {
+            fs::create_dir_all(prefix.join(folder)).unwrap();
+        }
+        // Workers of the distribution's nginx are not root, and must not need to be.
+        let user = if has_users() { "www-data" } else { "root root" };
+        let nginx = Nginx { prefix: prefix.to_owned(), orphans: RefCell::default() };
+        let text = CONFIGURATION.replace("{prefix}", prefix.to_str().unwrap()).replace("{user}", user);
+        fs::write(nginx.configuration(), text).unwrap();
+        nginx
+    }
+
+    /// The binary.
+    pub fn binary() -> PathBuf {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
+        let found = folders.map(|folder| folder.join("nginx")).find(|file| file.exists());
+        found.expect("nginx is not installed: run `make test`, which installs it")
+    }
+
+    /// `nginx.conf`.
+    pub fn configuration(&self) -> PathBuf {
+        self.prefix.join("nginx.conf")
+    }
+
+    /// The folder of everything.
+    pub fn prefix(&self) -> &Path {
+        &self.prefix
+    }
+
+    /// The pid file.
+    pub fn pid_file(&self) -> PathBuf {
+        self.prefix.join("nginx.pid")
+    }
+
+    /// Adds a site of somebody else's.
+    pub fn write_site(&self, name: &str, text: &str) {
+        fs::write(self.prefix.join("sites-enabled").join(name), text).unwrap();
+    }
+
+    /// Starts master and workers, which go to the background by themselves.
+    pub fn start(&self) {
+        let output = self.command().stdin(Stdio::null()).output().unwrap();
+        assert!(output.status.success(), "nginx does not start: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    /// Tests the configuration, and returns what nginx says and whether it agrees.
+    pub fn test(&self) -> (bool, String) {
+        let output = self.command().arg("-t").output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
+    /// The master's process, when the pid file names one that lives.
+    pub fn master(&self) -> Option<Pid> {
+        let pid = Pid::from_raw(fs::read_to_string(self.pid_file()).ok()?.trim().parse().ok()?);
+        is_alive(pid).then_some(pid)
+    }
+
+    /// The workers, by the kernel's list of the master's children.
+    pub fn workers(&self) -> Vec<Pid> {
+        let Some(master) = self.master() else { return Vec::new() };
+        let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
+        children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap())).collect()
+    }
+
+    /// Tells the master something: HUP, QUIT, USR1, ...
+    pub fn signal(&self, signal: Signal) {
+        kill(self.master().expect("nginx runs"), signal).unwrap();
+    }
+
+    /// Stops it and waits until master and workers are gone. A stopped nginx may be stopped again.
+    pub async fn stop(&self) {
+        self.end(Signal::SIGTERM).await;
+    }
+
+    /// Stops it and starts it again: another master with another PID.
+    pub async fn restart(&self) {
+        self.stop().await;
+        self.start();
+    }
+
+    /// Kills the master outright. Its workers live on without one until they are killed too.
+    pub async fn kill_master(&self) -> Vec<Pid> {
+        let (master, workers) = (self.master().expect("nginx runs"), self.workers());
+        kill(master, Signal::SIGKILL).unwrap();
+        wait::until("the end of the master", async || (!is_alive(master)).then_some(())).await;
+        self.orphans.borrow_mut().extend(&workers);
+        workers
+    }
+
+    async fn end(&self, signal: Signal) {
+        let Some(master) = self.master() else { return };
+        let processes: Vec<_> = self.workers().into_iter().chain([master]).collect();
+        let _ = kill(master, signal);
+        wait::until("the end of nginx", async || processes.iter().all(|pid| !is_alive(*pid)).then_some(())).await;
+    }
+
+    /// What nginx wrote to `error.log`.
+    pub fn error_log(&self) -> String {
+        fs::read_to_string(self.prefix.join("log/error.log")).unwrap_or_default()
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(Self::binary());
+        command.arg("-p").arg(&self.prefix).arg("-c").arg(self.configuration());
+        command.arg("-e").arg(self.prefix.join("log/error.log"));
+        command
+    }
+}
+
+/// Whether a process exists and has not ended; one that nobody has waited for yet has ended.
+pub fn is_alive(pid: Pid) -> bool {
+    let Ok(stat) = fs::read_to_string(format!("/proc/{pid}/stat")) else { return false };
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))
+}
+
+fn is_nginx(pid: Pid) -> bool {
+    fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|program| program.ends_with("nginx"))
+}
+
+impl Drop for Nginx {
+    fn drop(&mut self) {
+        let workers = self.workers().into_iter().chain(self.orphans.take().into_iter().filter(|pid| is_nginx(*pid)));
+        let workers: Vec<_> = workers.collect();
+        if let Some(master) = self.master() {
+            let _ = kill(master, Signal::SIGKILL);
+        }
+        for worker in workers {
+            let _ = kill(worker, Signal::SIGKILL);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Waiting for what a process will do, with an end; it must not know what is waited for.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+/// Longest time that anything here may take; a limit for broken code, never a measure of speed.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// Asks until there is an answer.
+///
+/// # Panics
+///
+/// When there is none in [`LIMIT`], naming what was waited for.
+pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + LIMIT;
+    loop {
+        if let Some(answer) = ask().await {
+            return answer;
+        }
+        assert!(Instant::now() < end, "waited {LIMIT:?} in vain for {what}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Asks until the answer is as it should be, and shows the last one when it never is.
+///
+/// # Panics
+///
+/// When that takes longer than [`LIMIT`].
+pub async fn until_right<T: Debug>(what: &str, mut ask: impl AsyncFnMut() -> T, right: impl Fn(&T) -> bool) -> T {
+    let end = Instant::now() + LIMIT;
+    loop {
+        let answer = ask().await;
+        if right(&answer) {
+            return answer;
+        }
+        assert!(Instant::now() < end, "waited {LIMIT:?} in vain for {what}; last seen: {answer:#?}");
+        sleep(Duration::from_millis(5)).await;
+    }
+}
