@@ -7,6 +7,7 @@
 #[path = "golden/judge.rs"]
 mod judge;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use ingressd::finding::Finding;
 use ingressd::model::catalogue::Version;
 use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
 use ingressd::render::{FileSet, Renderer};
-use ingressd::source::{Snapshot, manifest};
+use ingressd::source::directory::Changes;
+use ingressd::source::{Directory, Snapshot};
 use ingressd::translate::{ClassRule, Dialect, Options, Translation, Translator};
 
 /// The version whose files are shown in full.
@@ -60,7 +62,12 @@ fn documents(case: &str) -> Vec<String> {
 }
 
 fn snapshot(documents: &[String]) -> Snapshot {
-    manifest::snapshot([("case.yaml", documents.join("\n---\n").as_str())])
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("case.yaml");
+    std::fs::write(&file, documents.join("\n---\n")).unwrap();
+    let mut directory = Directory::new(vec![file]);
+    let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| ()).unwrap();
+    Snapshot::clone(&snapshot)
 }
 
 fn options() -> Options {
