@@ -32,8 +32,8 @@ const OTHERS: [Version; 7] = [
     Version(1, 30, 6),
     Version(1, 31, 4),
 ];
-/// 2026-11-21, when certificates are judged.
-const NOW: i64 = 1_795_219_200;
+/// 2027-01-01, when certificates are judged.
+const NOW: i64 = 1_798_761_600;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
