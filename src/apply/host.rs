@@ -135,14 +135,14 @@ impl System {
         }
     }
 
-    fn from_pid_file(&self) -> Result<Process, String> {
+    fn told_by_pid_file(&self) -> Result<Process, String> {
         let path = &self.options.pid_file;
         let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let pid = text.trim().parse().map_err(|_| format!("{} does not hold a process number", path.display()))?;
         self.proven(pid)
     }
 
-    fn from_systemd(&self, unit: &str) -> Result<Process, String> {
+    fn told_by_systemd(&self, unit: &str) -> Result<Process, String> {
         let arguments = ["show", "-p", "MainPID", "--value", "--", unit].map(OsString::from);
         let tested =
             run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map_err(|error| error.to_string())?;
@@ -157,8 +157,8 @@ impl System {
 impl Host for System {
     fn master(&mut self) -> Result<Process, String> {
         // The file costs nothing to read and follows an upgrade of the binary; systemd is asked when it does not help.
-        self.from_pid_file().or_else(|why| match &self.options.unit {
-            Some(unit) => self.from_systemd(unit).map_err(|also| format!("{why}; {also}")),
+        self.told_by_pid_file().or_else(|why| match &self.options.unit {
+            Some(unit) => self.told_by_systemd(unit).map_err(|also| format!("{why}; {also}")),
             None => Err(why),
         })
     }

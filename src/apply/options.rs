@@ -10,6 +10,8 @@ pub struct Options {
     pub root: PathBuf,
     /// The folder for the journal and for scratch configurations.
     pub state: PathBuf,
+    /// nginx's main configuration, from which tests of changed files take the host's context; `None` leaves them out.
+    pub nginx_configuration: Option<PathBuf>,
     /// How many generations are kept; at least 2.
     pub keep: usize,
     /// How long after HUP the new workers may take.
@@ -29,6 +31,7 @@ impl Default for Options {
         Options {
             root: PathBuf::from("/etc/nginx/ingressd"),
             state: PathBuf::from("/var/lib/ingressd"),
+            nginx_configuration: Some(PathBuf::from("/etc/nginx/nginx.conf")),
             keep: 10,
             confirm_timeout: Duration::from_secs(60),
             suspicion: Duration::from_secs(2),

@@ -91,6 +91,8 @@ pub struct Decisions {
     pub explicit_certificates: bool,
     /// The table of server names.
     pub names_hash: Option<NamesHash>,
+    /// The table of variables is ours to size: the host's `nginx.conf` does not.
+    pub variables_hash: bool,
     /// Longest server name in bytes that nginx's table takes; longer ones are written as regular expressions.
     pub longest_name: usize,
     /// The port of https URLs.

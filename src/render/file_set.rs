@@ -88,6 +88,28 @@ pub struct File {
     pub requires: Arc<[FilePath]>,
 }
 
+impl File {
+    /// A file of configuration.
+    pub fn plain(text: String, owners: Owners, requires: impl IntoIterator<Item = FilePath>) -> Self {
+        File {
+            digest: Digest::of(text.as_bytes()),
+            content: Content { bytes: text.into_bytes().into(), secret: false },
+            owners: Arc::new(owners),
+            requires: requires.into_iter().collect(),
+        }
+    }
+
+    /// A file that holds a key or password hashes, all of it from one place.
+    pub fn secret(bytes: Vec<u8>, origin: Origin) -> Self {
+        File {
+            digest: Digest::of(&bytes),
+            content: Content { bytes: bytes.into(), secret: true },
+            owners: Arc::new(Owners(vec![(1, origin)])),
+            requires: Arc::default(),
+        }
+    }
+}
+
 /// A whole configuration: paths in order, each with its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileSet {

@@ -1,18 +1,142 @@
 //! From a plan to files, byte for byte; it must not know annotations, Kubernetes types, the file system or what is there already.
 
+mod engine;
 mod file_set;
+mod lower;
+mod memory;
+mod names;
+mod templates;
+mod token;
+mod view;
 
 pub use file_set::{Content, Digest, File, FilePath, FileSet, Owners};
 
-use crate::nginx::Plan;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::model::{
+    Action, Certificate, CertificateId, Endpoints, Field, Forwarded, Kind, ObjectId, Origin, PasswordFile, PathMatch,
+    Route, Server, ServerName, TlsTermination, Upstream, UpstreamId, UrlPath,
+};
+use crate::nginx::{Decisions, Plan};
+use engine::Engine;
+use lower::Facts;
+use memory::Memory;
 
 /// Renders plans; what it remembers between calls only saves time, never changes the result.
-#[derive(Debug, Default)]
-pub struct Renderer {}
+#[derive(Debug)]
+pub struct Renderer {
+    engine: Engine,
+    background: Option<Background>,
+    servers: Memory<Server>,
+    upstreams: Memory<Upstream>,
+    certificates: Memory<Certificate>,
+    password_files: Memory<PasswordFile>,
+}
+
+/// What every remembered server was rendered with.
+#[derive(Debug, PartialEq, Eq)]
+struct Background {
+    decisions: Arc<Decisions>,
+    forwarded: Forwarded,
+    default_certificate: Option<CertificateId>,
+    named: BTreeSet<UpstreamId>,
+    catch_all: Arc<[FilePath]>,
+}
+
+impl Default for Renderer {
+    fn default() -> Self {
+        Renderer {
+            engine: templates::load().expect("the program's own templates, loaded by a test of every build"),
+            background: None,
+            servers: Memory::default(),
+            upstreams: Memory::default(),
+            certificates: Memory::default(),
+            password_files: Memory::default(),
+        }
+    }
+}
 
 impl Renderer {
     /// Writes the files for a plan.
-    pub fn render(&mut self, _plan: &Plan) -> FileSet {
-        FileSet::default()
+    pub fn render(&mut self, plan: &Plan) -> FileSet {
+        let mut files = FileSet::default();
+        let Plan { model, decisions } = plan;
+        if decisions.listens.is_empty() && decisions.status.is_none() {
+            return files;
+        }
+        let mut servers = model.servers.clone();
+        if servers.first().is_none_or(|server| server.name != ServerName::CatchAll) {
+            servers.extend(catch_all());
+            servers.rotate_right(1);
+        }
+        let named: BTreeSet<_> = model
+            .upstreams
+            .iter()
+            .filter(|upstream| matches!(upstream.endpoints, Endpoints::Name { .. }))
+            .map(|upstream| &upstream.id)
+            .collect();
+        let facts = Facts {
+            decisions,
+            forwarded: &model.forwarded,
+            default_certificate: model.default_certificate.as_ref(),
+            named,
+            catch_all: Arc::default(),
+        };
+        let required = servers.first().map(|server| lower::requires(server, &facts)).unwrap_or_default();
+        let facts = Facts { catch_all: required.into_iter().collect(), ..facts };
+        self.forget_unless(plan, &facts);
+
+        let engine = &self.engine;
+        files.files.extend(self.servers.render(
+            &servers,
+            |one| names::server_file(&one.name),
+            |one| lower::server(one, &facts, engine),
+        ));
+        files.files.extend(self.upstreams.render(
+            &model.upstreams,
+            |one| names::upstream_file(&one.id),
+            |one| lower::upstream(one, decisions, engine),
+        ));
+        files.files.extend(self.certificates.render(
+            &model.certificates,
+            |one| names::certificate_file(&one.id),
+            |one| File::secret([&*one.chain, b"\n", &*one.key.0].concat(), one.origin.clone()),
+        ));
+        files.files.extend(self.password_files.render(
+            &model.password_files,
+            |one| names::password_file(&one.id),
+            |one| File::secret(one.content.0.to_vec(), one.origin.clone()),
+        ));
+        let shared = [lower::cors(plan, engine), lower::limits(plan, engine)].into_iter().flatten();
+        files.files.extend(shared.map(|(path, file)| (path, Arc::new(file))));
+        files.files.insert(names::SHARED.into(), Arc::new(lower::shared(plan, engine)));
+        files
     }
+
+    /// Forgets servers and upstreams that were rendered with other facts than these.
+    fn forget_unless(&mut self, plan: &Plan, facts: &Facts<'_>) {
+        let background = Background {
+            decisions: Arc::clone(&plan.decisions),
+            forwarded: plan.model.forwarded.clone(),
+            default_certificate: plan.model.default_certificate.clone(),
+            named: facts.named.iter().copied().cloned().collect(),
+            catch_all: Arc::clone(&facts.catch_all),
+        };
+        if self.background.as_ref() != Some(&background) {
+            self.servers = Memory::default();
+            self.upstreams = Memory::default();
+            self.background = Some(background);
+        }
+    }
+}
+
+/// Requests for hosts that nobody defines are answered 404 here, instead of by whichever server is the first.
+fn catch_all() -> Option<Arc<Server>> {
+    let origin = Origin { object: Arc::new(ObjectId::new(Kind::Settings, "", "unknown-hosts")), field: Field::Object };
+    let path = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
+    let action = Action::Respond { status: 404 };
+    let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::default() };
+    let tls = TlsTermination::Default;
+    Some(Arc::new(Server { name: ServerName::CatchAll, origin, tls, hsts: None, routes: Vec::new(), fallback }))
 }

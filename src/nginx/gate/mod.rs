@@ -1,16 +1,107 @@
 //! Fits a model to one nginx: what it lacks is left out, out loud, and never opens what was closed; it must not know how nginx is written to.
 
-use crate::finding::Finding;
-use crate::model::Model;
+mod names;
+mod routes;
+mod sockets;
 
-use super::{Capabilities, Decisions, GateOptions, Neighbours, Plan};
+use std::sync::Arc;
+
+use crate::finding::{Finding, Reason};
+use crate::model::catalogue::{Module, Version};
+use crate::model::{Field, Kind, Model, ObjectId, Origin, ServerName, TlsTermination};
+
+use super::{Capabilities, Decisions, GateOptions, Http2, Neighbours, Plan};
+
+/// Without these there is nothing to serve with.
+const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
+
+/// The version that brought `keepalive_min_timeout`.
+const KEEPALIVE_MIN_TIMEOUT: Version = Version(1, 27, 4);
 
 /// Fits what traffic should do to what this nginx can do. What protects a route and cannot be had closes the route.
 pub fn gate(
     model: Model,
-    _capabilities: &Capabilities,
-    _neighbours: &Neighbours,
-    _options: &GateOptions,
+    capabilities: &Capabilities,
+    neighbours: &Neighbours,
+    options: &GateOptions,
 ) -> (Plan, Vec<Finding>) {
-    (Plan { model, decisions: Decisions::default().into() }, Vec::new())
+    let mut findings = Vec::new();
+    if let Some(words) = impossible(capabilities, options) {
+        findings.push(Finding::new(Reason::MissingCapability, host(), words));
+        return (Plan::default(), findings);
+    }
+    let mut model = model;
+    model.default_certificate.take_if(|id| !model.certificates.iter().any(|certificate| certificate.id == *id));
+    let sockets = sockets::choose(&model, capabilities, neighbours, options, &mut findings);
+    let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
+    if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
+        // Believing nobody can only close: address lists then see the proxy itself.
+        model.forwarded.trusted.clear();
+        let words = "nginx has no ngx_http_realip_module: the trusted proxies are not believed about their clients";
+        findings.push(Finding::new(Reason::MissingCapability, host(), words));
+    }
+    if !has_tls && options.https_port != 0 {
+        let asks = |server: &&Arc<crate::model::Server>| server.tls != TlsTermination::Default;
+        for server in model.servers.iter().filter(asks) {
+            let words = "TLS cannot be had on this host: the host is served over plain HTTP only";
+            findings.push(Finding::new(Reason::MissingCapability, server.origin.clone(), words));
+        }
+    }
+    routes::fit(&mut model, capabilities, options, &mut findings);
+    for server in &model.servers {
+        let name = match &server.name {
+            ServerName::Exact(name) => name.to_string(),
+            ServerName::Wildcard(name) => format!("*.{name}"),
+            ServerName::CatchAll => continue,
+        };
+        if neighbours.server_names.contains(&name) {
+            let words =
+                format!("another site of this host has the name {name} too; nginx serves whichever it reads first");
+            findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
+        }
+    }
+    let (names_hash, longest_name) = names::table(&model, neighbours);
+    let decisions = Decisions {
+        listens: sockets.listens,
+        http2: if has_tls { sockets.http2 } else { Http2::Off },
+        explicit_certificates: sockets.default_server_taken,
+        names_hash,
+        variables_hash: !neighbours.http_directives.iter().any(|name| name.starts_with("variables_hash_")),
+        longest_name,
+        public_https_port: options.public_https_port,
+        status: Some((options.status, capabilities.has(Module::StubStatus))),
+        resolvers: options.resolvers.clone(),
+        current: options.current.clone(),
+        upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
+        access_log: options.access_log.clone(),
+        real_ip: capabilities.has(Module::RealIp),
+        keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
+    };
+    findings.sort();
+    findings.dedup();
+    (Plan { model, decisions: decisions.into() }, findings)
 }
+
+/// Why nothing at all can be served.
+fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<String> {
+    if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
+        return Some(format!("nginx has no {}: nothing can be served", Capabilities::name(module)));
+    }
+    let fits = |path: &std::path::Path| {
+        path.is_absolute()
+            && path.to_str().is_some_and(|text| {
+                text.len() <= 1000 && !text.contains(|character: char| character == '$' || character.is_control())
+            })
+    };
+    [Some(&options.current), options.access_log.as_ref()].into_iter().flatten().find(|path| !fits(path)).map(|path| {
+        format!("{} cannot be written into nginx's configuration: an absolute path without $ is needed", path.display())
+    })
+}
+
+/// The origin of what nobody in the cluster caused.
+fn host() -> Origin {
+    Origin { object: Arc::new(ObjectId::new(Kind::Host, "", "nginx")), field: Field::Object }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,306 @@
+//! Brings a file set into service or leaves the old one there, and tells which; it must not know objects, versions or quarantine.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::blame::{Places, complaint};
+use super::confirm::{Confirm, Confirmation};
+use super::error::ApplyError;
+use super::generation::Generations;
+use super::host::Host;
+use super::options::Options;
+use super::outcome::Outcome;
+use super::process::{Process, Role};
+use super::scratch::{Context, Judgement, Scratch, changed_files};
+use super::steps::{Step, Steps};
+use super::tree::Tree;
+use super::verdict::{Pending, Verdict, at_rest};
+use crate::render::FileSet;
+
+/// Applies file sets to the nginx of one host.
+#[derive(Debug)]
+pub struct Applier<H> {
+    options: Options,
+    host: H,
+    generations: Generations,
+    steps: Steps,
+    /// The master that was seen to run the current generation.
+    running: Option<Process>,
+}
+
+/// What is true at one moment, for whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// The master, or why none is held to run.
+    pub master: Result<u32, String>,
+    /// Workers that take connections.
+    pub workers: usize,
+    /// Workers that finish their connections.
+    pub draining: usize,
+    /// The generation on disk.
+    pub on_disk: Option<u64>,
+    /// The generation that nginx serves.
+    pub served: Option<u64>,
+    /// The latest generation that nginx was seen to run.
+    pub confirmed: Option<u64>,
+}
+
+/// How the new generation got into place.
+struct Effort<'a> {
+    generation: u64,
+    /// Its files, when they are at hand to find a culprit in.
+    files: Option<&'a FileSet>,
+    test: Duration,
+    written: usize,
+}
+
+impl<H: Host> Applier<H> {
+    /// Opens the folders and removes what a killed predecessor left; nginx is not touched.
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be made, read or cleaned.
+    pub fn open(options: Options, host: H) -> Result<Self, ApplyError> {
+        let generations = Generations::open(&options)?;
+        Ok(Applier { options, host, generations, steps: Steps::default(), running: None })
+    }
+
+    /// Tells each step to an observer, for tests.
+    pub fn with_steps(self, steps: Steps) -> Self {
+        Applier { steps, ..self }
+    }
+
+    /// The host, for what else it knows.
+    pub fn host(&mut self) -> &mut H {
+        &mut self.host
+    }
+
+    /// The link that nginx's configuration must include files through.
+    pub fn link(&self) -> PathBuf {
+        self.generations.link()
+    }
+
+    /// Brings the files into service; blocks until that is certain or has failed.
+    pub fn apply(&mut self, files: &FileSet) -> Outcome {
+        self.try_apply(files).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
+    }
+
+    /// Looks whether nginx came up, went down or was restarted since; `None` when nothing is new.
+    pub fn recheck(&mut self) -> Option<Outcome> {
+        let generation = self.generations.current()?.generation;
+        let master = match self.host.master() {
+            Ok(master) => master,
+            Err(why) => return self.running.take().map(|_| Outcome::Ready { generation, why }),
+        };
+        if self.running == Some(master) {
+            return None;
+        }
+        let table = self.host.table(master)?;
+        let served = self.host.served();
+        let outcome = match at_rest(&table, generation, served) {
+            Verdict::Confirmed => self.record(Effort::none(generation), master, Duration::ZERO),
+            Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Effort::none(generation)),
+            _ => return None,
+        };
+        Some(outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() }))
+    }
+
+    /// What is true now.
+    pub fn status(&mut self) -> Status {
+        let master = self.host.master();
+        let table = master.as_ref().ok().and_then(|master| self.host.table(*master));
+        let count = |role| table.as_ref().map_or(0, |table| table.in_role(role).count());
+        Status {
+            workers: count(Role::Worker),
+            draining: count(Role::Draining),
+            on_disk: self.generations.current().map(|manifest| manifest.generation),
+            served: master.as_ref().ok().and_then(|_| self.host.served()),
+            confirmed: self.generations.confirmed(),
+            master: master.map(|process| process.pid),
+        }
+    }
+
+    /// Deletes old generations; not needed for anything but space. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// When a folder cannot be listed or removed.
+    pub fn sweep(&self) -> Result<usize, ApplyError> {
+        self.generations.sweep()
+    }
+
+    fn try_apply(&mut self, files: &FileSet) -> Result<Outcome, ApplyError> {
+        let current = self.generations.current().map(|manifest| (manifest.generation, manifest.digest));
+        if let Some((generation, Some(digest))) = current
+            && digest == files.digest()
+        {
+            return self.same_again(generation);
+        }
+        let staged = self.generations.stage(files, &mut self.steps)?;
+        let begun = Instant::now();
+        let context = self.context();
+        let judged = match &context {
+            Some(context) => self.test(files, staged.manifest.generation, context),
+            None => Ok(Judgement::Accepted),
+        };
+        let test = begun.elapsed();
+        match judged {
+            Ok(Judgement::Accepted) => {}
+            Ok(Judgement::Refused(complaints)) => {
+                self.generations.discard(&staged);
+                return Ok(Outcome::Refused { complaints });
+            }
+            Ok(Judgement::HostRefused(words)) => {
+                self.generations.discard(&staged);
+                return Ok(Outcome::Failed { why: hosts_fault(&words) });
+            }
+            Err(error) => {
+                self.generations.discard(&staged);
+                return Err(error);
+            }
+        }
+        self.steps.reached(Step::Tested);
+        let effort =
+            Effort { generation: staged.manifest.generation, files: Some(files), test, written: staged.written };
+        self.running = None;
+        let whole = context.is_none() || self.host.master().is_err();
+        self.generations.switch(staged.manifest, &mut self.steps)?;
+        // What nginx will read when it starts has to be tested as it will be read.
+        match if whole { self.host.test(None) } else { return self.activate(effort) } {
+            Ok(tested) if tested.accepted => self.activate(effort),
+            Ok(tested) => self.refused(&effort, &tested.words),
+            Err(error) => self.roll_back(error.to_string(), false),
+        }
+    }
+
+    /// The files on disk are the ones wanted: is that what nginx runs?
+    fn same_again(&mut self, generation: u64) -> Result<Outcome, ApplyError> {
+        let master = match self.host.master() {
+            Ok(master) => master,
+            Err(why) => {
+                self.running = None;
+                return Ok(Outcome::Ready { generation, why });
+            }
+        };
+        if self.running == Some(master) {
+            return Ok(Outcome::Unchanged { generation });
+        }
+        let known = self.generations.is_confirmed(generation);
+        let begun = Instant::now();
+        match Confirm::of(&self.options, generation).at_rest(&mut self.host, master) {
+            true if known => {
+                self.running = Some(master);
+                Ok(Outcome::Unchanged { generation })
+            }
+            true => self.record(Effort::none(generation), master, begun.elapsed()),
+            false => self.activate(Effort::none(generation)),
+        }
+    }
+
+    /// Tests what differs from the last confirmed generation.
+    fn test(&mut self, files: &FileSet, generation: u64, context: &Context) -> Result<Judgement, ApplyError> {
+        let current = self.generations.current();
+        let changed = changed_files(files, |path| {
+            let known = current.and_then(|manifest| manifest.entries.get(path));
+            known.is_none_or(|entry| entry.digest != files.files[path].digest)
+        });
+        let scratch = Scratch {
+            folder: self.options.state.join("scratch"),
+            staged: self.generations.folder(generation),
+            link: self.generations.link(),
+            confirmed: self.generations.confirmed().map(|number| self.generations.folder(number)),
+            files,
+            context,
+            limit: self.options.culprits.max(1),
+        };
+        scratch.test(changed, &mut self.host)
+    }
+
+    /// What the host's configuration gives to a test; without it only the whole configuration can be tested.
+    fn context(&self) -> Option<Context> {
+        let tree = Tree::read(self.options.nginx_configuration.as_deref()?, &self.options.root);
+        let tree = tree.inspect_err(|error| tracing::warn!(%error, "changed files are not tested by themselves"));
+        tree.ok().map(|tree| Context::of(&tree.expanded()))
+    }
+
+    /// Goes back because nginx refuses what it would load as a whole, though it accepted the changed files.
+    fn refused(&mut self, effort: &Effort<'_>, printed: &str) -> Result<Outcome, ApplyError> {
+        let places = Places { link: self.generations.link(), copies: vec![self.generations.folder(effort.generation)] };
+        let failure = places.failure(printed);
+        let words = failure.words.clone();
+        let culprit = failure.place.as_ref().map(|(path, _)| path.clone());
+        let before = self.generations.confirmed().map(|number| self.generations.folder(number));
+        let complaint = match (culprit, effort.files) {
+            (Some(culprit), Some(files)) if files.files.contains_key(&culprit) => {
+                Some(complaint(failure, &culprit, files, before.as_deref()))
+            }
+            _ => None,
+        };
+        let outcome = self.roll_back(hosts_fault(&words), false)?;
+        Ok(match complaint {
+            Some(complaint) => Outcome::Refused { complaints: vec![complaint] },
+            None => outcome,
+        })
+    }
+
+    /// Lets nginx read the current generation and waits for proof.
+    fn activate(&mut self, effort: Effort<'_>) -> Result<Outcome, ApplyError> {
+        let generation = effort.generation;
+        let confirm = Confirm::of(&self.options, generation);
+        match confirm.hang_up(&mut self.host, &mut self.steps) {
+            Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
+            Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
+            Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed),
+            Ok(Confirmation::Late(why)) => {
+                let seconds = self.options.confirm_timeout.as_secs();
+                self.roll_back(format!("generation {generation} was not confirmed within {seconds} s: {why}"), true)
+            }
+            Err(error) => self.roll_back(error.to_string(), false),
+        }
+    }
+
+    fn record(&mut self, effort: Effort<'_>, master: Process, reload: Duration) -> Result<Outcome, ApplyError> {
+        let Effort { generation, test, written, .. } = effort;
+        self.steps.reached(Step::Confirmed);
+        self.running = Some(master);
+        self.generations.confirm(generation)?;
+        self.steps.reached(Step::Recorded);
+        Ok(Outcome::Confirmed { generation, test, reload, written })
+    }
+
+    /// Puts the last confirmed generation into place; nginx must read it when it may have read the other.
+    fn roll_back(&mut self, why: String, read: bool) -> Result<Outcome, ApplyError> {
+        let abandoned = self.generations.current().map(|manifest| manifest.generation);
+        let generation = self.generations.switch_back(&mut self.steps)?;
+        let outcome = |why| Outcome::RolledBack { generation, why };
+        let Some(target) = generation else { return Ok(outcome(why)) };
+        let master = self.host.master();
+        if !read || abandoned == generation {
+            self.running = master.ok().filter(|_| self.host.served() == generation);
+            return Ok(outcome(why));
+        }
+        Ok(match Confirm::of(&self.options, target).hang_up(&mut self.host, &mut self.steps) {
+            Ok(Confirmation::Confirmed { master, .. }) => {
+                self.running = Some(master);
+                outcome(why)
+            }
+            Ok(Confirmation::Down(also) | Confirmation::Refused(also) | Confirmation::Late(also)) => {
+                outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"))
+            }
+            Err(error) => outcome(format!("{why}; generation {target} is in place again, but {error}")),
+        })
+    }
+}
+
+impl Effort<'_> {
+    /// Nothing was written or tested for it now.
+    fn none(generation: u64) -> Self {
+        Effort { generation, files: None, test: Duration::ZERO, written: 0 }
+    }
+}
+
+fn hosts_fault(words: &str) -> String {
+    format!(
+        "nginx refuses this host's configuration, not because of a file of ingressd: {words}: mend it until nginx -t is content"
+    )
+}

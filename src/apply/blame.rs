@@ -1,0 +1,161 @@
+//! From nginx's words to the objects that caused them; it must not know how nginx was asked.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::outcome::Complaint;
+use crate::model::ObjectId;
+use crate::nginx::complaint::{Level, parse};
+use crate::render::{File, FilePath, FileSet};
+
+/// Folders that stand for the current generation in nginx's words.
+#[derive(Debug)]
+pub struct Places {
+    /// What users see: the link.
+    pub link: PathBuf,
+    /// Other folders with the same files: the staged generation, the scratch folder.
+    pub copies: Vec<PathBuf>,
+}
+
+/// Why nginx refused, as far as its words tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// The words, with our folders named as users know them.
+    pub words: String,
+    /// The file of ours that they name, and the line in it.
+    pub place: Option<(FilePath, Option<u32>)>,
+}
+
+impl Places {
+    /// Finds the first failure that names a file of ours, or else the first.
+    pub fn failure(&self, printed: &str) -> Failure {
+        let failures = parse(printed).into_iter().filter(|remark| remark.level == Level::Failure);
+        let mut found = failures.map(|remark| Failure {
+            words: self.as_users_know(&remark.words),
+            place: remark.file.as_deref().and_then(|file| self.own(file)).map(|path| (path, remark.line)),
+        });
+        let Some(first) = found.next() else {
+            let last = printed.lines().last().unwrap_or("nginx refused without a word");
+            return Failure { words: self.as_users_know(last), place: None };
+        };
+        match first.place {
+            Some(_) => first,
+            None => found.find(|failure| failure.place.is_some()).unwrap_or(first),
+        }
+    }
+
+    /// The path within a generation.
+    fn own(&self, file: &str) -> Option<FilePath> {
+        let folders = self.copies.iter().chain([&self.link]);
+        let path = folders.filter_map(|folder| Path::new(file).strip_prefix(folder).ok()).find_map(Path::to_str)?;
+        path.contains('/').then(|| path.into())
+    }
+
+    fn as_users_know(&self, words: &str) -> String {
+        let link = self.link.to_string_lossy();
+        self.copies.iter().fold(words.to_owned(), |words, copy| words.replace(&*copy.to_string_lossy(), &link))
+    }
+}
+
+/// Traces a failure to the objects behind a file. `confirmed` is the folder of the last confirmed generation.
+pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirmed: Option<&Path>) -> Complaint {
+    let line = failure.place.filter(|(path, _)| path == culprit).and_then(|(_, line)| line);
+    let Some(file) = files.files.get(culprit) else {
+        return Complaint { place: None, words: failure.words, origin: None, suspects: Vec::new() };
+    };
+    let origin = match line {
+        Some(line) => file.owners.of_line(line).cloned(),
+        // A certificate or a password file has one owner; a server only when nobody shares it.
+        None => file
+            .owners
+            .0
+            .first()
+            .map(|(_, first)| first)
+            .filter(|first| file.owners.0.iter().all(|(_, other)| other == *first))
+            .cloned(),
+    };
+    let mut suspects: Vec<Arc<ObjectId>> = origin.iter().map(|origin| Arc::clone(&origin.object)).collect();
+    let old = confirmed.and_then(|folder| std::fs::read(folder.join(&**culprit)).ok()).unwrap_or_default();
+    for object in changed_owners(file, &old).into_iter().chain(file.owners.objects()) {
+        if !suspects.contains(&object) {
+            suspects.push(object);
+        }
+    }
+    let place = line.map(|line| (Arc::clone(culprit), line));
+    Complaint { place, words: failure.words, origin, suspects }
+}
+
+/// Owners of lines that the old content did not have, in the order of the lines.
+fn changed_owners(file: &File, old: &[u8]) -> Vec<Arc<ObjectId>> {
+    let known: HashSet<&[u8]> = old.split(|byte| *byte == b'\n').collect();
+    let lines = file.content.bytes.split(|byte| *byte == b'\n');
+    let mut owners = Vec::new();
+    for (_, number) in lines.zip(1..).filter(|(line, _)| !known.contains(line)) {
+        if let Some(origin) = file.owners.of_line(number)
+            && owners.last() != Some(&origin.object)
+        {
+            owners.push(Arc::clone(&origin.object));
+        }
+    }
+    owners
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Failure, Places, complaint};
+    use crate::model::{Field, Kind, ObjectId, Origin};
+    use crate::render::{Content, Digest, File, FileSet, Owners};
+
+    fn places() -> Places {
+        Places { link: "/r/current".into(), copies: vec!["/s/scratch".into(), "/r/generations/7".into()] }
+    }
+
+    #[test]
+    fn words_name_our_files_as_users_know_them() {
+        for (printed, words, place) in [
+            (
+                "nginx: [warn] x in /r/generations/7/http/a.conf:2\nnginx: [emerg] bad \"y\" in /s/scratch/http/b.conf:3",
+                { "bad \"y\"" },
+                Some(("http/b.conf", Some(3))),
+            ),
+            (
+                "nginx: [emerg] cannot load certificate \"/r/generations/7/certs/c.pem\": PEM failed",
+                { "cannot load certificate \"/r/current/certs/c.pem\": PEM failed" },
+                Some(("certs/c.pem", None)),
+            ),
+            ("nginx: [emerg] \"a\" must be less in /s/scratch/nginx.conf:9", "\"a\" must be less", None),
+            ("nginx: [emerg] x in /etc/nginx/sites-enabled/default:1", "x", None),
+            ("something else", "something else", None),
+            ("", "nginx refused without a word", None),
+        ] {
+            let failure = places().failure(printed);
+            assert_eq!(failure.words, words, "{printed}");
+            let place = place.map(|(path, line): (&str, _)| (path.into(), line));
+            assert_eq!(failure.place, place, "{printed}");
+        }
+    }
+
+    #[test]
+    fn owners_of_changed_lines_are_the_first_suspects() {
+        let origin = |name: &str| Origin::field(&Arc::new(ObjectId::new(Kind::Ingress, "n", name)), Field::Rule(0));
+        let bytes: &[u8] = b"server {\n a 1;\n b 2;\n c 3;\n}\n";
+        let owners = Owners(vec![(1, origin("first")), (3, origin("second")), (4, origin("third"))]);
+        let content = Content { bytes: bytes.into(), secret: false };
+        let file = File { content, digest: Digest::of(bytes), owners: Arc::new(owners), requires: Arc::new([]) };
+        let files = FileSet { files: [("http/s.conf".into(), Arc::new(file))].into() };
+        let confirmed = tempfile::tempdir().unwrap();
+        std::fs::create_dir(confirmed.path().join("http")).unwrap();
+        std::fs::write(confirmed.path().join("http/s.conf"), "server {\n a 1;\n c 3;\n}\n").unwrap();
+        for (line, expected) in [(None, ["second", "first", "third"]), (Some(4), ["third", "second", "first"])] {
+            let place = line.map(|line| ("http/s.conf".into(), Some(line)));
+            let failure = Failure { words: "no".to_owned(), place };
+            let found = complaint(failure, &"http/s.conf".into(), &files, Some(confirmed.path()));
+            let names: Vec<_> = found.suspects.iter().map(|object| object.name.to_string()).collect();
+            assert_eq!(names, expected);
+            assert_eq!(found.origin.is_some(), line.is_some());
+        }
+    }
+}

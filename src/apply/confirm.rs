@@ -1,0 +1,135 @@
+//! Sends HUP and watches until nginx is proven to run a generation, or not to; it must not know files or how to go back.
+
+use std::time::{Duration, Instant};
+
+use super::error::ApplyError;
+use super::host::Host;
+use super::options::Options;
+use super::process::{Process, Table};
+use super::steps::{Step, Steps};
+use super::verdict::{Pending, Verdict, after_hang_up, at_rest};
+
+/// How waiting for one generation ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Confirmation {
+    /// Every worker runs it.
+    Confirmed {
+        /// The master.
+        master: Process,
+        /// From HUP to the proof.
+        reload: Duration,
+    },
+    /// No master runs.
+    Down(String),
+    /// nginx said why it does not take it.
+    Refused(String),
+    /// The time is over; this was missing.
+    Late(String),
+}
+
+/// What to wait for, and how.
+#[derive(Debug)]
+pub struct Confirm<'a> {
+    options: &'a Options,
+    generation: u64,
+}
+
+impl<'a> Confirm<'a> {
+    /// Waits for this generation.
+    pub fn of(options: &'a Options, generation: u64) -> Self {
+        Confirm { options, generation }
+    }
+
+    /// Whether this master, left alone, runs the generation; waits while its workers are too young to tell.
+    pub fn at_rest(&self, host: &mut impl Host, master: Process) -> bool {
+        let begun = Instant::now();
+        while begun.elapsed() < self.options.confirm_timeout {
+            let Some(table) = host.table(master) else { return false };
+            match self.with_served(host, |served| at_rest(&table, self.generation, served)) {
+                Verdict::Confirmed => return true,
+                Verdict::Pending(Pending::Count { .. }) => std::thread::sleep(self.options.poll),
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// Tells the master to read its configuration and waits.
+    pub fn hang_up(&self, host: &mut impl Host, steps: &mut Steps) -> Result<Confirmation, ApplyError> {
+        let master = match host.master() {
+            Ok(master) => master,
+            Err(why) => return Ok(Confirmation::Down(why)),
+        };
+        let begun = Instant::now();
+        let before = host.table(master);
+        match (host.hang_up(master), &before) {
+            (Ok(()), Some(_)) => steps.reached(Step::HungUp),
+            (Err(error), Some(_)) if host.table(master).is_some() => return Err(error),
+            // It ended right now: one that takes its place reads what is on disk.
+            _ => {}
+        }
+        self.watch(host, before, begun)
+    }
+
+    /// `before` is the table of the master that was told, if it was.
+    fn watch(
+        &self,
+        host: &mut impl Host,
+        mut before: Option<Table>,
+        begun: Instant,
+    ) -> Result<Confirmation, ApplyError> {
+        let (mut asked, mut missing_since) = (false, None);
+        loop {
+            let (verdict, master) = match host.master() {
+                Ok(master) => {
+                    missing_since = None;
+                    // Another master than the one that was told has read the configuration by itself.
+                    before = before.filter(|before| before.master == master);
+                    (self.judge(host, before.as_ref(), master), Ok(master))
+                }
+                Err(why) => (Verdict::Pending(Pending::NoNewWorker), Err(why)),
+            };
+            match (verdict, master) {
+                (Verdict::Confirmed, Ok(master)) => {
+                    return Ok(Confirmation::Confirmed { master, reload: begun.elapsed() });
+                }
+                (_, Err(why)) if missing_since.get_or_insert_with(Instant::now).elapsed() > self.options.suspicion => {
+                    return Ok(Confirmation::Down(why));
+                }
+                (Verdict::Pending(Pending::NoNewWorker), Ok(_))
+                    if !asked && begun.elapsed() > self.options.suspicion =>
+                {
+                    asked = true;
+                    let tested = host.test(None)?;
+                    if !tested.accepted {
+                        return Ok(Confirmation::Refused(tested.words.trim_end().to_owned()));
+                    }
+                }
+                (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.options.confirm_timeout => {
+                    return Ok(Confirmation::Late(pending.to_string()));
+                }
+                (Verdict::Impossible(why), _) if begun.elapsed() > self.options.confirm_timeout => {
+                    return Ok(Confirmation::Late(why.to_string()));
+                }
+                _ => {}
+            }
+            std::thread::sleep(self.options.poll);
+        }
+    }
+
+    fn judge(&self, host: &mut impl Host, before: Option<&Table>, master: Process) -> Verdict {
+        let Some(now) = host.table(master) else { return Verdict::Pending(Pending::NoNewWorker) };
+        self.with_served(host, |served| match before {
+            Some(before) => after_hang_up(before, &now, self.generation, served),
+            None => at_rest(&now, self.generation, served),
+        })
+    }
+
+    /// Asks the status address only when everything else is proven.
+    fn with_served(&self, host: &mut impl Host, judge: impl Fn(Option<u64>) -> Verdict) -> Verdict {
+        match judge(None) {
+            Verdict::Pending(Pending::Serves(None)) => judge(host.served()),
+            verdict => verdict,
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! Tests changed files in a configuration of their own, with the host's context, and finds the culprits; it must not know what is in use.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::blame::{Failure, Places, complaint};
+use super::error::ApplyError;
+use super::host::Host;
+use super::outcome::Complaint;
+use super::staging::NUMBER_FILE;
+use super::tree;
+use crate::nginx::syntax::Directive;
+use crate::render::{FilePath, FileSet};
+
+/// How many changed files are tested at once after a culprit was found among them.
+const CHUNK: usize = 128;
+
+/// Directives of the main context that a test needs to read our files as the running nginx does.
+const MAIN: [&str; 5] = ["load_module", "user", "events", "thread_pool", "pcre_jit"];
+
+/// Directives at http level without which a test would touch folders that are not nginx's on this host.
+const TEMPORARY: &str = "_temp_path";
+
+/// What the host's own configuration gives to a test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Context {
+    main: String,
+    http: String,
+    /// Only what keeps a test from doing harm, for hosts whose configuration cannot be taken over.
+    bare_http: String,
+}
+
+impl Context {
+    /// Takes from the main context, with included files in place, what a test needs.
+    pub fn of(directives: &[Directive]) -> Context {
+        let http = directives.iter().filter(|directive| directive.name == "http").flat_map(Directive::children);
+        let wanted = |directive: &&Directive| {
+            !matches!(directive.name.as_str(), "server" | "upstream" | "access_log" | "error_log")
+        };
+        let (mut context, mut main_names) =
+            (Context { main: String::new(), http: String::new(), bare_http: String::new() }, HashSet::new());
+        for directive in directives.iter().filter(|directive| MAIN.contains(&directive.name.as_str())) {
+            main_names.insert(directive.name.as_str());
+            tree::write(std::slice::from_ref(directive), &mut context.main);
+        }
+        if !main_names.contains("events") {
+            context.main.push_str("events {\n}\n");
+        }
+        for directive in http.filter(wanted) {
+            tree::write(std::slice::from_ref(directive), &mut context.http);
+            if directive.name.ends_with(TEMPORARY) {
+                tree::write(std::slice::from_ref(directive), &mut context.bare_http);
+            }
+        }
+        context
+    }
+}
+
+/// What the test of a generation gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// nginx accepts the files.
+    Accepted,
+    /// nginx refuses some. Never empty.
+    Refused(Vec<Complaint>),
+    /// nginx refuses even a configuration without any of our files, with these words.
+    HostRefused(String),
+}
+
+/// A generation to test.
+#[derive(Debug)]
+pub struct Scratch<'a> {
+    /// The folder to write to; it is made and removed.
+    pub folder: PathBuf,
+    /// The folder of the staged generation.
+    pub staged: PathBuf,
+    /// The link that files of ours name certificates and password files by.
+    pub link: PathBuf,
+    /// The folder of the last confirmed generation.
+    pub confirmed: Option<PathBuf>,
+    /// All files of the staged generation.
+    pub files: &'a FileSet,
+    /// What the host's own configuration gives.
+    pub context: &'a Context,
+    /// How many culprits are looked for.
+    pub limit: usize,
+}
+
+/// A test at work: what is written already.
+struct Run<'a, H> {
+    scratch: &'a Scratch<'a>,
+    host: &'a mut H,
+    places: Places,
+    /// Where each file of ours can be included from.
+    written: BTreeMap<FilePath, PathBuf>,
+    bare: bool,
+}
+
+impl Scratch<'_> {
+    /// Tests these files and what they require.
+    pub fn test(&self, changed: Vec<FilePath>, host: &mut impl Host) -> Result<Judgement, ApplyError> {
+        remove(&self.folder)?;
+        for folder in [self.folder.clone(), self.folder.join("http"), self.folder.join("stream")] {
+            fs::create_dir_all(&folder).map_err(ApplyError::files("create folder", &folder))?;
+        }
+        let places = Places { link: self.link.clone(), copies: vec![self.folder.clone(), self.staged.clone()] };
+        let mut run = Run { scratch: self, host, places, written: BTreeMap::new(), bare: false };
+        let result = run.find(changed);
+        remove(&self.folder)?;
+        result
+    }
+
+    /// The files of the http and stream contexts that these need, themselves included, in order.
+    fn closure(&self, roots: &[FilePath]) -> BTreeSet<FilePath> {
+        let mut found = BTreeSet::new();
+        let mut open: Vec<FilePath> = roots.to_vec();
+        while let Some(path) = open.pop() {
+            if let Some(file) = self.files.files.get(&path).filter(|_| !found.contains(&path)) {
+                open.extend(file.requires.iter().cloned());
+                found.insert(path);
+            }
+        }
+        found
+    }
+}
+
+/// The files to test for a change: those that differ, and for each changed certificate one file that uses it.
+pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Vec<FilePath> {
+    let included = |path: &FilePath| path.starts_with("http/") || path.starts_with("stream/");
+    let mut changed: BTreeSet<FilePath> = BTreeSet::new();
+    let mut loose: BTreeSet<&FilePath> = BTreeSet::new();
+    for path in files.files.keys().filter(|path| differs(path)) {
+        match included(path) {
+            true => drop(changed.insert(Arc::clone(path))),
+            false => drop(loose.insert(path)),
+        }
+    }
+    for path in &changed {
+        loose.retain(|required| !files.files[path].requires.contains(required));
+    }
+    for (path, file) in files.files.iter().filter(|(path, _)| included(path)) {
+        if loose.is_empty() {
+            break;
+        }
+        let before = loose.len();
+        loose.retain(|required| !file.requires.contains(required));
+        if loose.len() < before {
+            changed.insert(Arc::clone(path));
+        }
+    }
+    changed.into_iter().collect()
+}
+
+impl<H: Host> Run<'_, H> {
+    fn find(&mut self, changed: Vec<FilePath>) -> Result<Judgement, ApplyError> {
+        let mut complaints = Vec::new();
+        let mut open = vec![changed];
+        while let Some(mut roots) = open.pop() {
+            let Some(failure) = self.refusal(&roots)? else { continue };
+            let (failure, culprit) = match self.culprit(&roots, failure)? {
+                Ok(found) => found,
+                // The host's directives may need what a test leaves out: try without them before giving up.
+                Err(_) if !self.bare => {
+                    self.bare = true;
+                    open.push(roots);
+                    continue;
+                }
+                Err(words) => return Ok(Judgement::HostRefused(words)),
+            };
+            let before = roots.len();
+            roots.retain(|root| !self.scratch.closure(std::slice::from_ref(root)).contains(&culprit));
+            if roots.len() == before {
+                return Ok(Judgement::HostRefused(failure.words));
+            }
+            complaints.push(complaint(failure, &culprit, self.scratch.files, self.scratch.confirmed.as_deref()));
+            if complaints.len() >= self.scratch.limit {
+                break;
+            }
+            open.extend(roots.chunks(CHUNK).map(<[FilePath]>::to_vec));
+        }
+        Ok(if complaints.is_empty() { Judgement::Accepted } else { Judgement::Refused(complaints) })
+    }
+
+    /// The file to blame for a failure of these; or the words, when nginx refuses even none of them.
+    fn culprit(
+        &mut self,
+        roots: &[FilePath],
+        failure: Failure,
+    ) -> Result<Result<(Failure, FilePath), String>, ApplyError> {
+        if let Some((path, _)) = failure.place.clone().filter(|(path, _)| self.scratch.files.files.contains_key(path)) {
+            return Ok(Ok((failure, path)));
+        }
+        if let Some(failure) = self.refusal(&[])? {
+            return Ok(Err(failure.words));
+        }
+        // The shortest beginning of the list that is refused ends with a culprit.
+        let (mut accepted, mut refused, mut last) = (0, roots.len(), failure);
+        while refused - accepted > 1 {
+            let middle = accepted.midpoint(refused);
+            match self.refusal(&roots[..middle])? {
+                Some(failure) => (refused, last) = (middle, failure),
+                None => accepted = middle,
+            }
+        }
+        Ok(Ok((last, Arc::clone(&roots[refused - 1]))))
+    }
+
+    /// Lets nginx test these files with what they require.
+    fn refusal(&mut self, roots: &[FilePath]) -> Result<Option<Failure>, ApplyError> {
+        let folder = &self.scratch.folder;
+        let place = |name: &str| quoted(&folder.join(name));
+        let mut http = format!("include {};\n", quoted(&self.scratch.staged.join(NUMBER_FILE)));
+        let mut stream = String::new();
+        for path in self.scratch.closure(roots) {
+            let context = match path.split_once('/') {
+                Some(("http", _)) => &mut http,
+                Some(("stream", _)) => &mut stream,
+                _ => continue,
+            };
+            context.push_str(&format!("include {};\n", quoted(&self.place(&path)?)));
+        }
+        let Context { main, http: of_host, bare_http } = self.scratch.context;
+        let of_host = if self.bare { bare_http } else { of_host };
+        let stream = if stream.is_empty() { stream } else { format!("stream {{\nerror_log stderr;\n{stream}}}\n") };
+        let text = format!(
+            "pid {};\nerror_log {};\nlock_file {};\n{main}http {{\naccess_log off;\n{of_host}{http}}}\n{stream}",
+            place("pid"),
+            place("error.log"),
+            place("lock"),
+        );
+        let path = self.scratch.folder.join("nginx.conf");
+        fs::write(&path, text).map_err(ApplyError::files("write", &path))?;
+        let tested = self.host.test(Some(&path))?;
+        Ok((!tested.accepted).then(|| self.places.failure(&tested.words)))
+    }
+
+    /// A file that names certificates by the link is copied, with the staged generation in the link's place.
+    fn place(&mut self, path: &FilePath) -> Result<PathBuf, ApplyError> {
+        if let Some(place) = self.written.get(path) {
+            return Ok(place.clone());
+        }
+        let staged = self.scratch.staged.join(&**path);
+        let text = String::from_utf8_lossy(&self.scratch.files.files[path].content.bytes);
+        let link = format!("{}/", self.scratch.link.display());
+        let place = match text.contains(&link) {
+            false => staged,
+            true => {
+                let place = self.scratch.folder.join(&**path);
+                let text = text.replace(&link, &format!("{}/", self.scratch.staged.display()));
+                fs::write(&place, text).map_err(ApplyError::files("write", &place))?;
+                place
+            }
+        };
+        self.written.insert(Arc::clone(path), place.clone());
+        Ok(place)
+    }
+}
+
+/// A path as a word of nginx; those of an `include` are patterns, which our folders and names do not look like.
+fn quoted(path: &Path) -> String {
+    format!("\"{}\"", path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Removes what a killed predecessor or this test left.
+fn remove(folder: &Path) -> Result<(), ApplyError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(ApplyError::files("remove", folder)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,176 @@
+//! Reads the configuration that nginx would load, the host's own part of it; it must not know what sites are for.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::error::ApplyError;
+use crate::nginx::syntax::{self, Directive};
+use crate::nginx::{HostConfiguration, ParsedFile, survey};
+
+/// How deep files may include each other.
+const DEEPEST: u8 = 16;
+
+/// The host's configuration, files of ours left out.
+#[derive(Debug)]
+pub struct Tree {
+    main: ParsedFile,
+    folder: PathBuf,
+    own: PathBuf,
+}
+
+impl Tree {
+    /// Reads the main file; `own` is the root of our generations, whose files are left out.
+    pub fn read(main: &Path, own: &Path) -> Result<Tree, ApplyError> {
+        let text = fs::read(main).map_err(ApplyError::files("read", main))?;
+        let damaged =
+            |error: syntax::SyntaxError| ApplyError::Damaged { path: main.to_owned(), what: error.to_string() };
+        let directives = syntax::parse(&text).map_err(damaged)?;
+        let main_file = ParsedFile { path: main.display().to_string(), directives };
+        let folder = main.parent().unwrap_or(Path::new("/")).to_owned();
+        Ok(Tree { main: main_file, folder, own: own.to_owned() })
+    }
+
+    /// What sites and the main file say.
+    pub fn survey(&self) -> HostConfiguration {
+        survey(&self.main, &mut |pattern| self.files(pattern))
+    }
+
+    /// The files for the argument of an `include`, in nginx's order. What cannot be read is left to nginx to complain of.
+    fn files(&self, pattern: &str) -> Vec<ParsedFile> {
+        let pattern = self.folder.join(pattern);
+        let Some(paths) = pattern.to_str().and_then(|pattern| glob::glob(pattern).ok()) else { return Vec::new() };
+        paths
+            .flatten()
+            .filter(|path| !path.starts_with(&self.own))
+            .filter_map(|path| {
+                let directives = syntax::parse(&fs::read(&path).ok()?).ok()?;
+                Some(ParsedFile { path: path.display().to_string(), directives })
+            })
+            .collect()
+    }
+
+    /// The directives of the main context, with those of included files in place of each `include`.
+    pub fn expanded(&self) -> Vec<Directive> {
+        self.expand(&self.main.directives, DEEPEST)
+    }
+
+    fn expand(&self, directives: &[Directive], depth: u8) -> Vec<Directive> {
+        let mut expanded = Vec::with_capacity(directives.len());
+        for directive in directives {
+            match (directive.name.as_str(), directive.arguments.first()) {
+                ("include", Some(pattern)) => {
+                    if let Some(depth) = depth.checked_sub(1) {
+                        let files = self.files(pattern);
+                        expanded.extend(files.iter().flat_map(|file| self.expand(&file.directives, depth)));
+                    }
+                }
+                _ => expanded.push(Directive {
+                    block: directive.block.as_deref().map(|block| self.expand(block, depth)),
+                    ..directive.clone()
+                }),
+            }
+        }
+        expanded
+    }
+}
+
+/// The configuration that a binary uses when told no other, from the words of `nginx -V`.
+pub fn built_in_configuration(build_information: &str) -> Option<PathBuf> {
+    built_in(build_information, "--conf-path=")
+}
+
+/// The file for the master's number when the configuration names none, from the words of `nginx -V`.
+pub fn built_in_pid_file(build_information: &str) -> Option<PathBuf> {
+    built_in(build_information, "--pid-path=")
+}
+
+fn built_in(build_information: &str, flag: &str) -> Option<PathBuf> {
+    build_information.split_whitespace().find_map(|word| word.strip_prefix(flag)).map(PathBuf::from)
+}
+
+/// The number of the group that nginx's workers run as; `None` when they run as whoever started nginx.
+///
+/// `user` is what the configuration says; without it the binary's own choice counts, from the words of `nginx -V`.
+pub fn workers_group(user: Option<&(String, Option<String>)>, build_information: &str) -> Option<u32> {
+    if !nix::unistd::geteuid().is_root() {
+        return None;
+    }
+    let flag = |flag: &str| build_information.split_whitespace().find_map(|word| word.strip_prefix(flag));
+    let (name, group) = match user {
+        Some((name, group)) => (name.as_str(), group.as_deref()),
+        None => (flag("--user=").unwrap_or("nobody"), flag("--group=")),
+    };
+    // A group is named as the user when none is given; nginx falls back on `nobody` of its own build otherwise.
+    let known = nix::unistd::Group::from_name(group.unwrap_or(name)).ok().flatten();
+    known.map(|group| group.gid.as_raw())
+}
+
+/// Writes directives as text that nginx reads back as the same words.
+pub fn write(directives: &[Directive], text: &mut String) {
+    for directive in directives {
+        for word in std::iter::once(&directive.name).chain(&directive.arguments) {
+            text.push('"');
+            for character in word.chars() {
+                if matches!(character, '"' | '\\') {
+                    text.push('\\');
+                }
+                text.push(character);
+            }
+            text.push_str("\" ");
+        }
+        match &directive.block {
+            Some(block) => {
+                text.push_str("{\n");
+                write(block, text);
+                text.push_str("}\n");
+            }
+            None => text.push_str(";\n"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tree, write};
+    use crate::nginx::syntax;
+
+    #[test]
+    fn included_files_stand_where_they_are_named_and_ours_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(path("ours/current/http")).unwrap();
+        std::fs::create_dir_all(path("sites")).unwrap();
+        for (name, text) in [
+            ("nginx.conf", "user www-data; http { gzip on; include sites/*; include ours/current/http/*.conf; }"),
+            ("sites/b", "server { listen 81 default_server; }"),
+            ("sites/a", "log_format x \"a \\\" b\"; include ../sites/a; include mime;"),
+            ("mime", "types { text/html html; }"),
+            ("ours/current/http/x.conf", "server { listen 82; }"),
+        ] {
+            std::fs::write(path(name), text).unwrap();
+        }
+        let tree = Tree::read(&path("nginx.conf"), &path("ours")).unwrap();
+        let found = tree.survey();
+        let ports: Vec<_> = found.neighbours.listens.iter().map(|listen| listen.address.port()).collect();
+        assert_eq!((ports, found.user), (vec![81], Some(("www-data".to_owned(), None))));
+        let names: Vec<_> = tree.expanded()[1].children().iter().map(|directive| directive.name.clone()).collect();
+        assert_eq!(
+            (names[0].as_str(), names[1].as_str(), names.last().map(String::as_str)),
+            ("gzip", "log_format", Some("server"))
+        );
+        assert!(names.iter().any(|name| name == "types"));
+    }
+
+    #[test]
+    fn directives_are_written_so_that_they_are_read_back() {
+        let mut written = String::new();
+        let text = b"map $a $b{default \"\";\"~^\\d+\\.x \\\" y\" x;}if ($x = 'a\\\\b'){return 200 \"a b\";}";
+        let directives = syntax::parse(text).unwrap();
+        write(&directives, &mut written);
+        // Lines are where they differ, so those of the copy are written once more.
+        let mut again = String::new();
+        write(&syntax::parse(written.as_bytes()).unwrap(), &mut again);
+        assert_eq!(written, again);
+        assert!(written.contains(r#""~^\\d+\\.x \" y" "x" ;"#), "{written}");
+    }
+}

@@ -1,0 +1,32 @@
+//! The size of nginx's table of server names; it must not know anything else.
+
+use crate::model::{Model, ServerName};
+use crate::nginx::{NamesHash, Neighbours};
+
+/// Longest name that a bucket of this many bytes takes: nginx adds a pointer, a length and an end to each.
+const fn longest(bucket_size: u32) -> usize {
+    bucket_size as usize - 18
+}
+
+/// What nginx rounds up to, whatever the host sets: a cache line.
+const SMALLEST_BUCKET: u32 = 64;
+
+/// The sizes to write and the longest name that fits. A host that sets one of them keeps it: twice is an error.
+pub fn table(model: &Model, neighbours: &Neighbours) -> (Option<NamesHash>, usize) {
+    let sets = |name: &str| neighbours.http_directives.contains(name);
+    if sets("server_names_hash_bucket_size") || sets("server_names_hash_max_size") {
+        return (None, longest(SMALLEST_BUCKET));
+    }
+    let names = model.servers.iter().filter_map(|server| match &server.name {
+        ServerName::Exact(name) => Some(name.as_str().len()),
+        _ => None,
+    });
+    let (count, needed) = names.fold((0u32, 0), |(count, longest), length| (count + 1, longest.max(length)));
+    // Large buckets are found to fit at the first try; nginx tries one size after the other until all names fit.
+    let mut bucket_size = if count > 256 { 512 } else { SMALLEST_BUCKET };
+    while longest(bucket_size) < needed {
+        bucket_size *= 2;
+    }
+    let max_size = (count * 2).next_power_of_two().max(512);
+    (Some(NamesHash { max_size, bucket_size }), longest(bucket_size))
+}

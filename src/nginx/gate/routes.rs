@@ -1,0 +1,159 @@
+//! Fits each route to what nginx has; closed routes answer 503. It must not know sockets.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::finding::{Finding, Reason};
+use crate::model::catalogue::Module;
+use crate::model::{
+    Action, Behaviour, CertificateId, Cors, Endpoints, HeaderName, LONGEST, Model, PasswordFileId, Protocol, Route,
+    Server, TlsTermination, UpstreamId,
+};
+use crate::nginx::{Capabilities, GateOptions};
+
+/// What routes may refer to.
+struct Known<'a> {
+    capabilities: &'a Capabilities,
+    upstreams: BTreeSet<&'a UpstreamId>,
+    /// Upstreams with a name, for which there is no resolver or no module.
+    unresolvable: BTreeSet<&'a UpstreamId>,
+    certificates: BTreeSet<&'a CertificateId>,
+    password_files: BTreeSet<&'a PasswordFileId>,
+    named: BTreeSet<&'a UpstreamId>,
+}
+
+/// What has to change on a route.
+enum Change {
+    /// It answers 503, for a reason already told.
+    Close,
+    /// It behaves otherwise.
+    Behave(Arc<Behaviour>),
+}
+
+/// Changes what does not fit. Servers that fit are shared with the model as before.
+pub fn fit(model: &mut Model, capabilities: &Capabilities, options: &GateOptions, findings: &mut Vec<Finding>) {
+    let named = || model.upstreams.iter().filter(|upstream| matches!(upstream.endpoints, Endpoints::Name { .. }));
+    let known = Known {
+        capabilities,
+        upstreams: model.upstreams.iter().map(|upstream| &upstream.id).collect(),
+        unresolvable: named().filter(|_| options.resolvers.is_empty()).map(|upstream| &upstream.id).collect(),
+        certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
+        password_files: model.password_files.iter().map(|file| &file.id).collect(),
+        named: named().map(|upstream| &upstream.id).collect(),
+    };
+    let servers = model.servers.iter().map(|server| fit_server(server, &known, findings)).collect();
+    model.servers = servers;
+}
+
+fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
+    let changes: Vec<_> =
+        server.routes.iter().chain([&server.fallback]).map(|route| examine(route, known, findings)).collect();
+    let lost = matches!(&server.tls, TlsTermination::Own(id) if !known.certificates.contains(id));
+    if !lost && changes.iter().all(Option::is_none) {
+        return Arc::clone(server);
+    }
+    let mut fitted = (**server).clone();
+    if lost {
+        fitted.tls = TlsTermination::DefaultDeclared;
+    }
+    for (route, change) in fitted.routes.iter_mut().chain([&mut fitted.fallback]).zip(changes) {
+        match change {
+            None => {}
+            Some(Change::Close) => {
+                route.action = Action::Respond { status: 503 };
+                route.behaviour = Arc::default();
+            }
+            Some(Change::Behave(behaviour)) => route.behaviour = behaviour,
+        }
+    }
+    Arc::new(fitted)
+}
+
+fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
+    if let Some((reason, words)) = unservable(route, known).or_else(|| unprotectable(route, known)) {
+        findings.push(Finding::new(reason, route.origin.clone(), words));
+        return Some(Change::Close);
+    }
+    let behaviour = &route.behaviour;
+    let missing = |directive: &&crate::model::Directive| {
+        let module = match (is_grpc(route), directive.row.grpc) {
+            (true, Some(_)) => Some(Module::Grpc),
+            _ => directive.row.module,
+        };
+        directive.row.since > known.capabilities.version || module.is_some_and(|module| !known.capabilities.has(module))
+    };
+    let mut fitted: Option<Behaviour> = None;
+    for directive in behaviour.directives.iter().filter(missing) {
+        let name = directive.row.name;
+        if directive.row.security {
+            let words = format!("nginx {} lacks {name}, which protects the route", known.capabilities.version);
+            findings.push(Finding::new(Reason::ClosedRoute, directive.origin.clone(), words));
+            return Some(Change::Close);
+        }
+        let words = format!("nginx {} lacks {name}: it is left out", known.capabilities.version);
+        findings.push(Finding::new(Reason::MissingCapability, directive.origin.clone(), words));
+        let fitted = fitted.get_or_insert_with(|| (**behaviour).clone());
+        fitted.directives.retain(|other| other.row != directive.row);
+    }
+    if behaviour.cors.as_deref().is_some_and(is_too_long) {
+        let words = format!("a list of methods or headers is longer than {LONGEST} bytes: no other origin is let in");
+        findings.push(Finding::new(Reason::InvalidValue, route.origin.clone(), words));
+        fitted.get_or_insert_with(|| (**behaviour).clone()).cors = None;
+    }
+    fitted.map(|behaviour| Change::Behave(Arc::new(behaviour)))
+}
+
+fn is_grpc(route: &Route) -> bool {
+    matches!(route.action, Action::Proxy { protocol: Protocol::Grpc | Protocol::Grpcs, .. })
+}
+
+/// Why the route's backend cannot be asked.
+fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
+    let Action::Proxy { upstream, .. } = &route.action else { return None };
+    let grpc = is_grpc(route);
+    if grpc && !known.capabilities.has(Module::Grpc) {
+        let words = "nginx has no ngx_http_grpc_module: the route answers 503";
+        return Some((Reason::MissingCapability, words.to_owned()));
+    }
+    if !known.upstreams.contains(upstream) {
+        return Some((Reason::MissingService, "its backend is not known: the route answers 503".to_owned()));
+    }
+    if known.unresolvable.contains(upstream) {
+        let words = "no DNS server is configured to resolve the name of the Service: the route answers 503";
+        return Some((Reason::UnreachableMode, words.to_owned()));
+    }
+    if grpc && known.named.contains(upstream) {
+        let words = "gRPC to a Service of type ExternalName is not supported: the route answers 503";
+        return Some((Reason::UnsupportedBackend, words.to_owned()));
+    }
+    None
+}
+
+/// Why the route cannot be protected as asked.
+fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
+    let behaviour = &route.behaviour;
+    let limits = behaviour.limits.as_deref();
+    let needs = [
+        (behaviour.access.is_some(), Module::Access),
+        (behaviour.basic_authentication.is_some(), Module::AuthBasic),
+        (limits.is_some_and(|limits| !limits.rates.is_empty()), Module::LimitReq),
+        (limits.is_some_and(|limits| limits.connections.is_some()), Module::LimitConn),
+    ];
+    let missing = |(needed, module): &(bool, Module)| *needed && !known.capabilities.has(*module);
+    if let Some((_, module)) = needs.into_iter().find(missing) {
+        let words = format!("nginx has no {}, which protects the route: it answers 503", Capabilities::name(module));
+        return Some((Reason::ClosedRoute, words));
+    }
+    match behaviour.basic_authentication.as_deref() {
+        Some(basic) if !known.password_files.contains(&basic.file) => {
+            Some((Reason::ClosedRoute, "its password file is not known: it answers 503".to_owned()))
+        }
+        _ => None,
+    }
+}
+
+/// A list becomes one word of nginx.
+fn is_too_long(cors: &Cors) -> bool {
+    let length = |list: &[HeaderName]| list.iter().map(|name| name.as_str().len() + 2).sum::<usize>();
+    [&cors.methods, &cors.headers, &cors.expose].into_iter().any(|list| length(list) > LONGEST)
+}

@@ -1,0 +1,130 @@
+//! Where we listen beside the host's other sites; it must not know routes.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::finding::{Finding, Reason};
+use crate::model::Model;
+use crate::model::catalogue::{Module, Version};
+use crate::nginx::{Capabilities, GateOptions, Http2, Listen, NeighbourListen, Neighbours};
+
+use super::host;
+
+/// The version that made HTTP/2 a directive of its own.
+const HTTP2_DIRECTIVE: Version = Version(1, 25, 1);
+
+/// Where we listen.
+pub struct Sockets {
+    /// Each socket.
+    pub listens: Vec<Listen>,
+    /// How HTTP/2 is switched on.
+    pub http2: Http2,
+    /// Another site is the default server of a TLS socket of ours.
+    pub default_server_taken: bool,
+}
+
+/// Chooses sockets that live with those of other sites.
+pub fn choose(
+    model: &Model,
+    capabilities: &Capabilities,
+    neighbours: &Neighbours,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> Sockets {
+    let mut sockets = Sockets { listens: Vec::new(), http2: Http2::Off, default_server_taken: false };
+    let tls = match (options.https_port, capabilities.has(Module::Ssl), &model.default_certificate) {
+        (0, ..) => false,
+        (_, false, _) => {
+            let words = "nginx has no ngx_http_ssl_module: nothing is served over https";
+            findings.push(Finding::new(Reason::MissingCapability, host(), words));
+            false
+        }
+        // Without a default certificate nginx refuses the socket.
+        (_, true, certificate) => certificate.is_some(),
+    };
+    for (port, ssl) in [(options.http_port, false), (options.https_port, true)] {
+        if port == 0 || (ssl && !tls) {
+            continue;
+        }
+        for address in &options.addresses {
+            let address = SocketAddr::new(*address, port);
+            if let Some(listen) = socket(address, ssl, neighbours, findings) {
+                sockets.default_server_taken |= ssl && !listen.default_server;
+                sockets.listens.push(listen);
+            }
+        }
+    }
+    sockets.http2 = http2(&sockets.listens, capabilities, neighbours, options, findings);
+    sockets
+}
+
+fn socket(address: SocketAddr, ssl: bool, neighbours: &Neighbours, findings: &mut Vec<Finding>) -> Option<Listen> {
+    let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
+    let others = || neighbours.listens.iter();
+    let both = |other: &&NeighbourListen| {
+        other.dual_stack && other.address.ip().is_unspecified() && other.address.port() == address.port()
+    };
+    if address.ip() == IpAddr::from([0, 0, 0, 0])
+        && let Some(other) = others().find(both)
+        && !others().any(|other| other.address == address)
+    {
+        let words = format!("{} takes IPv4 on port {} with its IPv6 socket; so do we", other.place, address.port());
+        tell(Reason::HostConflict, words);
+        return None;
+    }
+    let same: Vec<_> = others().filter(|other| other.address == address).collect();
+    if let Some(other) = same.iter().find(|other| other.ssl != ssl) {
+        let (theirs, ours) = if ssl { ("plain HTTP", "https") } else { ("https", "plain HTTP") };
+        let words = format!("{} serves {theirs} on {address}: nothing is served there over {ours}", other.place);
+        tell(Reason::HostConflict, words);
+        return None;
+    }
+    let narrower = |other: &&NeighbourListen| {
+        address.ip().is_unspecified()
+            && !other.address.ip().is_unspecified()
+            && other.address.port() == address.port()
+            && other.address.is_ipv4() == address.is_ipv4()
+    };
+    for other in others().filter(narrower) {
+        let words =
+            format!("{} listens on {} itself: requests to that address go only there", other.place, other.address);
+        tell(Reason::HostConflict, words);
+    }
+    let owner = same.iter().find(|other| other.default_server);
+    if let Some(other) = owner {
+        let words = format!("{} is the default server of {address}: requests for unknown hosts go there", other.place);
+        tell(Reason::DefaultServerTaken, words);
+    }
+    Some(Listen { address, ssl, default_server: owner.is_none() })
+}
+
+fn http2(
+    listens: &[Listen],
+    capabilities: &Capabilities,
+    neighbours: &Neighbours,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> Http2 {
+    let mut off = |words: String| {
+        findings.push(Finding::new(Reason::MissingCapability, host(), words));
+        Http2::Off
+    };
+    if !options.http2 || !listens.iter().any(|listen| listen.ssl) {
+        return Http2::Off;
+    }
+    if !capabilities.has(Module::Http2) {
+        return off("nginx has no ngx_http_v2_module: HTTP/2 is not offered".to_owned());
+    }
+    if capabilities.version >= HTTP2_DIRECTIVE {
+        return Http2::Directive;
+    }
+    // The parameter belongs to the socket: ours would switch HTTP/2 on for the other site too.
+    let without = |other: &&NeighbourListen| {
+        !other.http2 && listens.iter().any(|listen| listen.ssl && listen.address == other.address)
+    };
+    match neighbours.listens.iter().find(without) {
+        Some(other) => {
+            off(format!("{} shares its socket with us and has no http2: HTTP/2 is not offered", other.place))
+        }
+        None => Http2::Parameter,
+    }
+}

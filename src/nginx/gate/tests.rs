@@ -1,0 +1,91 @@
+//! What an nginx or its neighbours lack, and what becomes of sockets.
+
+use super::*;
+use crate::model::{Certificate, CertificateId, SecretBytes};
+use crate::nginx::NeighbourListen;
+
+fn model() -> Model {
+    let id = CertificateId::SelfSigned;
+    let key = SecretBytes(Arc::from(&b""[..]));
+    let certificate = Certificate { id: id.clone(), origin: host(), chain: Arc::from(&b""[..]), key, not_after: 0 };
+    Model { certificates: vec![Arc::new(certificate)], default_certificate: Some(id), ..Model::default() }
+}
+
+fn neighbour(address: &str, flags: &[&str]) -> NeighbourListen {
+    let has = |name: &str| flags.contains(&name);
+    NeighbourListen {
+        place: "site:1".to_owned(),
+        address: address.parse().expect("an address"),
+        default_server: has("default_server"),
+        ssl: has("ssl"),
+        http2: has("http2"),
+        dual_stack: has("ipv6only=off"),
+    }
+}
+
+/// Sockets as `ADDRESS[!][*]`: `!` for TLS, `*` for our default server.
+fn sockets(plan: &Plan) -> String {
+    let one = |listen: &crate::nginx::Listen| {
+        let mark = |set: bool, mark: &'static str| if set { mark } else { "" };
+        format!("{}{}{}", listen.address, mark(listen.ssl, "!"), mark(listen.default_server, "*"))
+    };
+    plan.decisions.listens.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn sockets_live_beside_those_of_other_sites() {
+    use Http2::{Directive, Off, Parameter};
+    const ALL: &str = "0.0.0.0:80* [::]:80* 0.0.0.0:443!* [::]:443!*";
+    type Row<'r> = (Version, &'r [(&'r str, &'r [&'r str])], &'r str, Http2, &'r [Reason]);
+    let (old, new) = (Version(1, 22, 1), Version(1, 28, 0));
+    let table: &[Row<'_>] = &[
+        (old, &[], ALL, Parameter, &[]),
+        (new, &[], ALL, Directive, &[]),
+        (
+            old,
+            &[("0.0.0.0:80", &["default_server"])],
+            "0.0.0.0:80 [::]:80* 0.0.0.0:443!* [::]:443!*",
+            Parameter,
+            &[Reason::DefaultServerTaken],
+        ),
+        (old, &[("0.0.0.0:80", &[])], ALL, Parameter, &[]),
+        (old, &[("0.0.0.0:443", &["ssl"])], ALL, Off, &[Reason::MissingCapability]),
+        (old, &[("0.0.0.0:443", &["ssl", "http2"])], ALL, Parameter, &[]),
+        (new, &[("0.0.0.0:443", &["ssl"])], ALL, Directive, &[]),
+        (old, &[("0.0.0.0:443", &[])], "0.0.0.0:80* [::]:80* [::]:443!*", Parameter, &[Reason::HostConflict]),
+        (
+            old,
+            &[("[::]:80", &["ipv6only=off"])],
+            "[::]:80* 0.0.0.0:443!* [::]:443!*",
+            Parameter,
+            &[Reason::HostConflict],
+        ),
+        (old, &[("10.0.0.1:80", &[])], ALL, Parameter, &[Reason::HostConflict]),
+        (old, &[("127.0.0.1:8080", &["default_server"])], ALL, Parameter, &[]),
+    ];
+    for (version, others, expected, http2, reasons) in table {
+        let listens = others.iter().map(|(address, flags)| neighbour(address, flags)).collect();
+        let neighbours = Neighbours { listens, ..Neighbours::default() };
+        let (plan, findings) = gate(model(), &Capabilities::profile(*version), &neighbours, &GateOptions::default());
+        let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
+        assert_eq!(
+            (sockets(&plan).as_str(), plan.decisions.http2, &*found),
+            (*expected, *http2, *reasons),
+            "{others:?}"
+        );
+    }
+}
+
+#[test]
+fn without_a_default_certificate_or_the_module_there_is_no_tls() {
+    let capabilities = Capabilities::profile(Version(1, 22, 1));
+    let bare = |model: Model, capabilities: &Capabilities| {
+        sockets(&gate(model, capabilities, &Neighbours::default(), &GateOptions::default()).0)
+    };
+    let mut lacking = capabilities.clone();
+    lacking.modules.remove(&Module::Ssl);
+    assert_eq!(bare(Model::default(), &capabilities), "0.0.0.0:80* [::]:80*");
+    assert_eq!(bare(model(), &lacking), "0.0.0.0:80* [::]:80*");
+    lacking.modules.remove(&Module::Map);
+    assert_eq!(bare(model(), &lacking), "");
+}

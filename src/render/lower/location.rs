@@ -1,0 +1,211 @@
+//! From one route to the content of its locations; it must not know which paths lead there.
+
+use crate::model::catalogue::Module;
+use crate::model::{
+    AccessList, Action, Argument, BasicAuthentication, ClientLimits, Cors, Directive, HttpsRedirect, OriginPattern,
+    Protocol, Refused, Rewrite, RewritePattern, Route, UpstreamId,
+};
+use crate::render::names;
+use crate::render::token::{Literal, Number, Path, Text, Word, Words};
+use crate::render::view;
+
+use super::paths::{Place, anchored};
+use super::server::Facts;
+
+/// A location for a route. `tls_host`: the host has a certificate, so that its plain requests may be redirected;
+/// `hsts`: the variable with its policy.
+pub fn location(
+    place: &Place<'_>,
+    tls_host: bool,
+    hsts: Option<&Word>,
+    facts: &Facts<'_>,
+) -> Result<view::Location, Refused> {
+    let route = place.route;
+    let behaviour = &*route.behaviour;
+    let grpc = is_grpc(&route.action);
+    let mut view = view::Location {
+        directives: directives(route).map(|(view, _)| view).collect(),
+        protected: behaviour.access.is_some() || behaviour.basic_authentication.is_some(),
+        https_redirect: behaviour
+            .https_redirect
+            .iter()
+            .filter(|redirect| redirect.forced || tls_host)
+            .map(|redirect| https_redirect(redirect, facts))
+            .collect(),
+        cors: optional(behaviour.cors.as_deref(), |cors| cors_use(cors, grpc, hsts))?,
+        access: behaviour.access.as_deref().map(access).into_iter().collect(),
+        authentication: optional(behaviour.basic_authentication.as_deref(), |basic| {
+            authentication(basic, grpc, facts)
+        })?,
+        limits: optional(behaviour.limits.as_deref(), limits)?,
+        rewrite: optional(behaviour.rewrite.as_ref(), rewrite)?,
+        ..empty(place)?
+    };
+    match &route.action {
+        Action::Proxy { upstream, protocol: protocol @ (Protocol::Http | Protocol::Https) } => {
+            view.proxy.push(proxy(upstream, *protocol == Protocol::Https, facts)?);
+        }
+        Action::Proxy { upstream, protocol } => view.grpc.push(view::Grpc {
+            scheme: Word::fixed(if *protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
+            upstream: Word::new(&names::upstream(upstream))?,
+            hsts: hsts.cloned().into_iter().collect(),
+        }),
+        Action::Redirect { status, location } => {
+            view.rewrite.clear();
+            view.redirect
+                .push(view::Redirect { status: Number(u64::from(*status)), location: Text::new(location.as_str())? });
+        }
+        Action::Respond { status } => {
+            view.rewrite.clear();
+            view.respond.push(respond(*status)?);
+        }
+    }
+    Ok(view)
+}
+
+/// A location that answers 503 to all.
+pub fn closed(place: &Place<'_>) -> Result<view::Location, Refused> {
+    Ok(view::Location { respond: vec![respond(503)?], ..empty(place)? })
+}
+
+/// The settings of a route that its backend's protocol knows, with their origins, in order.
+pub fn directives(route: &Route) -> impl Iterator<Item = (view::Directive, &Directive)> {
+    let grpc = is_grpc(&route.action);
+    route.behaviour.directives.iter().filter_map(move |directive| {
+        let name = match (grpc, directive.row.grpc, directive.row.module) {
+            (true, Some(twin), _) => twin,
+            (true, None, Some(Module::Proxy)) => return None,
+            _ => directive.row.name,
+        };
+        let arguments = Words::join(directive.arguments.iter().map(argument));
+        Some((view::Directive { name: Word::fixed(name), arguments }, directive))
+    })
+}
+
+fn is_grpc(action: &Action) -> bool {
+    matches!(action, Action::Proxy { protocol: Protocol::Grpc | Protocol::Grpcs, .. })
+}
+
+fn optional<T, V>(part: Option<&T>, view: impl FnOnce(&T) -> Result<V, Refused>) -> Result<Vec<V>, Refused> {
+    Ok(part.map(view).transpose()?.into_iter().collect())
+}
+
+fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
+    Ok(view::Location {
+        modifier: place.modifier.clone(),
+        path: place.literal()?,
+        directives: Vec::new(),
+        protected: false,
+        https_redirect: Vec::new(),
+        cors: Vec::new(),
+        redirect: Vec::new(),
+        respond: Vec::new(),
+        rewrite: Vec::new(),
+        access: Vec::new(),
+        authentication: Vec::new(),
+        limits: Vec::new(),
+        grpc: Vec::new(),
+        proxy: Vec::new(),
+    })
+}
+
+fn argument(argument: &Argument) -> Word {
+    match argument {
+        Argument::Word(word) => Word::fixed(word),
+        Argument::Switch(on) => Word::fixed(if *on { "on" } else { "off" }),
+        Argument::Number(number) => Word::number(*number),
+        Argument::Size(size) => Word::size(*size),
+        Argument::Time(time) => Word::time(*time),
+    }
+}
+
+fn https_redirect(redirect: &HttpsRedirect, facts: &Facts<'_>) -> view::HttpsRedirect {
+    let port = facts.decisions.public_https_port;
+    view::HttpsRedirect {
+        status: Number(u64::from(redirect.status)),
+        port: (port != 443).then_some(Number(u64::from(port))).into_iter().collect(),
+        uri: Word::fixed(match redirect.strip_trailing_slash {
+            true => "$ingressd_stripped_uri",
+            false => "$request_uri",
+        }),
+    }
+}
+
+fn cors_use(cors: &Cors, grpc: bool, hsts: Option<&Word>) -> Result<view::CorsUse, Refused> {
+    let name = names::cors(cors);
+    let variable = |suffix: &str| Word::variable(&format!("{name}{suffix}"));
+    Ok(view::CorsUse {
+        preflight: variable("_preflight")?,
+        origin: variable("")?,
+        credentials: variable("_credentials")?,
+        methods: variable("_methods")?,
+        headers: variable("_headers")?,
+        expose: variable("_expose")?,
+        max_age: variable("_max_age")?,
+        echoed: !cors.origins.contains(&OriginPattern::Any),
+        grpc,
+        hsts: hsts.cloned().into_iter().collect(),
+    })
+}
+
+fn access(access: &AccessList) -> view::Access {
+    view::Access {
+        deny: access.deny.iter().map(Word::network).collect(),
+        allow: access.allow.iter().map(Word::network).collect(),
+        closed: !access.allow.is_empty(),
+    }
+}
+
+fn authentication(basic: &BasicAuthentication, grpc: bool, facts: &Facts<'_>) -> Result<view::Authentication, Refused> {
+    let file = facts.decisions.current.join(&*names::password_file(&basic.file));
+    Ok(view::Authentication { realm: Text::new(basic.realm.as_str())?, file: Path::new(&file)?, grpc })
+}
+
+fn limits(limits: &ClientLimits) -> Result<view::LimitsUse, Refused> {
+    let name = names::limits(limits);
+    let rate = |(rate, burst): &(_, u32)| {
+        Ok(view::RateUse { zone: Word::new(&names::rate_zone(&name, *rate))?, burst: Number(u64::from(*burst)) })
+    };
+    let connections = |number: u32| {
+        Ok(view::ConnectionsUse { zone: Word::new(&names::connection_zone(&name))?, number: Number(u64::from(number)) })
+    };
+    Ok(view::LimitsUse {
+        rated: !limits.rates.is_empty(),
+        rates: limits.rates.iter().map(rate).collect::<Result<_, _>>()?,
+        connections: limits.connections.map(connections).transpose()?.into_iter().collect(),
+    })
+}
+
+fn rewrite(rewrite: &Rewrite) -> Result<view::Rewrite, Refused> {
+    let pattern = match &rewrite.pattern {
+        RewritePattern::Unanchored(pattern) => format!("(?i){pattern}"),
+        RewritePattern::Anchored(pattern) => format!("(?i){}", anchored(pattern)),
+        RewritePattern::Whole => "^".to_owned(),
+    };
+    Ok(view::Rewrite { pattern: Literal::new(&pattern)?, target: Text::replacement(&rewrite.target)? })
+}
+
+fn proxy(upstream: &UpstreamId, tls: bool, facts: &Facts<'_>) -> Result<view::Proxy, Refused> {
+    let scheme = Word::fixed(if tls { "https://" } else { "http://" });
+    match facts.named.contains(upstream) {
+        false => {
+            Ok(view::Proxy { resolvers: Vec::new(), tls, scheme, upstream: Word::new(&names::upstream(upstream))? })
+        }
+        // A name in a variable is resolved while nginx runs; one in `proxy_pass` itself only at start, and nginx does
+        // not start when that fails.
+        true => Ok(view::Proxy {
+            resolvers: vec![view::Resolvers {
+                addresses: facts.decisions.resolvers.iter().copied().map(Word::address).collect(),
+            }],
+            tls,
+            scheme,
+            upstream: Word::variable(&names::named_upstream(upstream))?,
+        }),
+    }
+}
+
+fn respond(status: u16) -> Result<view::Respond, Refused> {
+    let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let words = Text::new(&format!("{status} {}", reason.unwrap_or("Unknown")))?;
+    Ok(view::Respond { status: Number(u64::from(status)), words })
+}

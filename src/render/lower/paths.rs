@@ -1,0 +1,151 @@
+//! Which locations of nginx take the paths of a server's routes; it must not know what happens in them.
+//!
+//! nginx tries exact locations first, then the longest prefix, and regular expressions before prefixes of the plain
+//! kind. As long as a server has no expressions the first two give the order of the model. Otherwise all paths are
+//! written as expressions in the order of the model, because an exact location for the `/p` of a prefix would
+//! overtake an expression that comes before it.
+
+use std::collections::BTreeSet;
+
+use crate::model::{PathMatch, Pattern, Route, Server};
+use crate::render::token::{Literal, Word};
+
+/// Longest path of a plain location: some versions of nginx keep the length in one byte.
+const LONGEST_PLAIN: usize = 250;
+
+/// The first line of a location.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// `=`, `^~`, `~` or `~*`.
+    pub modifier: Word,
+    /// What follows it, before quoting.
+    pub path: String,
+    /// The route that takes the requests.
+    pub route: &'a Route,
+}
+
+const EXACT: Word = Word::fixed("=");
+const BELOW: Word = Word::fixed("^~");
+const CASED: Word = Word::fixed("~");
+const CASELESS: Word = Word::fixed("~*");
+
+/// The locations of a server, none twice, the fallback last.
+pub fn places(server: &Server) -> Vec<Place<'_>> {
+    let plain = |route: &Route| match &route.path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().len() <= LONGEST_PLAIN,
+        PathMatch::Regex(_) => false,
+    };
+    match server.routes.iter().all(plain) {
+        true => plain_places(server),
+        false => expressions(server),
+    }
+}
+
+fn plain_places(server: &Server) -> Vec<Place<'_>> {
+    let mut places = Places::default();
+    // What the routes say themselves precedes what follows from them: with `/a/` and `/a`, the latter takes `/a`.
+    for route in &server.routes {
+        match &route.path {
+            PathMatch::Exact { path, .. } => places.add(EXACT, path.as_str(), route),
+            PathMatch::Prefix { path, .. } if path.as_str().ends_with('/') => places.add(BELOW, path.as_str(), route),
+            PathMatch::Prefix { path, .. } => places.add(EXACT, path.as_str(), route),
+            PathMatch::Regex(_) => {}
+        }
+    }
+    for route in &server.routes {
+        match &route.path {
+            PathMatch::Prefix { path, redirect_to_slash } => match path.as_str().strip_suffix('/') {
+                None => places.add(BELOW, &format!("{path}/"), route),
+                Some(bare) if !bare.is_empty() && !redirect_to_slash => places.add(EXACT, bare, route),
+                Some(_) => {}
+            },
+            // nginx would answer 301 for the same path without the slash, wherever it belongs.
+            PathMatch::Exact { path, redirect_to_slash: false } => match path.as_str().strip_suffix('/') {
+                Some(bare) if !bare.is_empty() => places.add(EXACT, bare, taker(server, bare)),
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    places.add(BELOW, "/", &server.fallback);
+    places.list
+}
+
+/// The route whose prefix takes a path that no route names exactly.
+fn taker<'a>(server: &'a Server, wanted: &str) -> &'a Route {
+    let takes = |route: &&Route| match &route.path {
+        PathMatch::Prefix { path, redirect_to_slash } => {
+            let bare = path.as_str().trim_end_matches('/');
+            match wanted.strip_prefix(bare) {
+                Some("") => !(*redirect_to_slash && path.as_str().ends_with('/')),
+                Some(rest) => rest.starts_with('/'),
+                None => false,
+            }
+        }
+        _ => false,
+    };
+    server.routes.iter().find(takes).unwrap_or(&server.fallback)
+}
+
+fn expressions(server: &Server) -> Vec<Place<'_>> {
+    let mut places = Places::default();
+    let named: BTreeSet<&str> = server
+        .routes
+        .iter()
+        .filter_map(|route| match &route.path {
+            PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => Some(path.as_str()),
+            PathMatch::Regex(_) => None,
+        })
+        .collect();
+    for route in &server.routes {
+        match &route.path {
+            PathMatch::Exact { path, .. } => places.add(CASED, &format!("^{}\\z", literal(path.as_str())), route),
+            PathMatch::Prefix { path, redirect_to_slash } => {
+                let bare = path.as_str().strip_suffix('/');
+                let end = match bare {
+                    Some(bare) if bare.is_empty() || *redirect_to_slash || named.contains(bare) => "/",
+                    _ => "(?:/|\\z)",
+                };
+                places.add(CASED, &format!("^{}{end}", literal(bare.unwrap_or(path.as_str()))), route);
+            }
+            PathMatch::Regex(pattern) => places.add(CASELESS, &anchored(pattern), route),
+        }
+    }
+    places.add(CASED, "^/", &server.fallback);
+    places.list
+}
+
+/// The expression held to the start of the path, as a whole when it has alternatives.
+pub fn anchored(pattern: &Pattern) -> String {
+    match pattern.as_str().contains('|') {
+        true => format!("^(?:{pattern})"),
+        false => format!("^{pattern}"),
+    }
+}
+
+/// An expression that matches this text alone.
+fn literal(text: &str) -> String {
+    regex_syntax::escape(text)
+}
+
+#[derive(Default)]
+struct Places<'a> {
+    list: Vec<Place<'a>>,
+    taken: BTreeSet<(bool, String)>,
+}
+
+impl<'a> Places<'a> {
+    /// nginx refuses a server that has a location twice: the first one stays.
+    fn add(&mut self, modifier: Word, path: &str, route: &'a Route) {
+        if self.taken.insert((modifier == EXACT, path.to_owned())) {
+            self.list.push(Place { modifier, path: path.to_owned(), route });
+        }
+    }
+}
+
+impl Place<'_> {
+    /// The path as a word.
+    pub fn literal(&self) -> Result<Literal, crate::model::Refused> {
+        Literal::new(&self.path)
+    }
+}

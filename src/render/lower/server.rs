@@ -1,0 +1,174 @@
+//! From one server to its file; it must not know the other servers.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::model::{
+    Action, CertificateId, Forwarded, HostName, Origin, Refused, Route, Server, ServerName, TlsTermination, UpstreamId,
+};
+use crate::nginx::{Decisions, Http2, Listen};
+use crate::render::engine::Engine;
+use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::names;
+use crate::render::token::{Literal, Path, Word, Words};
+use crate::render::view;
+
+use super::location::{closed, directives, location};
+use super::paths::{Place, places};
+
+/// What a server's file depends on besides the server: it changes rarely.
+#[derive(Debug, Clone)]
+pub struct Facts<'a> {
+    /// What this nginx makes necessary.
+    pub decisions: &'a Decisions,
+    /// Who is believed about clients.
+    pub forwarded: &'a Forwarded,
+    /// The certificate for hosts that have none.
+    pub default_certificate: Option<&'a CertificateId>,
+    /// Upstreams that nginx resolves while it runs.
+    pub named: BTreeSet<&'a UpstreamId>,
+    /// What the catch-all server requires.
+    pub catch_all: Arc<[FilePath]>,
+}
+
+/// The file of a server.
+pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
+    // A word that is refused here would have been refused by the types of the model. Should the two ever
+    // disagree, the host answers 503: nothing of it may slip to another route.
+    written(server, facts, engine).unwrap_or_else(|_| {
+        let routes = Vec::new();
+        let fallback =
+            Route { action: Action::Respond { status: 503 }, behaviour: Arc::default(), ..server.fallback.clone() };
+        let bare = Server { routes, fallback, tls: TlsTermination::Default, hsts: None, ..server.clone() };
+        written(&bare, facts, engine).unwrap_or_else(|_| File::plain(String::new(), Owners::default(), []))
+    })
+}
+
+/// The files that a server needs; what these need in turn is among them.
+pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
+    let mut requires = BTreeSet::from([FilePath::from(names::SHARED)]);
+    requires.extend(certificate(server, facts).map(names::certificate_file));
+    if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
+        // nginx takes a TLS server without a certificate only beside a default server that has one.
+        requires.insert(names::server_file(&ServerName::CatchAll));
+        requires.extend(facts.catch_all.iter().cloned());
+    }
+    for route in server.routes.iter().chain([&server.fallback]) {
+        if let Action::Proxy { upstream, .. } = &route.action {
+            requires.insert(names::upstream_file(upstream));
+        }
+        let behaviour = &route.behaviour;
+        requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
+        requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
+        requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
+    }
+    requires
+}
+
+/// The certificate that the server's own file names.
+fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
+    let is_default = server.name == ServerName::CatchAll || facts.decisions.explicit_certificates;
+    match &server.tls {
+        _ if !facts.decisions.listens.iter().any(|listen| listen.ssl) => None,
+        TlsTermination::Own(id) => Some(id),
+        _ if is_default => facts.default_certificate,
+        _ => None,
+    }
+}
+
+fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, Refused> {
+    let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
+    let tls_host = server.tls != TlsTermination::Default && facts.decisions.listens.iter().any(|listen| listen.ssl);
+    let mut writer = Writer { text: String::new(), line: 1, owners: Vec::new() };
+    writer.add(&fill(engine, "server", &head(server, hsts.as_ref(), facts)?)?, &server.origin);
+    for place in places(server) {
+        let view = match location(&place, tls_host, hsts.as_ref(), facts) {
+            Ok(view) => view,
+            Err(_) => closed(&place)?,
+        };
+        writer.add_location(&fill(engine, "location", &view)?, &place);
+    }
+    writer.add("}\n", &server.origin);
+    let requires = requires(server, facts);
+    Ok(File::plain(writer.text, Owners(writer.owners), requires))
+}
+
+fn fill(engine: &Engine, template: &str, view: &impl serde::Serialize) -> Result<String, Refused> {
+    engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
+}
+
+fn head(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<view::Server, Refused> {
+    let decisions = facts.decisions;
+    let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
+    let trusted: Vec<_> = facts.forwarded.trusted.iter().map(Word::network).collect();
+    let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
+    Ok(view::Server {
+        listens: decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect(),
+        name: Literal::new(&server_name(&server.name, decisions.longest_name))?,
+        http2: has_tls && decisions.http2 == Http2::Directive,
+        certificate: certificate(server, facts)
+            .map(|id| file(names::certificate_file(id)))
+            .transpose()?
+            .into_iter()
+            .collect(),
+        access_log: decisions.access_log.as_deref().map(Path::new).transpose()?.into_iter().collect(),
+        keepalive_min_timeout: decisions.keepalive_min_timeout,
+        trusted: match decisions.real_ip && !trusted.is_empty() {
+            true => vec![view::Networks { networks: trusted }],
+            false => Vec::new(),
+        },
+        hsts: hsts.cloned().into_iter().collect(),
+    })
+}
+
+fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {
+    let default = listen.default_server && *name == ServerName::CatchAll;
+    let parameters =
+        [(listen.ssl, "ssl"), (listen.ssl && http2 == Http2::Parameter, "http2"), (default, "default_server")];
+    let parameters = parameters.into_iter().filter(|(set, _)| *set).map(|(_, word)| Word::fixed(word));
+    Words::join([Word::address(listen.address)].into_iter().chain(parameters))
+}
+
+fn server_name(name: &ServerName, longest: usize) -> String {
+    let escaped = |host: &HostName| host.as_str().replace('.', "\\.");
+    match name {
+        ServerName::CatchAll => String::new(),
+        ServerName::Exact(host) if host.as_str().len() <= longest => host.to_string(),
+        ServerName::Exact(host) => format!("~^{}$", escaped(host)),
+        // nginx's own wildcards take any number of labels.
+        ServerName::Wildcard(host) => format!("~^[^.]+\\.{}$", escaped(host)),
+    }
+}
+
+/// Text that grows, with the owner of each line.
+struct Writer {
+    text: String,
+    line: u32,
+    owners: Vec<(u32, Origin)>,
+}
+
+impl Writer {
+    fn add(&mut self, text: &str, origin: &Origin) {
+        self.own(self.line, origin);
+        self.text.push_str(text);
+        self.line += text.bytes().map(|byte| u32::from(byte == b'\n')).sum::<u32>();
+    }
+
+    /// The settings stand directly below the first line, one line each.
+    fn add_location(&mut self, text: &str, place: &Place<'_>) {
+        let first = self.line;
+        self.add(text, &place.route.origin);
+        let mut next = first + 1;
+        for (_, directive) in directives(place.route) {
+            self.own(next, &directive.origin);
+            next += 1;
+        }
+        self.own(next, &place.route.origin);
+    }
+
+    fn own(&mut self, line: u32, origin: &Origin) {
+        if self.owners.last().is_none_or(|(_, last)| last != origin) {
+            self.owners.push((line, origin.clone()));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! From a plan to what servers share: variables, zones and the server for the daemon itself; it must not know routes' paths.
+
+use std::collections::BTreeMap;
+
+use crate::model::{Behaviour, ClientLimits, Cors, HeaderName, Hsts, LimitRate, OriginPattern, Refused};
+use crate::nginx::Plan;
+use crate::render::engine::Engine;
+use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::names;
+use crate::render::token::{Literal, Number, Text, Word};
+use crate::render::view;
+
+/// The file that all servers require.
+pub fn shared(plan: &Plan, engine: &Engine) -> File {
+    let text = shared_view(plan).ok().and_then(|view| engine.fill("shared", &view).ok()).unwrap_or_default();
+    File::plain(text, Owners::default(), [])
+}
+
+fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
+    let decisions = &plan.decisions;
+    let policies: BTreeMap<String, Hsts> =
+        plan.model.servers.iter().filter_map(|server| server.hsts).map(|hsts| (names::hsts(&hsts), hsts)).collect();
+    let hsts = |(name, hsts): (&String, &Hsts)| {
+        let subdomains = if hsts.include_subdomains { "; includeSubDomains" } else { "" };
+        let preload = if hsts.preload { "; preload" } else { "" };
+        let value = Text::new(&format!("max-age={}{subdomains}{preload}", hsts.max_age))?;
+        Ok(view::Hsts { variable: Word::variable(name)?, value })
+    };
+    let names_hash = decisions.names_hash.map(|sizes| view::NamesHash {
+        max_size: Number(u64::from(sizes.max_size)),
+        bucket_size: Number(u64::from(sizes.bucket_size)),
+    });
+    let status =
+        decisions.status.map(|(address, stub_status)| view::Status { address: Word::address(address), stub_status });
+    Ok(view::Shared {
+        names_hash: names_hash.into_iter().collect(),
+        variables_hash: decisions.variables_hash,
+        peer: Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" }),
+        trusted: plan.model.forwarded.trusted.iter().map(Word::network).collect(),
+        append: plan.model.forwarded.append,
+        hsts: policies.iter().map(hsts).collect::<Result<_, _>>()?,
+        status: status.into_iter().collect(),
+    })
+}
+
+/// One file for each set of origins that some route allows.
+pub fn cors(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+    let mut files = BTreeMap::new();
+    for (behaviour, origin) in behaviours(plan) {
+        let Some(cors) = behaviour.cors.as_deref() else { continue };
+        let name = names::cors(cors);
+        files.entry(names::cors_file(&name)).or_insert_with(|| {
+            // Without a view no origin is allowed.
+            let view = cors_view(cors, &name).or_else(|_| cors_view(&Cors { origins: Vec::new(), ..bare() }, &name));
+            let text = view.ok().and_then(|view| engine.fill("cors", &view).ok()).unwrap_or_default();
+            File::plain(text, Owners(vec![(1, origin.clone())]), [])
+        });
+    }
+    files
+}
+
+fn bare() -> Cors {
+    Cors {
+        origins: Vec::new(),
+        methods: Vec::new(),
+        headers: Vec::new(),
+        expose: Vec::new(),
+        credentials: false,
+        max_age: 0,
+    }
+}
+
+fn cors_view(cors: &Cors, name: &str) -> Result<view::Cors, Refused> {
+    let variable = |suffix: &str| Word::variable(&format!("{name}{suffix}"));
+    let header = |suffix: &str, value: &str| {
+        Ok(view::CorsHeader { origin: variable("")?, variable: variable(suffix)?, value: Text::new(value)? })
+    };
+    let list = |names: &[HeaderName]| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(", ");
+    Ok(view::Cors {
+        any: cors.origins.contains(&OriginPattern::Any),
+        origin: variable("")?,
+        origins: cors.origins.iter().filter_map(origin).map(|text| Literal::new(&text)).collect::<Result<_, _>>()?,
+        headers: vec![
+            header("_credentials", if cors.credentials { "true" } else { "" })?,
+            header("_methods", &list(&cors.methods))?,
+            header("_headers", &list(&cors.headers))?,
+            header("_expose", &list(&cors.expose))?,
+            header("_max_age", &cors.max_age.to_string())?,
+        ],
+        preflight: variable("_preflight")?,
+    })
+}
+
+/// An expression for a key of `map`: as plain keys, long origins would overflow nginx's table.
+fn origin(origin: &OriginPattern) -> Option<String> {
+    match origin {
+        OriginPattern::Any => None,
+        OriginPattern::Null => Some("~^null$".to_owned()),
+        OriginPattern::Exact(url) => Some(format!("~^{}$", regex_syntax::escape(url.as_str()))),
+        OriginPattern::Wildcard(url) => {
+            let (scheme, host) = url.as_str().split_once("://")?;
+            Some(format!("~^{}://[^./:]+\\.{}$", regex_syntax::escape(scheme), regex_syntax::escape(host)))
+        }
+    }
+}
+
+/// One file for each object that limits its clients.
+pub fn limits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+    let mut files = BTreeMap::new();
+    for (behaviour, _) in behaviours(plan) {
+        let Some(limits) = behaviour.limits.as_deref() else { continue };
+        let name = names::limits(limits);
+        files.entry(names::limits_file(&name)).or_insert_with(|| {
+            let view = limits_view(limits, &name);
+            let text = view.ok().and_then(|view| engine.fill("limits", &view).ok()).unwrap_or_default();
+            File::plain(text, Owners(vec![(1, limits.origin.clone())]), [])
+        });
+    }
+    files
+}
+
+fn limits_view(limits: &ClientLimits, name: &str) -> Result<view::Limits, Refused> {
+    let mut rates: Vec<LimitRate> = limits.rates.iter().map(|(rate, _)| *rate).collect();
+    rates.sort_unstable();
+    rates.dedup();
+    let zone = |rate: &LimitRate| {
+        let (number, unit) = match rate {
+            LimitRate::PerSecond(number) => (*number, "r/s"),
+            LimitRate::PerMinute(number) => (*number, "r/m"),
+        };
+        Ok(view::RateZone {
+            client: Word::variable(name)?,
+            zone: Word::new(&names::rate_zone(name, *rate))?,
+            number: Number(u64::from(number.max(1))),
+            unit: Word::fixed(unit),
+        })
+    };
+    Ok(view::Limits {
+        exempt: Word::variable(&format!("{name}_exempt"))?,
+        networks: limits.exempt.iter().map(Word::network).collect(),
+        client: Word::variable(name)?,
+        rates: rates.iter().map(zone).collect::<Result<_, _>>()?,
+        connections: limits
+            .connections
+            .map(|_| {
+                let zone = Word::new(&names::connection_zone(name))?;
+                Ok(view::ConnectionZone { client: Word::variable(name)?, zone })
+            })
+            .transpose()?
+            .into_iter()
+            .collect(),
+    })
+}
+
+/// What all routes do, each with the origin of its route.
+fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crate::model::Origin)> {
+    let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
+    routes.map(|route| (&*route.behaviour, &route.origin))
+}

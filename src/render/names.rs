@@ -1,0 +1,164 @@
+//! Names of files, upstreams, zones and variables, such that two things never share one; it must not know what is in the files.
+//!
+//! Parts are joined by characters that cannot occur in them, or hashed when they may hold anything.
+
+use std::fmt::Write as _;
+
+use super::file_set::{Digest, FilePath};
+use crate::model::{
+    CertificateId, ClientLimits, Cors, Hsts, LimitRate, ObjectId, PasswordFileId, ServerName, UpstreamId,
+};
+
+/// The file with what all servers share. It sorts before every other.
+pub const SHARED: &str = "http/00-ingressd.conf";
+
+/// Longest part of a file name that is kept readable; file systems take 255 bytes.
+const LONGEST_READABLE: usize = 200;
+
+/// Hexadecimal digits of a hash. nginx's default table of variables takes names of at most 46 bytes.
+const HASH_DIGITS: usize = 20;
+
+/// A short hash of parts; their boundaries count.
+fn hash(parts: &[&str]) -> String {
+    let mut bytes = Vec::new();
+    for part in parts {
+        bytes.extend((part.len() as u64).to_be_bytes());
+        bytes.extend(part.as_bytes());
+    }
+    let mut digits = Digest::of(&bytes).to_string();
+    digits.truncate(HASH_DIGITS);
+    digits
+}
+
+fn object(id: &ObjectId) -> [&str; 3] {
+    [id.kind.name(), &id.namespace, &id.name]
+}
+
+/// The name of an upstream: `ingressd.NAMESPACE.SERVICE.PORT[.MODE]`.
+pub fn upstream(id: &UpstreamId) -> String {
+    let plain = |part: &str| {
+        !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-'))
+    };
+    let UpstreamId { namespace, service, port, mode } = id;
+    let length = namespace.len() + service.len() + port.len();
+    match [namespace, service, port].into_iter().all(|part| plain(part)) && length <= LONGEST_READABLE - 40 {
+        true if mode.is_empty() => format!("ingressd.{namespace}.{service}.{port}"),
+        true => format!("ingressd.{namespace}.{service}.{port}.{mode}"),
+        // Two parts, which no readable name has.
+        false => format!("ingressd.{}", hash(&[namespace, service, port, mode])),
+    }
+}
+
+/// The file of an upstream. It sorts before servers: nginx takes one upstream for both `http://` and `https://` only
+/// when it has read it before its users.
+pub fn upstream_file(id: &UpstreamId) -> FilePath {
+    format!("http/20-upstream-{}.conf", upstream(id)).into()
+}
+
+/// The variable with host and port of an upstream that nginx resolves while it runs.
+pub fn named_upstream(id: &UpstreamId) -> String {
+    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode]))
+}
+
+/// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
+/// written as one, precedes wildcards because `exact` does.
+pub fn server_file(name: &ServerName) -> FilePath {
+    let (kind, host) = match name {
+        ServerName::CatchAll => return "http/server-catch-all.conf".into(),
+        ServerName::Exact(host) => ("exact", host.as_str()),
+        ServerName::Wildcard(host) => ("wildcard", host.as_str()),
+    };
+    match host.len() <= LONGEST_READABLE {
+        true => format!("http/server-{kind}-{host}.conf").into(),
+        // A plus sign occurs in no host name.
+        false => format!("http/server-{kind}-+{}.conf", hash(&[host])).into(),
+    }
+}
+
+/// The file of a certificate with its key.
+pub fn certificate_file(id: &CertificateId) -> FilePath {
+    match id {
+        CertificateId::SelfSigned => "certs/self-signed.pem".into(),
+        CertificateId::Secret(secret) => format!("certs/{}.pem", hash(&object(secret))).into(),
+    }
+}
+
+/// The file of names and passwords.
+pub fn password_file(id: &PasswordFileId) -> FilePath {
+    let [kind, namespace, name] = object(&id.secret);
+    format!("auth/{}", hash(&[kind, namespace, name, if id.map { "map" } else { "file" }])).into()
+}
+
+/// The prefix of the variables for a set of origins.
+pub fn cors(cors: &Cors) -> String {
+    format!("cors_{}", hash(&[&format!("{cors:?}")]))
+}
+
+/// The file of those variables.
+pub fn cors_file(name: &str) -> FilePath {
+    format!("http/10-{}.conf", name.replace('_', "-")).into()
+}
+
+/// The variable that holds the client to be counted for an object, and the prefix of its zones. A zone's name follows
+/// from the variable: nginx refuses to reload when a zone keeps its name and changes its key.
+pub fn limits(limits: &ClientLimits) -> String {
+    format!("limit_{}", hash(&object(&limits.origin.object)))
+}
+
+/// The file of those zones.
+pub fn limits_file(name: &str) -> FilePath {
+    format!("http/10-{}.conf", name.replace('_', "-")).into()
+}
+
+/// The zone for a rate.
+pub fn rate_zone(limits: &str, rate: LimitRate) -> String {
+    match rate {
+        LimitRate::PerSecond(number) => format!("ingressd_{limits}_{number}_per_second"),
+        LimitRate::PerMinute(number) => format!("ingressd_{limits}_{number}_per_minute"),
+    }
+}
+
+/// The zone for connections.
+pub fn connection_zone(limits: &str) -> String {
+    format!("ingressd_{limits}_connections")
+}
+
+/// The variable that holds a policy on https and nothing on http.
+pub fn hsts(hsts: &Hsts) -> String {
+    let mut name = format!("hsts_{}", hsts.max_age);
+    for (set, suffix) in [(hsts.include_subdomains, "_sub"), (hsts.preload, "_preload")] {
+        if set {
+            let _ = write!(name, "{suffix}");
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
+        UpstreamId { namespace: namespace.into(), service: service.into(), port: port.into(), mode }
+    }
+
+    #[test]
+    fn upstreams_never_share_a_name() {
+        let ids = [
+            id("a-b", "c", "80", ""),
+            id("a", "b-c", "80", ""),
+            id("a", "b", "c-80", ""),
+            id("a", "b", "c.80", ""),
+            id("a.b", "c", "80", ""),
+            id("a", "b.c", "80", ""),
+            id("a", "b", "80", "nodeport"),
+            id("a", "b", "80.nodeport", ""),
+            id("a", "../b;", "80", ""),
+            id("a", &"b".repeat(200), "80", ""),
+        ];
+        let names: std::collections::BTreeSet<_> = ids.iter().map(upstream).collect();
+        assert_eq!(names.len(), ids.len());
+        let safe = |name: &String| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+        assert!(names.iter().all(|name| safe(name) && name.len() < 220), "{names:?}");
+    }
+}

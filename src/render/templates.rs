@@ -1,0 +1,147 @@
+//! The templates of the program, each with a full example of its view; it must not know the model.
+
+use serde_json::{Value, json};
+
+use super::engine::{Engine, Source, Unfit};
+use super::token::{Literal, Number, Path, Text, Word, Words};
+use super::view;
+use crate::model::Refused;
+
+/// Loads them all.
+///
+/// # Errors
+///
+/// When one of them is unfit; a test loads them.
+pub fn load() -> Result<Engine, Unfit> {
+    macro_rules! source {
+        ($name:literal, $example:expr) => {
+            Source { name: $name, text: include_str!(concat!("../../templates/", $name, ".hbs")), example: $example }
+        };
+    }
+    // An example that cannot be made is a view of nothing, which no template accepts.
+    let example = |made: Result<Value, Refused>| Some(made.unwrap_or(Value::Null));
+    Engine::load(vec![
+        source!("proxy_headers", None),
+        source!("grpc_headers", None),
+        source!("cors_hidden", None),
+        source!("cors_hidden_grpc", None),
+        source!("shared", example(shared())),
+        source!("server", example(server())),
+        source!("location", example(location())),
+        source!("upstream", example(upstream())),
+        source!("named_upstream", example(named_upstream())),
+        source!("cors", example(cors())),
+        source!("limits", example(limits())),
+    ])
+}
+
+const WORD: Word = Word::fixed("word");
+const NUMBER: Number = Number(1);
+
+fn shared() -> Result<Value, Refused> {
+    Ok(json!(view::Shared {
+        names_hash: vec![view::NamesHash { max_size: NUMBER, bucket_size: NUMBER }],
+        variables_hash: true,
+        peer: WORD,
+        trusted: vec![WORD],
+        append: true,
+        hsts: vec![view::Hsts { variable: WORD, value: Text::new("text")? }],
+        status: vec![view::Status { address: WORD, stub_status: true }],
+    }))
+}
+
+fn server() -> Result<Value, Refused> {
+    let path = Path::new("/file".as_ref())?;
+    Ok(json!(view::Server {
+        listens: vec![Words::join([WORD])],
+        name: Literal::new("name")?,
+        http2: true,
+        certificate: vec![path.clone()],
+        access_log: vec![path],
+        keepalive_min_timeout: true,
+        trusted: vec![view::Networks { networks: vec![WORD] }],
+        hsts: vec![WORD],
+    }))
+}
+
+fn location() -> Result<Value, Refused> {
+    let cors = view::CorsUse {
+        preflight: WORD,
+        origin: WORD,
+        credentials: WORD,
+        methods: WORD,
+        headers: WORD,
+        expose: WORD,
+        max_age: WORD,
+        echoed: true,
+        grpc: true,
+        hsts: vec![WORD],
+    };
+    let limits = view::LimitsUse {
+        rated: true,
+        rates: vec![view::RateUse { zone: WORD, burst: NUMBER }],
+        connections: vec![view::ConnectionsUse { zone: WORD, number: NUMBER }],
+    };
+    Ok(json!(view::Location {
+        modifier: WORD,
+        path: Literal::new("/")?,
+        directives: vec![view::Directive { name: WORD, arguments: Words::join([WORD]) }],
+        protected: true,
+        https_redirect: vec![view::HttpsRedirect { status: NUMBER, port: vec![NUMBER], uri: WORD }],
+        cors: vec![cors],
+        redirect: vec![view::Redirect { status: NUMBER, location: Text::new("text")? }],
+        respond: vec![view::Respond { status: NUMBER, words: Text::new("text")? }],
+        rewrite: vec![view::Rewrite { pattern: Literal::new("^")?, target: Text::new("/")? }],
+        access: vec![view::Access { deny: vec![WORD], allow: vec![WORD], closed: true }],
+        authentication: vec![view::Authentication {
+            realm: Text::new("text")?,
+            file: Path::new("/file".as_ref())?,
+            grpc: true,
+        }],
+        limits: vec![limits],
+        grpc: vec![view::Grpc { scheme: WORD, upstream: WORD, hsts: vec![WORD] }],
+        proxy: vec![view::Proxy {
+            resolvers: vec![view::Resolvers { addresses: vec![WORD] }],
+            tls: true,
+            scheme: WORD,
+            upstream: WORD,
+        }],
+    }))
+}
+
+fn upstream() -> Result<Value, Refused> {
+    let endpoints = vec![view::Endpoint { address: WORD, weight: NUMBER }];
+    Ok(json!(view::Upstream { name: WORD, endpoints, keepalive: vec![NUMBER] }))
+}
+
+fn named_upstream() -> Result<Value, Refused> {
+    Ok(json!(view::NamedUpstream { variable: WORD, target: Text::new("text")? }))
+}
+
+fn cors() -> Result<Value, Refused> {
+    Ok(json!(view::Cors {
+        any: true,
+        origin: WORD,
+        origins: vec![Literal::new("~^x$")?],
+        headers: vec![view::CorsHeader { origin: WORD, variable: WORD, value: Text::new("text")? }],
+        preflight: WORD,
+    }))
+}
+
+fn limits() -> Result<Value, Refused> {
+    Ok(json!(view::Limits {
+        exempt: WORD,
+        networks: vec![WORD],
+        client: WORD,
+        rates: vec![view::RateZone { client: WORD, zone: WORD, number: NUMBER, unit: WORD }],
+        connections: vec![view::ConnectionZone { client: WORD, zone: WORD }],
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_template_keeps_the_rules() {
+        super::load().expect("every name in every template resolves");
+    }
+}

@@ -1,0 +1,257 @@
+//! Words of nginx's configuration language, proven and quoted when they are made; it must not know which directive they are for.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::model::{ByteSize, Cidr, Refused, RewriteTarget, TargetPart};
+
+/// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
+const LONGEST: usize = 4090;
+
+/// The variable that stands for a dollar sign, which nginx's language cannot escape.
+const DOLLAR: &str = "${ingressd_dollar}";
+
+/// A word that needs no quotes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Word(Cow<'static, str>);
+
+impl Word {
+    /// A word of the program itself.
+    pub const fn fixed(word: &'static str) -> Self {
+        Word(Cow::Borrowed(word))
+    }
+
+    /// Letters, digits and `_ . / : -`.
+    pub fn new(text: &str) -> Result<Self, Refused> {
+        let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte);
+        match !text.is_empty() && text.len() <= LONGEST && text.bytes().all(bare) {
+            true => Ok(Word(Cow::Owned(text.to_owned()))),
+            false => Err(Refused::because("it is not a word of letters, digits and _ . / : -")),
+        }
+    }
+
+    /// A reference to a variable of ours: `ingressd_` and the name.
+    pub fn variable(name: &str) -> Result<Self, Refused> {
+        match !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            true => Ok(Word(Cow::Owned(format!("$ingressd_{name}")))),
+            false => Err(Refused::because("it is not the name of a variable")),
+        }
+    }
+
+    /// An address with its port.
+    pub fn address(address: SocketAddr) -> Self {
+        Word(Cow::Owned(address.to_string()))
+    }
+
+    /// A number.
+    pub fn number(number: u64) -> Self {
+        Word(Cow::Owned(number.to_string()))
+    }
+
+    /// A size with its unit.
+    pub fn size(size: ByteSize) -> Self {
+        Word(Cow::Owned(size.to_string()))
+    }
+
+    /// A time in seconds, or in milliseconds when it is not a whole number of seconds.
+    pub fn time(time: Duration) -> Self {
+        Word(Cow::Owned(match time.subsec_millis() {
+            0 => format!("{}s", time.as_secs()),
+            _ => format!("{}ms", time.as_millis()),
+        }))
+    }
+
+    /// A network.
+    pub fn network(network: &Cidr) -> Self {
+        Word(Cow::Owned(network.to_string()))
+    }
+}
+
+/// Several words in a row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Words(String);
+
+impl Words {
+    /// The words with a blank between each two.
+    pub fn join(words: impl IntoIterator<Item = Word>) -> Self {
+        let mut joined = String::new();
+        for word in words {
+            joined.push_str(if joined.is_empty() { "" } else { " " });
+            joined.push_str(&word.0);
+        }
+        Words(joined)
+    }
+}
+
+/// Quoted, for places where nginx takes each character for itself: paths of locations, expressions, names of servers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Literal(String);
+
+impl Literal {
+    /// Quotes the text.
+    pub fn new(text: &str) -> Result<Self, Refused> {
+        quote(text, false).map(Literal)
+    }
+}
+
+/// Quoted, for places where nginx expands variables; a dollar sign stands for itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Text(String);
+
+impl Text {
+    /// Quotes the text.
+    pub fn new(text: &str) -> Result<Self, Refused> {
+        quote(text, true).map(Text)
+    }
+
+    /// What a rewritten path becomes. It begins with a slash unless a capture or variable does it: a target such as
+    /// `http://...` would be a redirect for nginx.
+    pub fn replacement(target: &RewriteTarget) -> Result<Self, Refused> {
+        let slash = match target.parts().first() {
+            None => "/",
+            Some(TargetPart::Literal(text)) if !text.starts_with('/') => "/",
+            Some(_) => "",
+        };
+        let mut quoted = format!("\"{slash}");
+        for part in target.parts() {
+            match part {
+                TargetPart::Literal(text) if text.contains('?') => {
+                    return Err(Refused::because("it holds a ?"));
+                }
+                TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
+                part => drop(write!(quoted, "{part}")),
+            }
+        }
+        quoted.push('"');
+        fits(quoted).map(Text)
+    }
+}
+
+/// The absolute path of a file, quoted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Path(String);
+
+impl Path {
+    /// Quotes the path. A `$` is refused: nginx would look for the file at each request instead of at start.
+    pub fn new(path: &std::path::Path) -> Result<Self, Refused> {
+        match path.to_str() {
+            Some(text) if text.starts_with('/') && !text.contains('$') => quote(text, false).map(Path),
+            _ => Err(Refused::because("it is not an absolute path in UTF-8 without $")),
+        }
+    }
+}
+
+/// A number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Number(pub u64);
+
+fn quote(text: &str, expands: bool) -> Result<String, Refused> {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    escape(text, expands, &mut quoted)?;
+    quoted.push('"');
+    fits(quoted)
+}
+
+/// Between quotes nginx reads `\"` and `\\` as one character and every other but the closing quote as itself.
+fn escape(text: &str, expands: bool, into: &mut String) -> Result<(), Refused> {
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => into.extend(['\\', character]),
+            '$' if expands => into.push_str(DOLLAR),
+            character if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') => {
+                return Err(Refused::because("it holds a control character"));
+            }
+            character => into.push(character),
+        }
+    }
+    Ok(())
+}
+
+fn fits(quoted: String) -> Result<String, Refused> {
+    match quoted.len() <= LONGEST {
+        true => Ok(quoted),
+        false => Err(Refused::because("it is longer than nginx takes")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::nginx::syntax;
+
+    /// The one argument of a directive that holds the token, as nginx reads it.
+    fn read(token: &impl Serialize) -> String {
+        let token = serde_json::to_value(token).expect("a token is a string");
+        let text = format!("x {};y;", token.as_str().expect("a token is a string"));
+        let tree = syntax::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(tree.len(), 2, "{text}");
+        assert_eq!((tree[0].arguments.len(), &tree[0].block), (1, &None), "{text}");
+        tree[0].arguments[0].clone()
+    }
+
+    /// Text in which what is special to nginx is frequent.
+    fn hostile() -> impl Strategy<Value = String> {
+        let special = prop::sample::select(vec![
+            "\"", "'", "\\", ";", "{", "}", "#", "$", "${", "$a", "\n", "\r", "\t", "\0", " ", "\u{85}", "\u{2028}",
+            "\\\"", "\\n", "é", "a", "/", "(", ")", "?", "*/", "http://",
+        ])
+        .prop_map(str::to_owned);
+        prop::collection::vec(prop_oneof![4 => special, 1 => any::<String>()], 0..20).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn a_token_is_refused_or_is_one_argument(text in hostile()) {
+            if let Ok(token) = Word::new(&text) {
+                prop_assert_eq!(read(&token), text.clone());
+            }
+            if let Ok(token) = Word::variable(&text) {
+                prop_assert_eq!(read(&token), format!("$ingressd_{text}"));
+            }
+            if let Ok(token) = Literal::new(&text) {
+                prop_assert_eq!(read(&token), text.clone());
+            }
+            if let Ok(token) = Text::new(&text) {
+                prop_assert_eq!(read(&token).replace(DOLLAR, "$"), text.clone());
+                prop_assert!(!read(&token).replace(DOLLAR, "").contains('$'));
+            }
+            if let Ok(token) = Path::new(std::path::Path::new(&text)) {
+                prop_assert_eq!(read(&token), text.clone());
+            }
+            if let Ok(target) = RewriteTarget::new(vec![TargetPart::Literal(text.as_str().into()), TargetPart::Capture(1)])
+                && let Ok(token) = Text::replacement(&target)
+            {
+                let slash = if text.starts_with('/') { "" } else { "/" };
+                prop_assert_eq!(read(&token), format!("{slash}{text}$1"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_allowed_is_not_refused() {
+        assert_eq!(read(&Literal::new(r#"^/a\d"{2};#"#).expect("printable")), r#"^/a\d"{2};#"#);
+        assert!(Literal::new(&"\\".repeat(2044)).is_ok() && Literal::new(&"\\".repeat(2045)).is_err());
+        assert_eq!(serde_json::json!(Text::new("a$b").expect("printable")), "\"a${ingressd_dollar}b\"");
+        for control in ["\n", "\0", "\u{7f}", "\u{85}", "\u{2028}", "\t"] {
+            assert!(Literal::new(control).is_err() && Text::new(control).is_err(), "{control:?}");
+        }
+        let parts = vec![TargetPart::Literal(Arc::from("http://x"))];
+        let target = RewriteTarget::new(parts).expect("no dollar");
+        assert_eq!(read(&Text::replacement(&target).expect("printable")), "/http://x");
+    }
+}

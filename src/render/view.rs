@@ -1,0 +1,358 @@
+//! What fills the templates: proven words and nothing else, so that no text can reach a file unquoted; it must not know the model.
+
+use serde::Serialize;
+
+use super::token::{Literal, Number, Path, Text, Word, Words};
+
+/// The file that all servers share.
+#[derive(Debug, Serialize)]
+pub struct Shared {
+    /// The table of server names, when it is ours to size.
+    pub names_hash: Vec<NamesHash>,
+    /// Whether the table of variables is ours to size.
+    pub variables_hash: bool,
+    /// The variable with the address that the connection came from.
+    pub peer: Word,
+    /// Proxies that are believed.
+    pub trusted: Vec<Word>,
+    /// Whether the client is added to the list it sent.
+    pub append: bool,
+    /// Policies of strict transport security.
+    pub hsts: Vec<Hsts>,
+    /// The server for the daemon itself.
+    pub status: Vec<Status>,
+}
+
+/// Sizes of the table of server names.
+#[derive(Debug, Serialize)]
+pub struct NamesHash {
+    /// Number of buckets.
+    pub max_size: Number,
+    /// Bytes in each.
+    pub bucket_size: Number,
+}
+
+/// A policy of strict transport security.
+#[derive(Debug, Serialize)]
+pub struct Hsts {
+    /// The variable that holds it on https.
+    pub variable: Word,
+    /// The header's value.
+    pub value: Text,
+}
+
+/// The server for the daemon itself.
+#[derive(Debug, Serialize)]
+pub struct Status {
+    /// Where it listens.
+    pub address: Word,
+    /// Whether it tells nginx's counters.
+    pub stub_status: bool,
+}
+
+/// The beginning of a server, up to its locations.
+#[derive(Debug, Serialize)]
+pub struct Server {
+    /// Arguments of each `listen`.
+    pub listens: Vec<Words>,
+    /// Its name.
+    pub name: Literal,
+    /// HTTP/2 by directive.
+    pub http2: bool,
+    /// The certificate, none or one.
+    pub certificate: Vec<Path>,
+    /// The access log, none or one.
+    pub access_log: Vec<Path>,
+    /// Whether nginx knows `keepalive_min_timeout`.
+    pub keepalive_min_timeout: bool,
+    /// Proxies that are believed about the client's address, none or one list.
+    pub trusted: Vec<Networks>,
+    /// The variable with the policy of strict transport security, none or one.
+    pub hsts: Vec<Word>,
+}
+
+/// A list of networks.
+#[derive(Debug, Serialize)]
+pub struct Networks {
+    /// The networks.
+    pub networks: Vec<Word>,
+}
+
+/// A location. Each list but `directives` has no element or one.
+#[derive(Debug, Serialize)]
+pub struct Location {
+    /// `=`, `~`, `~*`, or `^~`.
+    pub modifier: Word,
+    /// The path or expression.
+    pub path: Literal,
+    /// Plain settings, one line each, directly below the first line.
+    pub directives: Vec<Directive>,
+    /// Whether clients are chosen in any way.
+    pub protected: bool,
+    /// To https.
+    pub https_redirect: Vec<HttpsRedirect>,
+    /// Browsers of other origins.
+    pub cors: Vec<CorsUse>,
+    /// Elsewhere.
+    pub redirect: Vec<Redirect>,
+    /// An answer of our own.
+    pub respond: Vec<Respond>,
+    /// Another path for the backend.
+    pub rewrite: Vec<Rewrite>,
+    /// Clients by address.
+    pub access: Vec<Access>,
+    /// Clients by password.
+    pub authentication: Vec<Authentication>,
+    /// How much each client may ask for.
+    pub limits: Vec<LimitsUse>,
+    /// To a gRPC backend.
+    pub grpc: Vec<Grpc>,
+    /// To an HTTP backend.
+    pub proxy: Vec<Proxy>,
+}
+
+/// A directive.
+#[derive(Debug, Serialize)]
+pub struct Directive {
+    /// Its name.
+    pub name: Word,
+    /// Its arguments.
+    pub arguments: Words,
+}
+
+/// A redirect to https.
+#[derive(Debug, Serialize)]
+pub struct HttpsRedirect {
+    /// The status.
+    pub status: Number,
+    /// The port of the URL, none for 443.
+    pub port: Vec<Number>,
+    /// The variable with path and query.
+    pub uri: Word,
+}
+
+/// The variables of a set of origins, in a location.
+#[derive(Debug, Serialize)]
+pub struct CorsUse {
+    /// Whether an OPTIONS request is answered here.
+    pub preflight: Word,
+    /// The allowed origin or nothing.
+    pub origin: Word,
+    /// Credentials.
+    pub credentials: Word,
+    /// Methods.
+    pub methods: Word,
+    /// Headers.
+    pub headers: Word,
+    /// Headers that scripts may read.
+    pub expose: Word,
+    /// How long a preflight counts.
+    pub max_age: Word,
+    /// Whether answers differ by origin.
+    pub echoed: bool,
+    /// Whether the backend speaks gRPC.
+    pub grpc: bool,
+    /// The server's policy, which a location with headers of its own must repeat.
+    pub hsts: Vec<Word>,
+}
+
+/// A redirect.
+#[derive(Debug, Serialize)]
+pub struct Redirect {
+    /// The status.
+    pub status: Number,
+    /// The target.
+    pub location: Text,
+}
+
+/// An answer of our own.
+#[derive(Debug, Serialize)]
+pub struct Respond {
+    /// The status.
+    pub status: Number,
+    /// The body.
+    pub words: Text,
+}
+
+/// A rewrite.
+#[derive(Debug, Serialize)]
+pub struct Rewrite {
+    /// What is matched.
+    pub pattern: Literal,
+    /// What it becomes.
+    pub target: Text,
+}
+
+/// Clients by address.
+#[derive(Debug, Serialize)]
+pub struct Access {
+    /// Sent away.
+    pub deny: Vec<Word>,
+    /// Let in.
+    pub allow: Vec<Word>,
+    /// Whether all others are sent away.
+    pub closed: bool,
+}
+
+/// Clients by password.
+#[derive(Debug, Serialize)]
+pub struct Authentication {
+    /// The realm.
+    pub realm: Text,
+    /// The file.
+    pub file: Path,
+    /// Whether the backend speaks gRPC.
+    pub grpc: bool,
+}
+
+/// Limits in a location.
+#[derive(Debug, Serialize)]
+pub struct LimitsUse {
+    /// Whether there is a rate.
+    pub rated: bool,
+    /// Rates.
+    pub rates: Vec<RateUse>,
+    /// Connections, none or one.
+    pub connections: Vec<ConnectionsUse>,
+}
+
+/// A rate in a location.
+#[derive(Debug, Serialize)]
+pub struct RateUse {
+    /// The zone.
+    pub zone: Word,
+    /// How many more are let through at once.
+    pub burst: Number,
+}
+
+/// A limit of connections in a location.
+#[derive(Debug, Serialize)]
+pub struct ConnectionsUse {
+    /// The zone.
+    pub zone: Word,
+    /// How many.
+    pub number: Number,
+}
+
+/// To a gRPC backend.
+#[derive(Debug, Serialize)]
+pub struct Grpc {
+    /// `grpc://` or `grpcs://`.
+    pub scheme: Word,
+    /// The upstream.
+    pub upstream: Word,
+    /// The server's policy of strict transport security.
+    pub hsts: Vec<Word>,
+}
+
+/// To an HTTP backend.
+#[derive(Debug, Serialize)]
+pub struct Proxy {
+    /// DNS servers, none or one list.
+    pub resolvers: Vec<Resolvers>,
+    /// Whether TLS is spoken to the backend.
+    pub tls: bool,
+    /// `http://` or `https://`.
+    pub scheme: Word,
+    /// The upstream, or the variable with its name.
+    pub upstream: Word,
+}
+
+/// DNS servers.
+#[derive(Debug, Serialize)]
+pub struct Resolvers {
+    /// Their addresses.
+    pub addresses: Vec<Word>,
+}
+
+/// A group of endpoints.
+#[derive(Debug, Serialize)]
+pub struct Upstream {
+    /// Its name.
+    pub name: Word,
+    /// The endpoints.
+    pub endpoints: Vec<Endpoint>,
+    /// Idle connections, none or one.
+    pub keepalive: Vec<Number>,
+}
+
+/// An endpoint.
+#[derive(Debug, Serialize)]
+pub struct Endpoint {
+    /// Address and port.
+    pub address: Word,
+    /// Its share.
+    pub weight: Number,
+}
+
+/// An upstream that nginx resolves while it runs.
+#[derive(Debug, Serialize)]
+pub struct NamedUpstream {
+    /// The variable.
+    pub variable: Word,
+    /// Host and port.
+    pub target: Text,
+}
+
+/// The variables of a set of origins.
+#[derive(Debug, Serialize)]
+pub struct Cors {
+    /// Every origin is allowed.
+    pub any: bool,
+    /// The variable with the allowed origin or nothing.
+    pub origin: Word,
+    /// Expressions that match allowed origins.
+    pub origins: Vec<Literal>,
+    /// Headers that accompany an allowed origin.
+    pub headers: Vec<CorsHeader>,
+    /// The variable that tells a preflight.
+    pub preflight: Word,
+}
+
+/// A header that accompanies an allowed origin.
+#[derive(Debug, Serialize)]
+pub struct CorsHeader {
+    /// The variable with the allowed origin or nothing.
+    pub origin: Word,
+    /// The variable.
+    pub variable: Word,
+    /// Its value.
+    pub value: Text,
+}
+
+/// The zones of an object that limits its clients.
+#[derive(Debug, Serialize)]
+pub struct Limits {
+    /// The variable that tells exempt clients.
+    pub exempt: Word,
+    /// The exempt networks.
+    pub networks: Vec<Word>,
+    /// The variable with the client that is counted.
+    pub client: Word,
+    /// Zones of rates.
+    pub rates: Vec<RateZone>,
+    /// Zones of connections, none or one.
+    pub connections: Vec<ConnectionZone>,
+}
+
+/// The zone of connections.
+#[derive(Debug, Serialize)]
+pub struct ConnectionZone {
+    /// The variable with the client that is counted.
+    pub client: Word,
+    /// Its name.
+    pub zone: Word,
+}
+
+/// The zone of a rate.
+#[derive(Debug, Serialize)]
+pub struct RateZone {
+    /// The variable with the client that is counted.
+    pub client: Word,
+    /// Its name.
+    pub zone: Word,
+    /// Requests.
+    pub number: Number,
+    /// `r/s` or `r/m`.
+    pub unit: Word,
+}

@@ -1,0 +1,43 @@
+//! Small file sets as `render` would make them; it must not know what becomes of them.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ingressd::model::{Field, Kind, ObjectId, Origin};
+use ingressd::render::{Content, Digest, File, FilePath, FileSet, Owners};
+
+/// Builds a file set, starting with the server that tells the generation.
+pub struct Files(FileSet);
+
+impl Files {
+    pub fn with_status(status: SocketAddr) -> Self {
+        let text = format!(
+            "server {{\n  listen {status} default_server;\n  location = /generation {{ return 200 \"$ingressd_generation\\n\"; }}\n}}\n"
+        );
+        Files(FileSet::default()).file("http/status.conf", &text, &[])
+    }
+
+    /// A server whose every line belongs to the Ingress of its name.
+    pub fn server(self, name: &str, status: SocketAddr, body: &str) -> Self {
+        let text = format!("server {{\n  listen {status};\n  server_name {name}.example;\n  {body}\n}}\n");
+        self.file(&format!("http/{name}.conf"), &text, &[])
+    }
+
+    pub fn file(mut self, path: &str, text: &str, requires: &[&str]) -> Self {
+        let name = path.split(['/', '.']).nth(1).unwrap();
+        let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+        let content = Content { bytes: text.as_bytes().into(), secret: !path.starts_with("http/") };
+        let file = File {
+            digest: Digest::of(text.as_bytes()),
+            content,
+            owners: Arc::new(Owners(vec![(1, Origin::field(&object, Field::Rule(0)))])),
+            requires: requires.iter().map(|path| FilePath::from(*path)).collect(),
+        };
+        self.0.files.insert(path.into(), Arc::new(file));
+        self
+    }
+
+    pub fn set(self) -> FileSet {
+        self.0
+    }
+}

@@ -1,0 +1,190 @@
+//! Applying to the distribution's real nginx: it must not know manifests or templates.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod files;
+mod nginx;
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::time::Duration;
+
+use files::Files;
+use ingressd::apply::{Applier, Options, Outcome, Step, Steps};
+use nginx::{Nginx, eventually, hold};
+use nix::sys::signal::{Signal, kill};
+
+#[track_caller]
+fn assert_confirmed(outcome: &Outcome, expected: u64) {
+    assert!(matches!(outcome, Outcome::Confirmed { generation, .. } if *generation == expected), "{outcome:?}");
+}
+
+#[test]
+fn a_change_is_confirmed_and_repeating_it_does_nothing() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    let one = Files::with_status(nginx.status).server("a", nginx.status, "return 200 a;").set();
+    assert_confirmed(&applier.apply(&one), 1);
+    let workers = nginx.children();
+    assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 1 });
+    // A new process that knows nothing but the disk comes to the same end.
+    assert_eq!(nginx.applier().apply(&one), Outcome::Unchanged { generation: 1 });
+    assert_eq!(nginx.children(), workers, "nginx was reloaded for nothing");
+    let two = Files::with_status(nginx.status).server("a", nginx.status, "return 200 b;").set();
+    let outcome = applier.apply(&two);
+    assert!(matches!(outcome, Outcome::Confirmed { generation: 2, written: 1, .. }), "{outcome:?}");
+    let inode = |generation: u64, file: &str| {
+        nginx.path(&format!("ingressd/generations/{generation}/http/{file}")).metadata().unwrap().ino()
+    };
+    assert_eq!(inode(1, "status.conf"), inode(2, "status.conf"));
+    assert_ne!(inode(1, "a.conf"), inode(2, "a.conf"));
+    let status = applier.status();
+    assert_eq!((status.on_disk, status.served, status.confirmed, status.workers), (Some(2), Some(2), Some(2), 2));
+    assert_eq!(status.master, Ok(nginx.pid().unwrap().as_raw().cast_unsigned()));
+}
+
+#[test]
+fn every_culprit_is_named_by_one_call_and_nothing_is_switched() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    let good = || {
+        (0..10).fold(Files::with_status(nginx.status), |files, index| {
+            files.server(&format!("g{index}"), nginx.status, "return 204;")
+        })
+    };
+    assert_confirmed(&applier.apply(&good().set()), 1);
+    let contradiction = "proxy_buffer_size 64k; proxy_buffers 2 4k; location / { proxy_pass http://127.0.0.1:9; }";
+    let link = applier.link();
+    let certificate = format!("ssl_certificate {0}/certs/c.pem; ssl_certificate_key {0}/certs/c.pem;", link.display());
+    let bad = good()
+        .server("h1", nginx.status, "location ~ ^/( { return 204; }")
+        .server("h2", nginx.status, "return 200 $no_such_variable;")
+        .server("h3", nginx.status, contradiction)
+        .file("certs/c.pem", "no certificate", &[])
+        .file(
+            "http/h4.conf",
+            &format!("server {{\n listen {} ssl;\n {certificate}\n}}\n", nginx::free_port()),
+            &["certs/c.pem"],
+        )
+        .server("h5", nginx.status, "return 204;");
+    let Outcome::Refused { complaints } = applier.apply(&bad.set()) else { panic!("nginx took it") };
+    let mut found: Vec<_> = complaints
+        .iter()
+        .map(|complaint| (complaint.suspects[0].name.to_string(), complaint.place.as_ref().map(|(_, line)| *line)))
+        .collect();
+    found.sort();
+    let expected = [("c", None), ("h1", Some(4)), ("h2", None), ("h3", None)];
+    assert_eq!(found, expected.map(|(name, line)| (name.to_owned(), line)), "{complaints:?}");
+    assert!(complaints.iter().any(|complaint| complaint.words.contains(&format!("{}/certs/c.pem", link.display()))));
+    assert!(complaints.iter().any(|complaint| complaint.words.contains("proxy_busy_buffers_size")));
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+    assert!(!nginx.path("ingressd/generations/2").exists() && !nginx.path("state/scratch").exists());
+}
+
+#[test]
+fn what_only_the_whole_configuration_shows_is_rolled_back_with_the_culprit() {
+    let nginx = Nginx::prepared();
+    let claimed = nginx::free_port();
+    nginx.write_configuration(&format!("server {{ listen {claimed} default_server; return 204; }}"));
+    nginx.start();
+    let options = Options { suspicion: Duration::from_millis(200), ..nginx.options() };
+    let mut applier = Applier::open(options, nginx.system()).unwrap();
+    let good = || Files::with_status(nginx.status);
+    assert_confirmed(&applier.apply(&good().set()), 1);
+    let text = format!("server {{ listen {claimed} default_server; return 204; }}");
+    let Outcome::Refused { complaints } = applier.apply(&good().file("http/a.conf", &text, &[]).set()) else {
+        panic!("nginx took it")
+    };
+    assert!(complaints[0].words.contains("duplicate default server"), "{complaints:?}");
+    assert_eq!(&*complaints[0].suspects[0].name, "a");
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+    assert_eq!(applier.apply(&good().set()), Outcome::Unchanged { generation: 1 });
+    // The host's own mistake is nobody's among the objects, and what is served stays.
+    nginx.write_configuration("no_such_directive on;");
+    let outcome = applier.apply(&good().server("b", nginx.status, "return 204;").set());
+    assert!(
+        matches!(&outcome, Outcome::RolledBack { generation: Some(1), why } if why.contains("no_such_directive")),
+        "{outcome:?}"
+    );
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+}
+
+#[test]
+fn a_stopped_nginx_finds_the_configuration_ready() {
+    let nginx = Nginx::prepared();
+    let mut applier = nginx.applier();
+    let one = Files::with_status(nginx.status).set();
+    assert!(matches!(applier.apply(&one), Outcome::Ready { generation: 1, .. }));
+    assert!(matches!(applier.apply(&one), Outcome::Ready { generation: 1, .. }));
+    assert_eq!(applier.recheck(), None);
+    nginx.start();
+    assert_confirmed(&eventually("confirmed", || applier.recheck()), 1);
+    assert_eq!(applier.recheck(), None);
+    nginx.end(Signal::SIGTERM);
+    assert!(matches!(applier.recheck(), Some(Outcome::Ready { generation: 1, .. })));
+    assert!(applier.status().master.is_err());
+    // Files that nginx would refuse at its start do not get into place.
+    let bad = Files::with_status(nginx.status).server("a", nginx.status, "bad_directive;").set();
+    assert!(matches!(applier.apply(&bad), Outcome::Refused { .. }));
+    assert_eq!(nginx.on_disk(), Some(1));
+}
+
+#[test]
+fn a_worker_that_dies_and_a_connection_that_stays_do_not_matter() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    assert_confirmed(&applier.apply(&Files::with_status(nginx.status).set()), 1);
+    let victims = eventually("the first workers ended", || Some(nginx.children()).filter(|all| all.len() == 2));
+    let held = hold(nginx.status);
+    let mut applier = applier.with_steps(Steps::observed_by(move |step| {
+        if step == Step::HungUp {
+            kill(victims[0], Signal::SIGKILL).unwrap();
+        }
+    }));
+    let two = Files::with_status(nginx.status).server("a", nginx.status, "return 204;").set();
+    assert_confirmed(&applier.apply(&two), 2);
+    assert_eq!(nginx.served(), Some(2));
+    drop(held);
+}
+
+#[test]
+fn a_master_that_returns_under_another_number_is_seen() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    let one = Files::with_status(nginx.status).set();
+    assert_confirmed(&applier.apply(&one), 1);
+    nginx.end(Signal::SIGKILL);
+    nginx.start();
+    assert_confirmed(&eventually("confirmed", || applier.recheck()), 1);
+    assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 1 });
+}
+
+#[test]
+fn a_generation_that_is_not_served_is_taken_back() {
+    let nginx = Nginx::started();
+    let options = Options { confirm_timeout: Duration::from_secs(2), ..nginx.options() };
+    let mut applier = Applier::open(options, nginx.system()).unwrap();
+    assert_confirmed(&applier.apply(&Files::with_status(nginx.status).set()), 1);
+    let silent = Files::with_status(nginx::free_port()).set();
+    let outcome = applier.apply(&silent);
+    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(1), .. }), "{outcome:?}");
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+}
+
+#[test]
+fn secrets_are_closed_from_their_creation() {
+    let nginx = Nginx::started();
+    let group = nix::unistd::getegid().as_raw();
+    let mut applier = Applier::open(Options { workers_group: Some(group), ..nginx.options() }, nginx.system()).unwrap();
+    let files = Files::with_status(nginx.status).file("certs/k.pem", "key", &[]).file("auth/a", "u:x", &[]).set();
+    assert_confirmed(&applier.apply(&files), 1);
+    for (path, mode) in [
+        ("certs/k.pem", 0o600),
+        ("auth/a", 0o640),
+        ("http/status.conf", 0o644),
+        ("certs", 0o700),
+        ("auth", 0o750),
+        ("http", 0o755),
+    ] {
+        let found = nginx.path("ingressd/current").join(path).metadata().unwrap().permissions().mode();
+        assert_eq!(found & 0o777, mode, "{path}");
+    }
+}

@@ -1,0 +1,323 @@
+//! The distribution's nginx accepts what is rendered for a model that uses everything; no cluster, no daemon.
+
+use std::fs;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ingressd::finding::Finding;
+use ingressd::model::catalogue;
+use ingressd::model::{
+    AccessList, Action, Argument, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits,
+    Cors, Directive, Endpoint, Endpoints, Field, Forwarded, HeaderName, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
+    Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern, Protocol,
+    RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SecretBytes, Server, ServerName, TargetPart, Text,
+    TlsTermination, Upstream, UpstreamId, UrlPath,
+};
+use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
+use ingressd::render::{FileSet, Renderer};
+
+fn object(kind: Kind, name: &str) -> Arc<ObjectId> {
+    Arc::new(ObjectId::new(kind, "shop", name))
+}
+
+fn origin() -> Origin {
+    Origin { object: object(Kind::Ingress, "everything"), field: Field::Object }
+}
+
+fn upstream_id(service: &str) -> UpstreamId {
+    UpstreamId { namespace: "shop".into(), service: service.into(), port: "80".into(), mode: "" }
+}
+
+fn upstream(service: &str, endpoints: Endpoints) -> Arc<Upstream> {
+    Arc::new(Upstream { id: upstream_id(service), origin: origin(), endpoints })
+}
+
+fn proxy(service: &str, protocol: Protocol) -> Action {
+    Action::Proxy { upstream: upstream_id(service), protocol }
+}
+
+fn route(path: PathMatch, action: Action, behaviour: Behaviour) -> Route {
+    Route { origin: origin(), path, action, behaviour: behaviour.into() }
+}
+
+fn exact(path: &str) -> PathMatch {
+    PathMatch::Exact { path: UrlPath::new(path).expect("a path"), redirect_to_slash: false }
+}
+
+fn prefix(path: &str) -> PathMatch {
+    PathMatch::Prefix { path: UrlPath::new(path).expect("a path"), redirect_to_slash: false }
+}
+
+fn host(name: &str) -> HostName {
+    HostName::new(name).expect("a host")
+}
+
+fn names(list: &[&str]) -> Vec<HeaderName> {
+    list.iter().map(|name| HeaderName::new(name).expect("a token")).collect()
+}
+
+fn pattern(text: &str) -> Pattern {
+    Pattern::new(text).expect("a pattern")
+}
+
+fn directive(row: &'static catalogue::DirectiveRow, arguments: Vec<Argument>) -> Directive {
+    Directive { row, arguments, origin: origin() }
+}
+
+/// Every part of a behaviour at once.
+fn everything() -> Behaviour {
+    let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
+    Behaviour {
+        directives: vec![
+            directive(&catalogue::CLIENT_MAX_BODY_SIZE, vec![Argument::Size(ByteSize(8 << 20))]),
+            directive(&catalogue::PROXY_BUFFERING, vec![Argument::Switch(true)]),
+            directive(&catalogue::PROXY_BUFFERS, vec![Argument::Number(8), Argument::Size(ByteSize(8 << 10))]),
+            directive(&catalogue::PROXY_NEXT_UPSTREAM, vec![Argument::Word("error"), Argument::Word("http_502")]),
+            directive(&catalogue::PROXY_READ_TIMEOUT, vec![Argument::Time(Duration::from_secs(120))]),
+        ],
+        rewrite: Some(Rewrite {
+            pattern: RewritePattern::Whole,
+            target: RewriteTarget::new(vec![TargetPart::Literal("/new \"path\\".into())]).expect("a target"),
+        }),
+        https_redirect: Some(HttpsRedirect { status: 308, strip_trailing_slash: true, forced: false }),
+        cors: Some(Arc::new(Cors {
+            origins: vec![
+                OriginPattern::Null,
+                OriginPattern::Exact(OriginUrl::new("https://app.example.com:8443").expect("an origin")),
+                OriginPattern::Wildcard(OriginUrl::new("https://example.org").expect("an origin")),
+            ],
+            methods: names(&["GET", "PUT"]),
+            headers: names(&["Content-Type"]),
+            expose: names(&["*"]),
+            credentials: true,
+            max_age: 600,
+        })),
+        access: Some(Arc::new(AccessList {
+            deny: vec!["10.0.0.1/32".parse().expect("a network")],
+            allow: vec!["10.0.0.0/8".parse().expect("a network"), "fd00::/8".parse().expect("a network")],
+        })),
+        basic_authentication: Some(Arc::new(BasicAuthentication {
+            realm: Text::new("Members' \"area\"").expect("a text"),
+            file: password_file,
+        })),
+        limits: Some(Arc::new(ClientLimits {
+            origin: origin(),
+            rates: vec![(LimitRate::PerSecond(5), 25), (LimitRate::PerMinute(100), 500)],
+            connections: Some(10),
+            exempt: vec!["192.0.2.0/24".parse().expect("a network")],
+        })),
+    }
+}
+
+/// A model that uses every part of the language between translation and rendering.
+fn model() -> Model {
+    let key = rcgen::generate_simple_self_signed(vec!["shop.example.com".to_owned()]).expect("a certificate");
+    let certificate = |id: CertificateId| {
+        Arc::new(Certificate {
+            id,
+            origin: origin(),
+            chain: key.cert.pem().into_bytes().into(),
+            key: SecretBytes(key.signing_key.serialize_pem().into_bytes().into()),
+            not_after: 0,
+        })
+    };
+    let own = CertificateId::Secret(object(Kind::Secret, "tls"));
+    let fallback = route(prefix("/"), Action::Respond { status: 404 }, Behaviour::default());
+    let regex = |source: &str| PathMatch::Regex(pattern(source));
+    let captures = Rewrite {
+        pattern: RewritePattern::Unanchored(pattern(r#"/api/(v\d{1,2})/(.*)"#)),
+        target: RewriteTarget::new(vec![TargetPart::Literal("/".into()), TargetPart::Capture(2)]).expect("a target"),
+    };
+    let servers = vec![
+        Server {
+            name: ServerName::CatchAll,
+            origin: origin(),
+            tls: TlsTermination::Default,
+            hsts: None,
+            routes: vec![route(exact("/hello"), proxy("web", Protocol::Http), Behaviour::default())],
+            fallback: fallback.clone(),
+        },
+        Server {
+            name: ServerName::Exact(host(&format!("{}.example.com", "a".repeat(63)))),
+            origin: origin(),
+            tls: TlsTermination::Default,
+            hsts: None,
+            routes: Vec::new(),
+            fallback: route(prefix("/"), proxy("web", Protocol::Http), Behaviour::default()),
+        },
+        Server {
+            name: ServerName::Exact(host("shop.example.com")),
+            origin: origin(),
+            tls: TlsTermination::Own(own.clone()),
+            hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
+            routes: vec![
+                route(exact("/exact/"), proxy("web", Protocol::Http), everything()),
+                route(prefix("/grpc"), proxy("grpc", Protocol::Grpc), everything()),
+                route(prefix("/grpcs"), proxy("grpc", Protocol::Grpcs), Behaviour::default()),
+                route(prefix("/tls"), proxy("web", Protocol::Https), everything()),
+                route(prefix("/external"), proxy("external", Protocol::Http), Behaviour::default()),
+                route(prefix("/a/"), proxy("web", Protocol::Http), everything()),
+                route(prefix("/a"), proxy("web", Protocol::Http), Behaviour::default()),
+                route(
+                    prefix("/moved"),
+                    Action::Redirect {
+                        status: 301,
+                        location: RedirectUrl::new("https://example.org/x?y=z").expect("a target"),
+                    },
+                    Behaviour::default(),
+                ),
+            ],
+            fallback: fallback.clone(),
+        },
+        Server {
+            name: ServerName::Wildcard(host("example.com")),
+            origin: origin(),
+            tls: TlsTermination::DefaultDeclared,
+            hsts: Some(Hsts { max_age: 300, include_subdomains: false, preload: false }),
+            routes: vec![
+                route(exact(&format!("/{}", "long".repeat(200))), proxy("web", Protocol::Http), Behaviour::default()),
+                route(
+                    regex(r#"/api/(v\d{1,2})/(.*)"#),
+                    proxy("web", Protocol::Http),
+                    Behaviour { rewrite: Some(captures), ..Behaviour::default() },
+                ),
+                route(regex(r"/a|/b;\{\}#"), proxy("web", Protocol::Http), Behaviour::default()),
+                route(prefix("/weird \"{};#'\\$x"), proxy("web", Protocol::Http), Behaviour::default()),
+            ],
+            fallback,
+        },
+    ];
+    let address = |text: &str| Endpoint { address: text.parse::<SocketAddr>().expect("an address"), weight: 1 };
+    let two = Endpoints::Addresses(vec![address("10.244.0.1:8080"), address("[fd00::1]:8080")]);
+    Model {
+        servers: servers.into_iter().map(Arc::new).collect(),
+        upstreams: vec![
+            upstream("external", Endpoints::Name { host: host("example.net"), port: 80 }),
+            upstream("grpc", two.clone()),
+            upstream("web", two),
+        ],
+        certificates: vec![certificate(CertificateId::SelfSigned), certificate(own)],
+        password_files: vec![Arc::new(PasswordFile {
+            id: PasswordFileId { secret: object(Kind::Secret, "users"), map: false },
+            origin: origin(),
+            content: SecretBytes(Arc::from(&b"user:{PLAIN}secret\n"[..])),
+        })],
+        default_certificate: Some(CertificateId::SelfSigned),
+        forwarded: Forwarded { trusted: vec!["127.0.0.0/8".parse().expect("a network")], append: true },
+    }
+}
+
+fn options(current: &Path) -> GateOptions {
+    GateOptions {
+        addresses: vec!["127.0.0.1".parse().expect("an address")],
+        http_port: 18080,
+        https_port: 18443,
+        status: "127.0.0.1:18246".parse().expect("an address"),
+        resolvers: vec!["127.0.0.1:53".parse().expect("an address")],
+        current: current.to_owned(),
+        access_log: Some(current.join("access.log")),
+        ..GateOptions::default()
+    }
+}
+
+fn installed() -> Capabilities {
+    let output = Command::new("nginx").arg("-V").output().expect("nginx is installed");
+    Capabilities::parse(&String::from_utf8_lossy(&output.stderr), &[]).expect("it tells its version")
+}
+
+fn render(model: Model, current: &Path) -> (FileSet, Vec<Finding>) {
+    let (plan, findings) = gate(model, &installed(), &Neighbours::default(), &options(current));
+    (Renderer::default().render(&plan), findings)
+}
+
+/// What `nginx -t` says about the files, in a folder of their own.
+fn test(files: &FileSet, root: &Path) -> (bool, String) {
+    for (path, file) in &files.files {
+        let path = root.join(&**path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        fs::write(path, &file.content.bytes).expect("a file");
+    }
+    fs::write(root.join("http/generation.conf"), "geo $ingressd_generation { default 1; }\n").expect("a file");
+    let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+    let folders: String =
+        folders.iter().map(|name| format!("{name}_temp_path {};", root.join(name).display())).collect();
+    let main = format!(
+        "pid {0}/pid; error_log stderr; events {{}} http {{ {folders} include {0}/http/*.conf; }}",
+        root.display()
+    );
+    fs::write(root.join("nginx.conf"), main).expect("a file");
+    let output = Command::new("nginx").arg("-t").arg("-c").arg(root.join("nginx.conf")).output().expect("nginx runs");
+    (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn nginx_accepts_a_model_that_uses_everything() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (files, findings) = render(model(), root.path());
+    assert_eq!(findings, []);
+    let (accepted, words) = test(&files, root.path());
+    assert!(accepted, "{words}");
+    assert!(!words.contains("[warn]"), "{words}");
+}
+
+#[test]
+fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
+    let root = tempfile::tempdir().expect("a folder");
+    let (files, _) = render(model(), root.path());
+    let servers: Vec<_> = files.files.keys().filter(|path| path.starts_with("http/server-")).collect();
+    assert_eq!(servers.len(), 4);
+    for server in servers {
+        let folder = root.path().join(server.replace('/', "_"));
+        let (all, _) = render(model(), &folder);
+        let wanted = all.files[server].requires.iter().chain([server]);
+        let files = FileSet { files: wanted.map(|path| (path.clone(), Arc::clone(&all.files[path]))).collect() };
+        let (accepted, words) = test(&files, &folder);
+        assert!(accepted, "{server}: {words}");
+    }
+}
+
+#[test]
+fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
+    let root = Path::new("/nowhere");
+    let (plan, _) = gate(model(), &installed(), &Neighbours::default(), &options(root));
+    let mut renderer = Renderer::default();
+    let first = renderer.render(&plan);
+    let again = renderer.render(&plan);
+    assert_eq!(first, again);
+    let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
+    // Servers, upstreams, certificates and the password file.
+    assert_eq!(kept, 4 + 3 + 2 + 1);
+    assert_eq!(Renderer::default().render(&plan), first);
+}
+
+#[test]
+fn every_line_of_a_server_has_an_owner_and_settings_have_their_own() {
+    let mut model = model();
+    let field = Origin { field: Field::Rule(7), ..origin() };
+    let mut server = (*model.servers[2]).clone();
+    let mut behaviour = everything();
+    behaviour.directives[4].origin = field.clone();
+    server.routes[0].behaviour = behaviour.into();
+    model.servers[2] = server.into();
+    let (files, _) = render(model, Path::new("/nowhere"));
+    let file = &files.files["http/server-exact-shop.example.com.conf"];
+    let text = String::from_utf8_lossy(&file.content.bytes).into_owned();
+    for (line, words) in (1..).zip(text.lines()) {
+        let owner = file.owners.of_line(line).expect("an owner");
+        let timeout = owner == &field;
+        assert_eq!(timeout, words.trim() == "proxy_read_timeout 120s;" && timeout, "{line}: {words}");
+    }
+    assert!((1..).zip(text.lines()).any(|(line, _)| file.owners.of_line(line) == Some(&field)));
+}
+
+#[test]
+fn every_file_reads_as_nginx_reads_it() {
+    let (files, _) = render(model(), Path::new("/nowhere"));
+    for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/")) {
+        let read = syntax::parse(&file.content.bytes);
+        assert!(read.is_ok(), "{path}: {read:?}");
+    }
+}
