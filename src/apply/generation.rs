@@ -214,7 +214,8 @@ fn flush_folder(path: &Path) -> Result<(), ApplyError> {
 }
 
 fn remove_link(path: &Path) -> Result<(), ApplyError> {
-    match fs::remove_file(path) {
+    // Looking first: a read-only file system refuses even the removal of what is not there.
+    match fs::symlink_metadata(path).and_then(|_| fs::remove_file(path)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(ApplyError::files("remove", path)(error)),
         _ => Ok(()),
     }

@@ -99,13 +99,8 @@ impl System {
     pub fn new(options: SystemOptions) -> Result<System, ApplyError> {
         let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|ticks| u64::try_from(ticks).ok());
         let mut system = System { options, ticks_per_second: ticks.unwrap_or(100), knows_error_option: false };
-        system.knows_error_option = knows_error_option(&system.build_information()?);
+        system.knows_error_option = knows_error_option(&build_information(&system.options.binary)?);
         Ok(system)
-    }
-
-    /// What `nginx -V` prints.
-    pub fn build_information(&self) -> Result<String, ApplyError> {
-        run(&self.options.binary, &["-V".into()], self.options.test_timeout).map(|tested| tested.words)
     }
 
     /// Where this nginx is.
@@ -207,6 +202,11 @@ impl Host for System {
         stream.take(4096).read_to_string(&mut answer).ok()?;
         parse_served(&answer)
     }
+}
+
+/// What `nginx -V` prints.
+pub fn build_information(binary: &Path) -> Result<String, ApplyError> {
+    run(binary, &["-V".into()], Duration::from_secs(10)).map(|tested| tested.words)
 }
 
 /// The number in the body of a good answer.

@@ -14,7 +14,8 @@ pub mod process;
 mod scratch;
 mod staging;
 mod steps;
-pub mod tree;
+mod survey;
+mod tree;
 mod verdict;
 
 pub use applier::{Applier, Status};
@@ -23,3 +24,4 @@ pub use host::{Host, System, SystemOptions, Tested};
 pub use options::Options;
 pub use outcome::{Complaint, Outcome};
 pub use steps::{Step, Steps};
+pub use survey::Survey;

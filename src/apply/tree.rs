@@ -74,17 +74,8 @@ impl Tree {
     }
 }
 
-/// The configuration that a binary uses when told no other, from the words of `nginx -V`.
-pub fn built_in_configuration(build_information: &str) -> Option<PathBuf> {
-    built_in(build_information, "--conf-path=")
-}
-
-/// The file for the master's number when the configuration names none, from the words of `nginx -V`.
-pub fn built_in_pid_file(build_information: &str) -> Option<PathBuf> {
-    built_in(build_information, "--pid-path=")
-}
-
-fn built_in(build_information: &str, flag: &str) -> Option<PathBuf> {
+/// A path that the binary was built with, as in `--conf-path=/etc/nginx/nginx.conf` in the words of `nginx -V`.
+pub fn built_in(build_information: &str, flag: &str) -> Option<PathBuf> {
     build_information.split_whitespace().find_map(|word| word.strip_prefix(flag)).map(PathBuf::from)
 }
 

@@ -1,14 +1,17 @@
 //! Applying to the distribution's real nginx: it must not know manifests or templates.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod crash;
+mod disk;
 mod files;
 mod nginx;
+mod simulated;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use files::Files;
-use ingressd::apply::{Applier, Options, Outcome, Step, Steps};
+use ingressd::apply::{Applier, Options, Outcome, Step, Steps, Survey};
 use nginx::{Nginx, eventually, hold};
 use nix::sys::signal::{Signal, kill};
 
@@ -187,4 +190,22 @@ fn secrets_are_closed_from_their_creation() {
         let found = nginx.path("ingressd/current").join(path).metadata().unwrap().permissions().mode();
         assert_eq!(found & 0o777, mode, "{path}");
     }
+}
+
+#[test]
+fn the_host_is_surveyed_without_our_own_files() {
+    let nginx = Nginx::started();
+    let other = nginx::free_port();
+    nginx.write_configuration(&format!("gzip on; server {{ listen {other}; server_name other.example; }}"));
+    let mut applier = nginx.applier();
+    assert_confirmed(&applier.apply(&Files::with_status(nginx.status).set()), 1);
+    let configuration = nginx.path("nginx.conf");
+    let survey = Survey::of("/usr/sbin/nginx".as_ref(), Some(&configuration), None, &nginx.path("ingressd")).unwrap();
+    let listens: Vec<_> = survey.neighbours.listens.iter().map(|listen| listen.address).collect();
+    assert_eq!(listens, [other]);
+    assert!(survey.neighbours.http_directives.contains("gzip"));
+    assert_eq!((survey.pid_file, survey.configuration), (nginx.path("nginx.pid"), configuration));
+    let missing =
+        Survey::of("/usr/sbin/nginx".as_ref(), Some("/nowhere/nginx.conf".as_ref()), None, nginx.folder.path());
+    assert!(missing.is_err_and(|error| error.to_string().contains("/nowhere/nginx.conf")));
 }

@@ -1,0 +1,131 @@
+//! The disk after a process was stopped between any two steps; it must not know how the steps work.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+
+use ingressd::apply::{Applier, Options, Outcome, Steps};
+use ingressd::render::FileSet;
+use proptest::prelude::{ProptestConfig, any, prop, prop_assert, prop_assert_eq, proptest};
+
+use super::files::Files;
+use super::simulated::Simulated;
+
+/// Three sets that share some files and differ in others.
+fn sets() -> [FileSet; 3] {
+    let status = "127.0.0.1:1".parse().unwrap();
+    let base = || Files::with_status(status).server("same", status, "return 204;");
+    [
+        base().server("a", status, "return 200 first;").set(),
+        base().server("a", status, "return 200 second;").file("certs/k.pem", "key", &[]).set(),
+        base().server("b", status, "return 200 third;").file("auth/u", "u:x", &[]).set(),
+    ]
+}
+
+fn options(folder: &Path) -> Options {
+    let (root, state) = (folder.join("ingressd"), folder.join("state"));
+    Options { root, state, nginx_configuration: None, keep: 2, ..Options::default() }
+}
+
+/// Which set is behind the link: `Ok(None)` before the first, an error for a mix.
+fn on_disk(folder: &Path) -> Result<Option<usize>, String> {
+    let current = folder.join("ingressd/current");
+    let Ok(target) = fs::read_link(&current) else { return Ok(None) };
+    let number = target.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut found = Vec::new();
+    for part in ["http", "stream", "certs", "auth"] {
+        for entry in fs::read_dir(current.join(part)).map_err(|error| format!("{part}: {error}"))? {
+            let path = entry.unwrap().path();
+            let bytes = fs::read(&path).unwrap();
+            found.push((format!("{part}/{}", path.file_name().unwrap().to_str().unwrap()), bytes));
+        }
+    }
+    found.sort();
+    let with_number = format!("geo $ingressd_generation {{\n    default {number};\n}}\n").into_bytes();
+    let expected = |set: &FileSet| {
+        let mut all: Vec<_> =
+            set.files.iter().map(|(path, file)| (path.to_string(), file.content.bytes.to_vec())).collect();
+        all.push(("http/generation.conf".to_owned(), with_number.clone()));
+        all.sort();
+        all
+    };
+    sets().iter().position(|set| expected(set) == found).map(Some).ok_or_else(|| format!("a mix: {found:?}"))
+}
+
+/// Applies a set and stops at the step of this number, as if the process were killed there.
+fn apply_until(folder: &Path, nginx: &Simulated, set: &FileSet, stop_at: usize) -> Option<Outcome> {
+    let mut count = 0;
+    let steps = Steps::observed_by(move |_| {
+        count += 1;
+        if count > stop_at {
+            resume_unwind(Box::new("stopped"));
+        }
+    });
+    let mut applier = Applier::open(options(folder), nginx.clone()).unwrap().with_steps(steps);
+    catch_unwind(AssertUnwindSafe(|| applier.apply(set))).ok()
+}
+
+fn leftovers(folder: &Path) -> Vec<String> {
+    let names = |folder: &Path| {
+        let entries = fs::read_dir(folder).into_iter().flatten();
+        entries.map(|entry| entry.unwrap().file_name().to_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let mut found = names(&folder.join("ingressd/generations"));
+    found.retain(|name| name.parse::<u64>().is_err());
+    found.extend(names(&folder.join("ingressd")).into_iter().filter(|name| name == "current.next"));
+    found.extend(names(&folder.join("state")).into_iter().filter(|name| name == "scratch"));
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_stopped_apply_leaves_the_old_or_the_new_and_the_next_one_ends_it(
+        attempts in prop::collection::vec((0..3_usize, 0..16_usize), 1..8),
+        sweeps in any::<bool>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let nginx = Simulated::new(&folder.path().join("ingressd"));
+        let mut before = None;
+        for (wanted, stop_at) in attempts {
+            let outcome = apply_until(folder.path(), &nginx, &sets()[wanted], stop_at);
+            let found = on_disk(folder.path());
+            prop_assert!(found == Ok(before) || found == Ok(Some(wanted)), "{found:?}, before {before:?}, wanted {wanted}");
+            if outcome.is_some() {
+                prop_assert_eq!(&found, &Ok(Some(wanted)));
+            }
+            let applier = Applier::open(options(folder.path()), nginx.clone()).unwrap();
+            prop_assert_eq!(&on_disk(folder.path()), &found, "opening changed what is in use");
+            prop_assert_eq!(leftovers(folder.path()), Vec::<String>::new());
+            if sweeps {
+                applier.sweep().unwrap();
+                prop_assert_eq!(&on_disk(folder.path()), &found);
+            }
+            before = found.unwrap();
+        }
+        let mut applier = Applier::open(options(folder.path()), nginx.clone()).unwrap();
+        for set in &sets() {
+            let outcome = applier.apply(set);
+            prop_assert!(matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }), "{outcome:?}");
+            let status = applier.status();
+            prop_assert_eq!((status.served, status.confirmed), (status.on_disk, status.on_disk));
+            let hang_ups = nginx.hang_ups();
+            let repeated = applier.apply(set);
+            prop_assert!(matches!(repeated, Outcome::Unchanged { .. }), "{repeated:?}");
+            prop_assert_eq!(nginx.hang_ups(), hang_ups);
+        }
+    }
+}
+
+#[test]
+fn a_file_that_somebody_changed_is_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let nginx = Simulated::new(&folder.path().join("ingressd"));
+    let [set, ..] = sets();
+    Applier::open(options(folder.path()), nginx.clone()).unwrap().apply(&set);
+    fs::write(folder.path().join("ingressd/current/http/a.conf"), "server { return 200 changed; }").unwrap();
+    let outcome = Applier::open(options(folder.path()), nginx).unwrap().apply(&set);
+    assert!(matches!(outcome, Outcome::Confirmed { generation: 2, written: 1, .. }), "{outcome:?}");
+    assert_eq!(on_disk(folder.path()), Ok(Some(0)));
+}

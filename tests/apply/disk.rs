@@ -1,0 +1,72 @@
+//! Disks that are full or read-only, mounted where only one thread sees them; it must not know what is written when.
+
+use std::path::Path;
+
+use ingressd::apply::{Applier, Options, Outcome};
+use nix::mount::{MsFlags, mount};
+use nix::sched::{CloneFlags, unshare};
+
+use super::files::Files;
+use super::simulated::Simulated;
+
+const NOTHING: Option<&str> = None;
+
+/// Runs this in a thread with mounts of its own; needs root, as the other tests with namespaces do.
+fn with_own_mounts(test: impl FnOnce(&Path) + Send) {
+    let folder = tempfile::tempdir().unwrap();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| {
+            unshare(CloneFlags::CLONE_NEWNS).unwrap();
+            mount(NOTHING, "/", NOTHING, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NOTHING).unwrap();
+            mount(Some("tmpfs"), folder.path(), Some("tmpfs"), MsFlags::empty(), Some("size=256k")).unwrap();
+            test(folder.path());
+        });
+        run.join().unwrap();
+    });
+}
+
+fn options(folder: &Path) -> Options {
+    let (root, state) = (folder.join("ingressd"), folder.join("state"));
+    Options { root, state, nginx_configuration: None, ..Options::default() }
+}
+
+#[test]
+fn a_full_disk_changes_nothing_and_is_told_with_its_remedy() {
+    with_own_mounts(|folder| {
+        let status = "127.0.0.1:1".parse().unwrap();
+        let nginx = Simulated::new(&folder.join("ingressd"));
+        let mut applier = Applier::open(options(folder), nginx).unwrap();
+        let small = || Files::with_status(status).server("a", status, "return 204;");
+        assert!(matches!(applier.apply(&small().set()), Outcome::Confirmed { generation: 1, .. }));
+        let large = small().file("http/large.conf", &"# \n".repeat(200_000), &[]).set();
+        let Outcome::Failed { why } = applier.apply(&large) else { panic!("there was room") };
+        assert!(why.contains("http/large.conf") && why.contains("free space"), "{why}");
+        let names: Vec<_> = std::fs::read_dir(folder.join("ingressd/generations")).unwrap().collect();
+        assert_eq!(names.len(), 1, "{names:?}");
+        assert_eq!(applier.apply(&small().set()), Outcome::Unchanged { generation: 1 });
+        let next = small().server("b", status, "return 204;").set();
+        assert!(matches!(applier.apply(&next), Outcome::Confirmed { .. }));
+    });
+}
+
+#[test]
+fn a_read_only_folder_changes_nothing_and_is_told_with_its_remedy() {
+    with_own_mounts(|folder| {
+        let status = "127.0.0.1:1".parse().unwrap();
+        let nginx = Simulated::new(&folder.join("ingressd"));
+        let mut applier = Applier::open(options(folder), nginx.clone()).unwrap();
+        let one = Files::with_status(status).set();
+        assert!(matches!(applier.apply(&one), Outcome::Confirmed { generation: 1, .. }));
+        let remount = |flags| mount(NOTHING, folder, NOTHING, MsFlags::MS_REMOUNT | flags, NOTHING).unwrap();
+        remount(MsFlags::MS_RDONLY);
+        let two = Files::with_status(status).server("b", status, "return 204;").set();
+        let Outcome::Failed { why } = applier.apply(&two) else { panic!("it could be written") };
+        assert!(why.contains("ingressd/generations") && why.contains("ReadWritePaths"), "{why}");
+        assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 1 });
+        // A daemon that starts now can still tell that all is well.
+        let mut applier = Applier::open(options(folder), nginx).unwrap();
+        assert_eq!(applier.apply(&one), Outcome::Unchanged { generation: 1 });
+        remount(MsFlags::empty());
+        assert!(matches!(applier.apply(&two), Outcome::Confirmed { .. }));
+    });
+}

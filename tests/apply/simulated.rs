@@ -1,0 +1,65 @@
+//! An nginx that reads the generation behind the link when it is told to, without processes; it must not know who calls it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use ingressd::apply::process::{Process, Role, Table};
+use ingressd::apply::{ApplyError, Host, Tested};
+
+/// A handle on the nginx; clones share it, as daemons that follow each other share the real one.
+#[derive(Clone)]
+pub struct Simulated {
+    root: PathBuf,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    now: u64,
+    workers: u32,
+    served: Option<u64>,
+    hang_ups: u32,
+}
+
+const MASTER: Process = Process { pid: 1, started: 1 };
+
+impl Simulated {
+    pub fn new(root: &Path) -> Self {
+        Simulated { root: root.to_owned(), state: Arc::new(Mutex::new(State { now: 1000, ..State::default() })) }
+    }
+
+    pub fn hang_ups(&self) -> u32 {
+        self.state.lock().unwrap().hang_ups
+    }
+}
+
+impl Host for Simulated {
+    fn master(&mut self) -> Result<Process, String> {
+        Ok(MASTER)
+    }
+
+    fn table(&mut self, master: Process) -> Option<Table> {
+        let mut state = self.state.lock().unwrap();
+        state.now += 1000;
+        let worker = Process { pid: 100 + state.workers, started: 1000 };
+        Some(Table { at: state.now, master, children: vec![(worker, Role::Worker)] })
+    }
+
+    fn hang_up(&mut self, _master: Process) -> Result<(), ApplyError> {
+        let mut state = self.state.lock().unwrap();
+        state.workers += 1;
+        state.hang_ups += 1;
+        let text = fs::read_to_string(self.root.join("current/http/generation.conf")).unwrap_or_default();
+        state.served = text.split("default ").nth(1).and_then(|rest| rest.split(';').next()?.parse().ok());
+        Ok(())
+    }
+
+    fn test(&mut self, _instead: Option<&Path>) -> Result<Tested, ApplyError> {
+        Ok(Tested { accepted: true, words: String::new() })
+    }
+
+    fn served(&mut self) -> Option<u64> {
+        self.state.lock().unwrap().served
+    }
+}
