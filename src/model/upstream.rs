@@ -12,9 +12,9 @@ pub struct UpstreamId {
     pub namespace: Arc<str>,
     /// Name of the Service.
     pub service: Arc<str>,
-    /// Port of the Service, by number or by name as the object wrote it.
+    /// Number of the Service's port; one that objects name differently is still one upstream.
     pub port: Arc<str>,
-    /// How the endpoints were found, when not by pod address: `nodeport`, `clusterip`, `loadbalancer`; else empty.
+    /// How the endpoints were found, when not by pod address: `nodeport`, `clusterip`, `loadbalancer`, `auto`; else empty.
     pub mode: &'static str,
 }
 

@@ -1,17 +1,39 @@
 //! From what the cluster says to what traffic should do; it must not know nginx versions, files or clocks.
 
 pub mod annotation;
+mod backend;
+mod certificate;
+mod class;
+mod endpoint;
+mod external_name;
+mod host;
 mod ingress_nginx;
+mod memory;
+mod mode;
 mod options;
+mod order;
+mod path;
+mod port;
 mod reading;
+mod server;
+mod site;
+mod subject;
+mod target;
+mod tls;
 
 pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};
 pub use reading::Reading;
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use crate::finding::Finding;
-use crate::model::{Model, ObjectId};
+use self::backend::Backends;
+use self::memory::Memory;
+use self::server::Servers;
+use self::subject::Subject;
+use self::tls::Tls;
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, Forwarded, Model, ObjectId, Origin, PasswordFile, Server, ServerName};
 use crate::source::{Snapshot, Version};
 
 /// The product of one translation.
@@ -44,17 +66,128 @@ pub struct Accepted {
 #[derive(Debug)]
 pub struct Translator {
     options: Options,
+    memory: Memory,
 }
 
 impl Translator {
     /// A translator for these settings.
     pub fn new(options: Options) -> Self {
-        Translator { options }
+        Translator { options, memory: Memory::default() }
     }
 
     /// Says what traffic should do.
-    pub fn translate(&mut self, _snapshot: &Snapshot) -> Translation {
-        let _ = &self.options;
-        Translation::default()
+    pub fn translate(&mut self, snapshot: &Snapshot) -> Translation {
+        let (options, memory) = (&self.options, &mut self.memory);
+        memory.begin(snapshot);
+        let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
+        let subjects = subjects(snapshot, options, memory, &mut translation);
+        let mut findings = Vec::new();
+        let sites = site::merge(&subjects, &mut findings);
+
+        let backends = Backends::new(snapshot, options);
+        let tls = Tls::new(snapshot, options, &mut memory.certificates);
+        let mut servers = Servers { snapshot, options, backends, tls, findings };
+        let mut built = Vec::with_capacity(sites.len() + 1);
+        if !sites.contains_key(&ServerName::CatchAll) {
+            built.extend(servers.build_catch_all());
+        }
+        for (name, site) in sites {
+            built.extend(servers.build(name, site));
+        }
+        let Servers { backends, mut tls, findings, .. } = servers;
+        let default_certificate = tls.default_certificate();
+
+        translation.accepted = accepted(&subjects, &built);
+        translation.findings.extend(findings);
+        translation.findings.append(&mut tls.findings);
+        translation.findings.sort();
+        translation.findings.dedup();
+        translation.refused.append(&mut tls.refused);
+        translation.refused.sort();
+        translation.refused.dedup();
+        translation.model = Model {
+            servers: built.into_iter().map(Arc::new).collect(),
+            upstreams: backends.into_upstreams().map(Arc::new).collect(),
+            certificates: tls.used(),
+            password_files: password_files(&subjects),
+            default_certificate,
+            forwarded: Forwarded { trusted: options.trusted_proxies.clone(), append: options.append_forwarded_for },
+        };
+        memory.share(&mut translation.model);
+        translation
     }
+}
+
+/// The objects that are ours and fit to be served, the oldest first. Of the others it is noted why they are not.
+fn subjects<'a>(
+    snapshot: &'a Snapshot,
+    options: &'a Options,
+    memory: &mut Memory,
+    translation: &mut Translation,
+) -> Vec<Subject<'a>> {
+    let mut subjects = Vec::with_capacity(snapshot.ingresses.len());
+    for stored in &snapshot.ingresses {
+        let rule = match class::select(stored, snapshot, options) {
+            Ok(rule) => rule,
+            Err(finding) => {
+                translation.findings.push(*finding);
+                continue;
+            }
+        };
+        let (reading, behaviour) = memory.read(stored, rule.dialect, snapshot, options);
+        translation.findings.extend_from_slice(&reading.findings);
+        let subject = Subject { stored, rule, reading, behaviour };
+        let faults = subject.faults();
+        if subject.reading.refused || !faults.is_empty() {
+            translation.findings.extend(faults);
+            translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
+            continue;
+        }
+        let tells = |finding: &Finding| finding.reason == Reason::ClosedRoute;
+        if subject.reading.closed && !subject.reading.findings.iter().any(tells) {
+            let note = "all routes of the object answer 503 until what protects them is mended";
+            translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&stored.id), note));
+        }
+        subjects.push(subject);
+    }
+    subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
+    subjects
+}
+
+fn accepted(subjects: &[Subject<'_>], servers: &[Server]) -> Vec<Accepted> {
+    let mut routes = HashMap::<&ObjectId, u32>::with_capacity(subjects.len());
+    let own = |server: &'_ Server| server.fallback.origin.field == Field::DefaultBackend;
+    let fallbacks = servers.iter().filter(|server| own(server)).map(|server| &server.fallback);
+    for route in servers.iter().flat_map(|server| &server.routes).chain(fallbacks) {
+        *routes.entry(&route.origin.object).or_default() += 1;
+    }
+    let mut accepted: Vec<_> = subjects.iter().map(|subject| accept(subject, &routes)).collect();
+    accepted.sort_by(|left, right| left.id.cmp(&right.id));
+    accepted
+}
+
+fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, u32>) -> Accepted {
+    let mut hosts: Vec<Arc<str>> = Vec::new();
+    let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
+    let valid = rules.filter(|written| host::server_name(written).is_ok());
+    let catch_all = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "");
+    for written in valid.chain(catch_all) {
+        let written = if written.is_empty() { "*" } else { written };
+        if !hosts.iter().any(|known| &**known == written) {
+            hosts.push(written.into());
+        }
+    }
+    let (id, version) = (Arc::clone(subject.id()), subject.stored.version.clone());
+    Accepted { routes: routes.get(&*id).copied().unwrap_or_default(), id, version, hosts }
+}
+
+fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {
+    let files = subjects.iter().filter_map(|subject| subject.reading.password_file.as_ref());
+    let by_id: BTreeMap<_, _> = files.map(|file| (&file.id, file)).collect();
+    by_id.into_values().map(Arc::clone).collect()
+}
+
+/// The place in a list as an [`Origin`] counts it; a list that long does not come out of a cluster.
+fn position(index: usize) -> u16 {
+    u16::try_from(index).unwrap_or(u16::MAX)
 }

@@ -1,0 +1,117 @@
+//! What the demo itself has to know of the manifests: hosts, certificates to make, requests to try; it must not know what they mean to nginx.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::trial::Trial;
+
+/// The annotation with the requests worth trying.
+const TRY: &str = "demo.ingressd/try";
+
+/// The manifests of a folder, as they were when it was read.
+#[derive(Debug, Default)]
+pub struct Examples {
+    documents: Vec<Value>,
+}
+
+/// Why the examples cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ExamplesError {
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {source}; name a folder of manifests with --manifests", path.display())]
+    Read {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The requests to try cannot be understood.
+    #[error("the annotation {TRY} of Ingress {ingress} cannot be used: {why}")]
+    Trial {
+        /// The object.
+        ingress: String,
+        /// One clause.
+        why: String,
+    },
+}
+
+impl Examples {
+    /// Reads a folder. What is no YAML is left out: the daemon tells about it.
+    pub fn read(folder: &Path) -> Result<Self, ExamplesError> {
+        let failed = |path: &Path| {
+            let path = path.to_owned();
+            move |source| ExamplesError::Read { path, source }
+        };
+        let entries = std::fs::read_dir(folder).map_err(failed(folder))?;
+        let mut files: Vec<_> =
+            entries.filter_map(Result::ok).map(|entry| entry.path()).filter(|path| is_yaml(path)).collect();
+        files.sort();
+        let mut documents = Vec::new();
+        for file in files {
+            let text = std::fs::read_to_string(&file).map_err(failed(&file))?;
+            documents.extend(serde_saphyr::from_multiple::<Value>(&text).unwrap_or_default());
+        }
+        Ok(Examples { documents })
+    }
+
+    fn ingresses(&self) -> impl Iterator<Item = &Value> {
+        self.documents.iter().filter(|document| document["kind"] == "Ingress")
+    }
+
+    /// Every host of a rule, sorted, each once.
+    pub fn hosts(&self) -> Vec<String> {
+        let rules = self.ingresses().flat_map(|ingress| items(&ingress["spec"]["rules"]));
+        let mut hosts: Vec<_> = rules.filter_map(|rule| rule["host"].as_str().map(str::to_owned)).collect();
+        hosts.sort();
+        hosts.dedup();
+        hosts
+    }
+
+    /// Secrets that TLS needs and no manifest brings: namespace and name, with the hosts to name in them.
+    pub fn missing_certificates(&self) -> BTreeMap<(String, String), Vec<String>> {
+        let mut missing: BTreeMap<_, Vec<String>> = BTreeMap::new();
+        for ingress in self.ingresses() {
+            for tls in items(&ingress["spec"]["tls"]) {
+                let Some(secret) = tls["secretName"].as_str() else { continue };
+                let hosts = items(&tls["hosts"]).filter_map(Value::as_str).map(str::to_owned);
+                missing.entry((namespace(ingress), secret.to_owned())).or_default().extend(hosts);
+            }
+        }
+        for secret in self.documents.iter().filter(|document| document["kind"] == "Secret") {
+            missing.remove(&(namespace(secret), text(&secret["metadata"]["name"])));
+        }
+        missing
+    }
+
+    /// The requests worth trying, by Ingress, in the order of the files.
+    pub fn trials(&self) -> Result<Vec<(String, Vec<Trial>)>, ExamplesError> {
+        let mut trials = Vec::new();
+        for ingress in self.ingresses() {
+            let Some(lines) = ingress["metadata"]["annotations"][TRY].as_str() else { continue };
+            let name = text(&ingress["metadata"]["name"]);
+            let parsed: Result<Vec<_>, _> =
+                lines.lines().filter(|line| !line.trim().is_empty()).map(Trial::parse).collect();
+            let parsed = parsed.map_err(|why| ExamplesError::Trial { ingress: name.clone(), why })?;
+            trials.push((name, parsed));
+        }
+        Ok(trials)
+    }
+}
+
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "json")
+}
+
+fn items(list: &Value) -> impl Iterator<Item = &Value> {
+    list.as_array().into_iter().flatten()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn namespace(object: &Value) -> String {
+    object["metadata"]["namespace"].as_str().unwrap_or("default").to_owned()
+}

@@ -1,0 +1,150 @@
+//! What the demo shows while it runs: requests to try, then hosts, generation and findings whenever they change; it must not know where they come from.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::examples::Examples;
+use super::session::{DemoError, HTTP_PORT, HTTPS_PORT, Session};
+use super::status::{Finding, Status};
+
+/// How often the daemon is asked.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Moves to the top left corner and clears the screen from there.
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// Shows the demo until a signal ends it. On a terminal the whole screen is drawn again at each change; elsewhere a
+/// line is written for it.
+pub async fn show(session: &mut Session, output: &mut impl Write, terminal: bool) -> Result<(), DemoError> {
+    let mut signals = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    let introduction = introduction(session)?;
+    let mut last = None;
+    if !terminal {
+        print(output, &introduction)?;
+    }
+    loop {
+        let status = session.status().await?;
+        if status != last {
+            if let Some(status) = &status {
+                let text = match terminal {
+                    true => format!("{CLEAR}{introduction}\n{}", table(status)),
+                    false => line(status),
+                };
+                print(output, &text)?;
+            }
+            last = status;
+        }
+        tokio::select! {
+            () = ended(&mut signals) => return Ok(()),
+            () = tokio::time::sleep(PERIOD) => {}
+        }
+    }
+}
+
+async fn ended(signals: &mut [std::io::Result<Signal>; 2]) {
+    let [interrupt, terminate] = signals;
+    match (interrupt, terminate) {
+        (Ok(interrupt), Ok(terminate)) => {
+            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+        }
+        // Without handlers the signals end the process as they always do.
+        _ => std::future::pending().await,
+    }
+}
+
+fn print(output: &mut impl Write, text: &str) -> Result<(), DemoError> {
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(DemoError::Output)
+}
+
+fn introduction(session: &Session) -> Result<String, DemoError> {
+    let mut text = format!(
+        "nginx serves the manifests of {} on 127.0.0.1:{HTTP_PORT} and :{HTTPS_PORT}.\nEdit them and watch; Ctrl-C ends the demo. To try:\n\n",
+        session.examples.display()
+    );
+    for (_, trials) in Examples::read(&session.examples)?.trials()? {
+        for trial in trials {
+            let _ = writeln!(text, "  {}   # {}", trial.command(HTTP_PORT, HTTPS_PORT), trial.status);
+        }
+    }
+    Ok(text)
+}
+
+/// The status as a table.
+fn table(status: &Status) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}\n", state(status));
+    let _ = writeln!(text, "{:<34} {:<24} {:>6}", "HOST", "INGRESS", "ROUTES");
+    for ingress in &status.ingresses {
+        let name = format!("{}/{}", ingress.namespace, ingress.name);
+        for host in &ingress.hosts {
+            let _ = writeln!(text, "{host:<34} {name:<24} {:>6}", ingress.routes);
+        }
+    }
+    if !status.findings.is_empty() {
+        text += "\nFINDINGS\n";
+    }
+    for finding in &status.findings {
+        let _ = writeln!(text, "{}", describe(finding));
+    }
+    text
+}
+
+fn line(status: &Status) -> String {
+    let findings: String = status.findings.iter().map(|finding| format!("  {}\n", describe(finding))).collect();
+    format!("{}\n{findings}", state(status))
+}
+
+fn state(status: &Status) -> String {
+    let generation = status.generation.map_or("no generation yet".to_owned(), |number| format!("generation {number}"));
+    let hosts: usize = status.ingresses.iter().map(|ingress| ingress.hosts.len()).sum();
+    let why = status.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+    format!("{}{why}: {generation}, {hosts} hosts, {} findings", status.phase, status.findings.len())
+}
+
+fn describe(finding: &Finding) -> String {
+    let Finding { kind, namespace, name, field, severity, reason, note } = finding;
+    let place = if field.is_empty() { String::new() } else { format!(" {field}") };
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    let text = format!("{severity} {reason}: {kind} {namespace}{slash}{name}{place}: {note}");
+    // The note may quote what a user wrote: nothing of it may steer the terminal.
+    text.chars()
+        .flat_map(
+            |character| if character.is_control() { character.escape_default().collect() } else { vec![character] },
+        )
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::status::Ingress;
+    use super::*;
+
+    #[test]
+    fn the_table_holds_hosts_and_findings_and_no_control_characters() {
+        let status = Status {
+            phase: "serving".into(),
+            generation: Some(7),
+            ingresses: vec![Ingress {
+                namespace: "default".into(),
+                name: "shop".into(),
+                hosts: vec!["shop.localhost".into()],
+                routes: 2,
+            }],
+            findings: vec![Finding { reason: "Quarantined".into(), note: "bad \x1b[2J".into(), ..Finding::default() }],
+            ..Status::default()
+        };
+        let table = table(&status);
+        for part in [
+            "serving: generation 7, 1 hosts, 1 findings",
+            "shop.localhost",
+            "default/shop",
+            "Quarantined",
+            "bad \\u{1b}[2J",
+        ] {
+            assert!(table.contains(part), "{part} is not in {table}");
+        }
+    }
+}

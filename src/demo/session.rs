@@ -1,0 +1,263 @@
+//! The demo's parts put together in a temporary folder: nginx, backends, certificates, the daemon; it must not know who watches.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::certificates::Authority;
+use super::client::Client;
+use super::echo::{Echo, TlsSetupError};
+use super::examples::{Examples, ExamplesError};
+use super::nginx::{self, PrivateNginx};
+use super::status::Status;
+use crate::config;
+
+/// Where nginx listens for HTTP, on loopback.
+pub const HTTP_PORT: u16 = 8080;
+/// Where nginx listens for HTTPS, on loopback.
+pub const HTTPS_PORT: u16 = 8443;
+
+/// The addresses of the backends that the examples name: name, last byte of the loopback address, port, whether with TLS.
+const BACKENDS: &[(&str, u8, u16, bool)] =
+    &[("web", 1, 18081, false), ("web", 2, 18081, false), ("api", 1, 18082, false), ("vault", 1, 18443, true)];
+
+/// Namespace and name of the Secret for hosts without a certificate of their own.
+const DEFAULT_CERTIFICATE: (&str, &str) = ("ingressd-demo", "default-certificate");
+
+/// Settings that differ from the defaults. `{...}` are filled in.
+const SETTINGS: &str = r#"
+manifests = "{folder}/manifests"
+
+[[classes]]
+controller = "ingressd/nginx"
+dialect = "specification"
+
+[[classes]]
+controller = "k8s.io/ingress-nginx"
+dialect = "ingress-nginx"
+
+[listen]
+addresses = ["127.0.0.1"]
+http-port = {http_port}
+https-port = {https_port}
+public-https-port = {https_port}
+status = "{nginx_status}"
+
+[upstreams]
+local = true
+
+[tls]
+default-certificate = "{default_certificate}"
+
+[nginx]
+binary = "{binary}"
+configuration = "{configuration}"
+prefix = "{folder}/nginx"
+pid-file = "{pid_file}"
+unit = ""
+
+[apply]
+root = "{folder}/generations"
+state = "{folder}/state"
+
+[http]
+address = "{daemon_status}"
+
+[control]
+socket = "{folder}/control.sock"
+
+[log]
+format = "text"
+level = "error"
+"#;
+
+/// Why the demo cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    /// There is no nginx.
+    #[error("nginx is not installed; install the package nginx of your distribution, or run `make demo`, which does")]
+    NoNginx,
+    /// An address is taken.
+    #[error("cannot listen on {address}: {source}; does another demo or web server use it?")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The temporary folder cannot be filled.
+    #[error("cannot write {}: {source}", path.display())]
+    Write {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The terminal or pipe does not take what is written.
+    #[error("cannot write to standard output: {0}")]
+    Output(io::Error),
+    /// nginx does not run.
+    #[error("nginx does not run: {0}")]
+    Nginx(String),
+    /// The examples cannot be used.
+    #[error(transparent)]
+    Examples(#[from] ExamplesError),
+    /// Certificates cannot be made.
+    #[error("cannot make certificates: {0}")]
+    Certificates(#[from] rcgen::Error),
+    /// A backend cannot speak TLS.
+    #[error(transparent)]
+    Backend(#[from] TlsSetupError),
+    /// The client cannot speak TLS.
+    #[error("cannot set up TLS: {0}")]
+    Tls(#[from] rustls::Error),
+    /// The settings that the demo writes are refused: a fault of the demo.
+    #[error("the demo's own settings are refused: {0}")]
+    Settings(#[from] config::Error),
+    /// The daemon does not run.
+    #[error("the daemon does not run: {0}")]
+    Daemon(String),
+}
+
+/// A running demo. Everything ends with it.
+pub struct Session {
+    /// The manifests that are watched, where the user edits them.
+    pub examples: PathBuf,
+    /// Sends requests to it.
+    pub client: Client,
+    /// Where the daemon tells its status.
+    pub daemon_status: SocketAddr,
+    daemon: super::daemon::Running,
+    nginx: PrivateNginx,
+    _backends: JoinSet<()>,
+    folder: TempDir,
+}
+
+impl Session {
+    /// Starts everything; the daemon may not have served anything yet.
+    pub async fn start(examples: &Path) -> Result<Self, DemoError> {
+        let binary = nginx::find().ok_or(DemoError::NoNginx)?;
+        let read = Examples::read(examples)?;
+        for port in [HTTP_PORT, HTTPS_PORT] {
+            drop(listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).await?);
+        }
+        let backends = start_backends().await?;
+        let folder = tempfile::Builder::new().prefix("ingressd-demo-").tempdir();
+        let folder = folder.map_err(|source| DemoError::Write { path: std::env::temp_dir(), source })?;
+        let authority = Authority::new()?;
+        let examples = write_manifests(folder.path(), examples, &read, &authority)?;
+
+        let (nginx_status, daemon_status) = (free_address().await?, free_address().await?);
+        let settings = write_settings(folder.path(), &binary, nginx_status, daemon_status)?;
+        let nginx_folder = folder.path().join("nginx");
+        let nginx = PrivateNginx::start(&binary, &nginx_folder, &folder.path().join("generations"))
+            .map_err(|source| DemoError::Nginx(source.to_string()))?;
+        let daemon = super::daemon::start(settings)?;
+        let client = Client::new(HTTP_PORT, HTTPS_PORT, authority.roots())?;
+        Ok(Session { examples, client, daemon_status, daemon, nginx, _backends: backends, folder })
+    }
+
+    /// What the daemon tells, when it answers.
+    ///
+    /// # Errors
+    ///
+    /// When nginx has ended on its own.
+    pub async fn status(&mut self) -> Result<Option<Status>, DemoError> {
+        if self.nginx.has_ended() {
+            let log = std::fs::read_to_string(self.folder.path().join("nginx/error.log")).unwrap_or_default();
+            return Err(DemoError::Nginx(log.lines().last().unwrap_or("it ended without a word").to_owned()));
+        }
+        Ok(Status::ask(self.daemon_status).await)
+    }
+
+    /// Stops everything in order and removes the folder.
+    pub async fn stop(self) {
+        self.daemon.stop().await;
+        self.nginx.stop().await;
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, DemoError> {
+    TcpListener::bind(address).await.map_err(|source| DemoError::Listen { address, source })
+}
+
+/// A loopback address that nobody uses, so that the demo runs beside the real daemon.
+async fn free_address() -> Result<SocketAddr, DemoError> {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let listener = listen(any).await?;
+    listener.local_addr().map_err(|source| DemoError::Listen { address: any, source })
+}
+
+async fn start_backends() -> Result<JoinSet<()>, DemoError> {
+    let mut backends = JoinSet::new();
+    for (name, host, port, tls) in BACKENDS {
+        let listener = listen(SocketAddr::from(([127, 0, 0, *host], *port))).await?;
+        let echo = if *tls { Echo::tls(name)? } else { Echo::plain(name) };
+        backends.spawn(echo.serve(listener));
+    }
+    Ok(backends)
+}
+
+/// The daemon watches one folder: in it a link to the examples, so that they are watched where the user edits them, and
+/// the certificates beside it.
+fn write_manifests(
+    folder: &Path,
+    examples: &Path,
+    read: &Examples,
+    authority: &Authority,
+) -> Result<PathBuf, DemoError> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |source| DemoError::Write { path, source }
+    };
+    let manifests = folder.join("manifests");
+    std::fs::create_dir(&manifests).map_err(failed(&manifests))?;
+    let examples = examples.canonicalize().map_err(failed(examples))?;
+    let link = manifests.join("examples");
+    std::os::unix::fs::symlink(&examples, &link).map_err(failed(&link))?;
+
+    let mut hosts = read.hosts();
+    hosts.push("localhost".to_owned());
+    let (namespace, name) = DEFAULT_CERTIFICATE;
+    let mut secrets = vec![authority.secret(namespace, name, &hosts)?];
+    for ((namespace, name), hosts) in read.missing_certificates() {
+        secrets.push(authority.secret(&namespace, &name, &hosts)?);
+    }
+    let documents: Vec<_> = secrets.iter().map(Value::to_string).collect();
+    let file = manifests.join("certificates.yaml");
+    std::fs::write(&file, documents.join("\n---\n")).map_err(failed(&file))?;
+    Ok(examples)
+}
+
+fn write_settings(
+    folder: &Path,
+    binary: &Path,
+    nginx_status: SocketAddr,
+    daemon_status: SocketAddr,
+) -> Result<config::Settings, DemoError> {
+    let nginx_folder = folder.join("nginx");
+    let path = |path: &Path| path.display().to_string();
+    let (namespace, name) = DEFAULT_CERTIFICATE;
+    let text = [
+        ("{folder}", path(folder)),
+        ("{binary}", path(binary)),
+        ("{configuration}", path(&nginx::configuration(&nginx_folder))),
+        ("{pid_file}", path(&nginx::pid_file(&nginx_folder))),
+        ("{http_port}", HTTP_PORT.to_string()),
+        ("{https_port}", HTTPS_PORT.to_string()),
+        ("{nginx_status}", nginx_status.to_string()),
+        ("{daemon_status}", daemon_status.to_string()),
+        ("{default_certificate}", format!("{namespace}/{name}")),
+    ]
+    .iter()
+    .fold(SETTINGS.to_owned(), |text, (hole, value)| text.replace(hole, value));
+    let file = folder.join("ingressd.toml");
+    std::fs::write(&file, text).map_err(|source| DemoError::Write { path: file.clone(), source })?;
+    let sources = config::Sources { file: Some(file), ..config::Sources::default() };
+    Ok(sources.load()?)
+}

@@ -1,0 +1,218 @@
+//! From the Service that a rule names to an upstream; it must not know paths, hosts or annotations of Ingresses.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Service, ServicePort};
+
+use super::endpoint::SliceIndex;
+use super::external_name::ExternalName;
+use super::mode::{self, Reach, Unreachable};
+use super::port::{self, PortReference};
+use super::{Dialect, EndpointMode, Options, target};
+use crate::finding::Reason;
+use crate::model::{Endpoint, Endpoints, Origin, Protocol, Upstream, UpstreamId};
+use crate::source::{Snapshot, Stored};
+
+/// What a rule refers to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct BackendReference<'a> {
+    /// The namespace of the object that refers; Services of others are out of reach.
+    pub namespace: &'a str,
+    /// The name of the Service.
+    pub service: &'a str,
+    /// Its port.
+    pub port: PortReference<'a>,
+    /// The semantics of the object that refers.
+    pub dialect: Dialect,
+    /// How endpoints are reached unless the Service says otherwise.
+    pub mode: EndpointMode,
+}
+
+/// What is wrong with a reference, for whoever refers.
+pub type Note = (Reason, Arc<str>);
+
+/// An upstream with its protocol, or nothing; and what is wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Resolution {
+    /// The upstream, and how the Service wants to be spoken to.
+    pub target: Option<(UpstreamId, Option<Protocol>)>,
+    /// What is wrong; never empty without a target.
+    pub notes: Vec<Note>,
+}
+
+/// Resolves references, each once for a translation.
+#[derive(Debug)]
+pub struct Backends<'a> {
+    snapshot: &'a Snapshot,
+    options: &'a Options,
+    slices: SliceIndex<'a>,
+    resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
+    upstreams: BTreeMap<UpstreamId, Upstream>,
+}
+
+impl<'a> Backends<'a> {
+    /// Nothing resolved yet.
+    pub fn new(snapshot: &'a Snapshot, options: &'a Options) -> Self {
+        let slices = SliceIndex::new(snapshot);
+        Backends { snapshot, options, slices, resolved: HashMap::new(), upstreams: BTreeMap::new() }
+    }
+
+    /// The upstream of a reference.
+    pub fn resolve(&mut self, reference: &BackendReference<'a>) -> Arc<Resolution> {
+        if let Some(known) = self.resolved.get(reference) {
+            return Arc::clone(known);
+        }
+        let mut notes = Vec::new();
+        let target = match self.upstream(reference, &mut notes) {
+            Ok((upstream, protocol)) => {
+                let id = upstream.id.clone();
+                self.upstreams.entry(id.clone()).or_insert(upstream);
+                Some((id, protocol))
+            }
+            Err((reason, note)) => {
+                notes.push((reason, note.into()));
+                None
+            }
+        };
+        let resolution = Arc::new(Resolution { target, notes });
+        self.resolved.insert(reference.clone(), Arc::clone(&resolution));
+        resolution
+    }
+
+    /// The upstreams that something refers to, sorted.
+    pub fn into_upstreams(self) -> impl Iterator<Item = Upstream> {
+        self.upstreams.into_values()
+    }
+
+    fn upstream(
+        &self,
+        reference: &BackendReference<'a>,
+        notes: &mut Vec<Note>,
+    ) -> Result<(Upstream, Option<Protocol>), (Reason, String)> {
+        let BackendReference { namespace, service: name, .. } = reference;
+        let missing =
+            || (Reason::MissingService, format!("there is no Service {name:?} in the namespace {namespace:?}"));
+        // Names of upstreams are made of these: whatever else an object may hold, it cannot be the name of a Service.
+        if !is_label(namespace) || !is_label(name) {
+            return Err(missing());
+        }
+        let service = self.snapshot.service(namespace, name).ok_or_else(missing)?;
+        let spec = service.object.spec.as_ref();
+        let port = port::find(&service.object, &reference.port, reference.dialect);
+        match spec.and_then(|spec| spec.type_.as_deref()) {
+            Some("ExternalName") => self.external(reference, service, port),
+            _ => {
+                let port = port.ok_or_else(|| missing_port(reference))?;
+                let mode = choose_mode(service, reference.mode, notes);
+                let endpoints = self.endpoints(service, port, mode, notes)?;
+                let id = id(reference, port.port, mode::name(mode));
+                let upstream = Upstream { id, origin: Origin::object(&service.id), endpoints };
+                Ok((upstream, port::protocol(port)))
+            }
+        }
+    }
+
+    fn endpoints(
+        &self,
+        service: &'a Stored<Service>,
+        port: &ServicePort,
+        mode: EndpointMode,
+        notes: &mut Vec<Note>,
+    ) -> Result<Endpoints, (Reason, String)> {
+        let (snapshot, options, slices) = (self.snapshot, self.options, &self.slices);
+        let reach = Reach { snapshot, options, slices, id: &service.id, service: &service.object, port };
+        let name = &service.id.name;
+        let mut addresses = reach.by(mode).map_err(|unreachable| match unreachable {
+            Unreachable::NoEndpoints => {
+                let note = format!("Service {name:?} has no ready endpoint for its port {}", port.port);
+                (Reason::NoEndpoints, note)
+            }
+            Unreachable::Mode(clause) => (Reason::UnreachableMode, format!("Service {name:?}: {clause}")),
+        })?;
+        let mut refused = Vec::new();
+        addresses.retain(|endpoint| match target::forbidden(endpoint.address, self.options) {
+            None => true,
+            Some(clause) => {
+                refused.push((Reason::ForbiddenTarget, format!("{} is left out: {clause}", endpoint.address)));
+                false
+            }
+        });
+        if addresses.is_empty() {
+            return Err(refused.swap_remove(0));
+        }
+        notes.extend(refused.into_iter().map(|(reason, note)| (reason, note.into())));
+        Ok(Endpoints::Addresses(addresses))
+    }
+
+    /// A Service without ports takes any port that a rule names.
+    fn external(
+        &self,
+        reference: &BackendReference<'a>,
+        service: &'a Stored<Service>,
+        port: Option<&ServicePort>,
+    ) -> Result<(Upstream, Option<Protocol>), (Reason, String)> {
+        let name = reference.service;
+        if !self.options.external_names {
+            let note = format!("Service {name:?} is of type ExternalName, which the administrator has switched off");
+            return Err((Reason::ExternalNameDisabled, note));
+        }
+        let spec = service.object.spec.as_ref();
+        let has_ports = spec.and_then(|spec| spec.ports.as_deref()).is_some_and(|ports| !ports.is_empty());
+        let number = match (port, &reference.port) {
+            (Some(port), _) => port::number(port.port),
+            (None, PortReference::Number(number)) if !has_ports => Some(*number),
+            _ => None,
+        };
+        let number = number.ok_or_else(|| missing_port(reference))?;
+        let host = spec.and_then(|spec| spec.external_name.as_deref()).unwrap_or_default();
+        let refused =
+            |clause: &str| (Reason::ForbiddenTarget, format!("externalName {host:?} of Service {name:?}: {clause}"));
+        let endpoints = match ExternalName::read(host).map_err(refused)? {
+            ExternalName::Name(host) => Endpoints::Name { host, port: number },
+            ExternalName::Address(address) => {
+                let address = SocketAddr::new(address, number);
+                match target::forbidden(address, self.options) {
+                    Some(clause) => return Err(refused(clause)),
+                    None => Endpoints::Addresses(vec![Endpoint { address, weight: 1 }]),
+                }
+            }
+        };
+        let id = id(reference, i32::from(number), "");
+        let upstream = Upstream { id, origin: Origin::object(&service.id), endpoints };
+        Ok((upstream, port.and_then(port::protocol)))
+    }
+}
+
+/// The number stands for the port however a rule names it, so that two names of one port share an upstream.
+fn id(reference: &BackendReference<'_>, port: i32, mode: &'static str) -> UpstreamId {
+    let (namespace, service) = (reference.namespace.into(), reference.service.into());
+    UpstreamId { namespace, service, port: port.to_string().into(), mode }
+}
+
+fn missing_port(reference: &BackendReference<'_>) -> (Reason, String) {
+    let (service, port) = (reference.service, reference.port.written());
+    (Reason::MissingPort, format!("Service {service:?} has no TCP port {port}"))
+}
+
+fn choose_mode(service: &Stored<Service>, otherwise: EndpointMode, notes: &mut Vec<Note>) -> EndpointMode {
+    let annotations = service.object.metadata.annotations.as_ref();
+    let Some(value) = annotations.and_then(|annotations| annotations.get(mode::ANNOTATION)) else { return otherwise };
+    mode::parse(value).unwrap_or_else(|| {
+        let (name, key) = (&service.id.name, mode::ANNOTATION);
+        let note = format!(
+            "{key} of Service {name:?} is not one of pod, nodeport, clusterip, loadbalancer, auto; it has no effect"
+        );
+        notes.push((Reason::InvalidValue, note.into()));
+        otherwise
+    })
+}
+
+/// A label of RFC 1123, which is what names of namespaces and Services are.
+fn is_label(name: &str) -> bool {
+    (1..=63).contains(&name.len())
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
+        && !name.starts_with('-')
+        && !name.ends_with('-')
+}

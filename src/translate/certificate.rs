@@ -1,0 +1,172 @@
+//! Certificates and keys from Secrets, checked and re-written; it must not know which hosts want them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use k8s_openapi::api::core::v1::Secret;
+use rustls::crypto::ring::sign::any_supported_type;
+use rustls::sign::CertifiedKey;
+use rustls::{Error, InconsistentKeys};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
+
+use super::host;
+use crate::model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName};
+use crate::source::{Stored, Version};
+
+/// The key of a Secret that holds the chain.
+const CHAIN: &str = "tls.crt";
+/// The key of a Secret that holds the private key.
+const KEY: &str = "tls.key";
+
+/// A certificate that may be served.
+#[derive(Debug)]
+pub struct Checked {
+    /// The certificate.
+    pub certificate: Arc<Certificate>,
+    /// The names that it stands for.
+    names: Vec<String>,
+    /// Start of validity, seconds since 1970-01-01 UTC.
+    not_before: i64,
+}
+
+impl Checked {
+    /// Whether browsers accept it for this host.
+    pub fn covers(&self, name: &ServerName) -> bool {
+        self.names.iter().any(|pattern| host::covers(pattern, name))
+    }
+
+    /// Why it is not valid at this time, as one clause.
+    pub fn outside_validity(&self, now: i64) -> Option<&'static str> {
+        match () {
+            () if now > self.certificate.not_after => Some("its validity has ended"),
+            () if now < self.not_before => Some("its validity has not begun"),
+            () => None,
+        }
+    }
+}
+
+/// Why a Secret holds no certificate that may be served, as one clause.
+pub type Fault = &'static str;
+
+/// Certificates by Secret. To check a key takes as long as to translate a hundred objects, so verdicts are kept as long
+/// as the version of the Secret stays the same and something refers to it.
+#[derive(Debug, Default)]
+pub struct Certificates {
+    verdicts: BTreeMap<Arc<ObjectId>, (Version, Result<Arc<Checked>, Fault>)>,
+    used: BTreeSet<Arc<ObjectId>>,
+}
+
+impl Certificates {
+    /// The verdict on a Secret.
+    pub fn check(&mut self, secret: &Stored<Secret>) -> Result<Arc<Checked>, Fault> {
+        self.used.insert(Arc::clone(&secret.id));
+        match self.verdicts.get(&secret.id) {
+            Some((version, verdict)) if *version == secret.version => verdict.clone(),
+            _ => {
+                let verdict = check(secret).map(Arc::new);
+                self.verdicts.insert(Arc::clone(&secret.id), (secret.version.clone(), verdict.clone()));
+                verdict
+            }
+        }
+    }
+
+    /// Forgets what was not asked for since the last call.
+    pub fn forget_unused(&mut self) {
+        let used = std::mem::take(&mut self.used);
+        self.verdicts.retain(|id, _| used.contains(id));
+    }
+}
+
+/// Whatever stands in the Secret beside the PEM blocks stays out of what is served.
+fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
+    let data = secret.object.data.as_ref();
+    let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
+    let chain = value(CHAIN).ok_or("it has no tls.crt")?;
+    let key = value(KEY).ok_or("it has no tls.key")?;
+    let chain =
+        CertificateDer::pem_slice_iter(chain).collect::<Result<Vec<_>, _>>().map_err(|_| "tls.crt is not PEM")?;
+    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| "tls.key holds no private key, or an encrypted one")?;
+    let parsed = chain.iter().map(|certificate| match X509Certificate::from_der(certificate) {
+        Ok((rest, certificate)) if rest.is_empty() => Ok(certificate),
+        _ => Err("tls.crt holds something that is not a certificate"),
+    });
+    let parsed = parsed.collect::<Result<Vec<_>, _>>()?;
+    let leaf = parsed.first().ok_or("tls.crt holds no certificate")?;
+    let names = names(leaf);
+    let (not_before, not_after) = (leaf.validity().not_before.timestamp(), leaf.validity().not_after.timestamp());
+    let (written_chain, written_key) = (write_chain(&chain), write_key(&key)?);
+    drop(parsed);
+    if !fits(chain, &key) {
+        return Err("the key does not belong to the certificate");
+    }
+    let certificate = Certificate {
+        id: CertificateId::Secret(Arc::clone(&secret.id)),
+        origin: Origin::object(&secret.id),
+        chain: written_chain.into_bytes().into(),
+        key: SecretBytes(written_key.into_bytes().into()),
+        not_after,
+    };
+    Ok(Checked { certificate: Arc::new(certificate), names, not_before })
+}
+
+/// Whether the key belongs to the first certificate. Keys of a sort that is not known here are passed on: nginx knows more.
+fn fits(chain: Vec<CertificateDer<'static>>, key: &PrivateKeyDer<'_>) -> bool {
+    let Ok(signing) = any_supported_type(key) else { return true };
+    let verdict = CertifiedKey::new(chain, signing).keys_match();
+    !matches!(verdict, Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)))
+}
+
+/// Alternative names; the common name only where there is none, as old certificates have it.
+fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
+    let alternative = certificate.subject_alternative_name().ok().flatten();
+    let dns = |name: &GeneralName<'_>| match name {
+        GeneralName::DNSName(name) => Some((*name).to_owned()),
+        _ => None,
+    };
+    match alternative {
+        Some(extension) => extension.value.general_names.iter().filter_map(dns).collect(),
+        None => {
+            certificate.subject().iter_common_name().filter_map(|name| Some(name.as_str().ok()?.to_owned())).collect()
+        }
+    }
+}
+
+fn write_chain(chain: &[CertificateDer<'_>]) -> String {
+    let mut text = String::new();
+    chain.iter().for_each(|certificate| write_block(&mut text, "CERTIFICATE", certificate));
+    text
+}
+
+fn write_key(key: &PrivateKeyDer<'_>) -> Result<String, Fault> {
+    let (label, bytes) = match key {
+        PrivateKeyDer::Pkcs1(key) => ("RSA PRIVATE KEY", key.secret_pkcs1_der()),
+        PrivateKeyDer::Sec1(key) => ("EC PRIVATE KEY", key.secret_sec1_der()),
+        PrivateKeyDer::Pkcs8(key) => ("PRIVATE KEY", key.secret_pkcs8_der()),
+        _ => return Err("tls.key is of a form that is not known"),
+    };
+    if !x509_parser::der_parser::parse_der(bytes).is_ok_and(|(rest, _)| rest.is_empty()) {
+        return Err("tls.key holds something that is not a key");
+    }
+    let mut text = String::new();
+    write_block(&mut text, label, bytes);
+    Ok(text)
+}
+
+fn write_block(text: &mut String, label: &str, bytes: &[u8]) {
+    /// Characters in a line, RFC 7468.
+    const WIDTH: usize = 64;
+    let encoded = base64::engine::general_purpose::STANDARD.encode(bytes);
+    // Writing to a String cannot fail.
+    let _ = writeln!(text, "-----BEGIN {label}-----");
+    let mut rest = encoded.as_str();
+    while !rest.is_empty() {
+        let (line, after) = rest.split_at(rest.len().min(WIDTH));
+        let _ = writeln!(text, "{line}");
+        rest = after;
+    }
+    let _ = writeln!(text, "-----END {label}-----");
+}

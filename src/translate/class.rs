@@ -1,0 +1,46 @@
+//! Which Ingresses are ours, and whose semantics they have; it must not know what their annotations or rules mean.
+
+use k8s_openapi::api::networking::v1::Ingress;
+
+use super::{ClassRule, Options};
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::{Field, Origin};
+use crate::source::{Snapshot, Stored};
+
+/// The annotation that named the class before `spec.ingressClassName` did.
+const LEGACY: &str = "kubernetes.io/ingress.class";
+
+/// The rule that an Ingress belongs to, or the finding that says why it is left alone.
+///
+/// The field counts before the annotation: an object whose field names an unknown class is not ours, whatever the
+/// annotation says.
+pub fn select<'a>(
+    ingress: &Stored<Ingress>,
+    snapshot: &Snapshot,
+    options: &'a Options,
+) -> Result<&'a ClassRule, Box<Finding>> {
+    let field = |path: &'static str| Origin::field(&ingress.id, Field::Other(path.into()));
+    let foreign = |origin, note: String| Box::new(Finding::new(Reason::ForeignClass, origin, note));
+    let class = ingress.object.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
+    if let Some(name) = class {
+        let origin = field("spec.ingressClassName");
+        let Some(found) = snapshot.ingress_class(name) else {
+            let note = format!("there is no IngressClass {name:?}; create it or correct the name");
+            return Err(Box::new(Finding { severity: Severity::Warning, ..*foreign(origin, note) }));
+        };
+        let controller = found.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).unwrap_or_default();
+        return options.classes.iter().find(|rule| &*rule.controller == controller).ok_or_else(|| {
+            foreign(origin, format!("IngressClass {name:?} belongs to the controller {controller:?}, not to this one"))
+        });
+    }
+    let annotations = ingress.object.metadata.annotations.as_ref();
+    if let Some(name) = annotations.and_then(|annotations| annotations.get(LEGACY)) {
+        let origin = Origin::field(&ingress.id, Field::Annotation(LEGACY.into()));
+        return options.classes.iter().find(|rule| rule.legacy_class.as_deref() == Some(name)).ok_or_else(|| {
+            foreign(origin, format!("the class {name:?} of the annotation is not one of this controller"))
+        });
+    }
+    options.classes.iter().find(|rule| rule.without_class).ok_or_else(|| {
+        foreign(field("spec.ingressClassName"), "it names no class; set one that is served here".to_owned())
+    })
+}

@@ -1,0 +1,83 @@
+//! Host names of rules and of certificates; it must not know servers or Secrets.
+
+use crate::model::{HostName, Refused, ServerName};
+
+/// The server that the `host` of a rule names: exact, a wildcard of one label, or with an empty host the catch-all.
+pub fn server_name(host: &str) -> Result<ServerName, Refused> {
+    let lower = host.to_ascii_lowercase();
+    match lower.strip_prefix("*.") {
+        _ if lower.is_empty() => Ok(ServerName::CatchAll),
+        Some(parent) => HostName::new(parent).map(ServerName::Wildcard),
+        None => HostName::new(&lower).map(ServerName::Exact),
+    }
+}
+
+/// The name as it is written in rules; `*` for the catch-all.
+pub fn written(name: &ServerName) -> String {
+    match name {
+        ServerName::CatchAll => "*".to_owned(),
+        ServerName::Exact(host) => host.to_string(),
+        ServerName::Wildcard(parent) => format!("*.{parent}"),
+    }
+}
+
+/// Whether `listed`, from `spec.tls`, is the host of the server itself.
+pub fn is_listed(listed: &str, name: &ServerName) -> bool {
+    match name {
+        ServerName::CatchAll => false,
+        ServerName::Exact(host) => listed.eq_ignore_ascii_case(host.as_str()),
+        ServerName::Wildcard(parent) => {
+            listed.strip_prefix("*.").is_some_and(|listed| listed.eq_ignore_ascii_case(parent.as_str()))
+        }
+    }
+}
+
+/// Whether a name of a certificate or of `spec.tls` stands for every request of the server: itself, or with `*` for
+/// exactly its first label.
+pub fn covers(pattern: &str, name: &ServerName) -> bool {
+    if is_listed(pattern, name) {
+        return true;
+    }
+    let (ServerName::Exact(host), Some(parent)) = (name, pattern.strip_prefix("*.")) else { return false };
+    host.as_str().split_once('.').is_some_and(|(_, rest)| rest.eq_ignore_ascii_case(parent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        let cases = [
+            ("", Some("*")),
+            ("Shop.Example.COM", Some("shop.example.com")),
+            ("*.Example.com", Some("*.example.com")),
+            ("*", None),
+            ("*.", None),
+            ("a.*.com", None),
+            ("a..com", None),
+            ("a.com.", None),
+            ("a.com\n", None),
+            ("a;b.com", None),
+        ];
+        for (host, expected) in cases {
+            assert_eq!(server_name(host).ok().map(|name| written(&name)).as_deref(), expected, "{host:?}");
+        }
+    }
+
+    #[test]
+    fn coverage_is_by_one_label() {
+        let cases = [
+            ("a.example.com", "A.example.com", true),
+            ("*.example.com", "a.example.com", true),
+            ("*.example.com", "b.a.example.com", false),
+            ("*.example.com", "example.com", false),
+            ("*.example.com", "*.example.com", true),
+            ("a.example.com", "*.example.com", false),
+            ("*.com", "*.example.com", false),
+        ];
+        for (pattern, host, expected) in cases {
+            assert_eq!(covers(pattern, &server_name(host).unwrap()), expected, "{pattern} {host}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What a translator remembers so that equal input costs little; it must not change any result.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::Ingress;
+
+use super::certificate::Certificates;
+use super::{Dialect, Options, Reading, annotation};
+use crate::model::{Behaviour, Model, ObjectId};
+use crate::source::{Snapshot, Stored, Version};
+
+/// What is remembered from one translation to the next.
+#[derive(Debug, Default)]
+pub struct Memory {
+    /// Certificates that were checked.
+    pub certificates: Certificates,
+    readings: HashMap<Arc<ObjectId>, Remembered>,
+    /// Versions of what annotations may refer to. When any of it changes, all annotations are read again.
+    referable: Vec<(Arc<ObjectId>, Version)>,
+    model: Model,
+}
+
+#[derive(Debug)]
+struct Remembered {
+    version: Version,
+    dialect: Dialect,
+    reading: Arc<Reading>,
+    behaviour: Arc<Behaviour>,
+}
+
+impl Memory {
+    /// Forgets whatever this snapshot may have made wrong.
+    pub fn begin(&mut self, snapshot: &Snapshot) {
+        let referable = || {
+            let secrets = snapshot.secrets.iter().map(|secret| (&secret.id, &secret.version));
+            secrets.chain(snapshot.config_maps.iter().map(|map| (&map.id, &map.version)))
+        };
+        if !referable().eq(self.referable.iter().map(|(id, version)| (id, version))) {
+            self.readings.clear();
+            self.referable = referable().map(|(id, version)| (Arc::clone(id), version.clone())).collect();
+        }
+        if self.readings.len() > 2 * snapshot.ingresses.len() {
+            self.readings.clear();
+        }
+    }
+
+    /// The annotations of an object, and what they ask for on every path.
+    pub fn read(
+        &mut self,
+        ingress: &Stored<Ingress>,
+        dialect: Dialect,
+        snapshot: &Snapshot,
+        options: &Options,
+    ) -> (Arc<Reading>, Arc<Behaviour>) {
+        if let Some(known) = self.readings.get(&ingress.id)
+            && known.version == ingress.version
+            && known.dialect == dialect
+        {
+            return (Arc::clone(&known.reading), Arc::clone(&known.behaviour));
+        }
+        let none = Default::default();
+        let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
+        let mut reading = annotation::read(&ingress.id, annotations, &ingress.id.namespace, dialect, snapshot, options);
+        let behaviour = Arc::new(std::mem::take(&mut reading.behaviour));
+        let reading = Arc::new(reading);
+        let remembered = Remembered {
+            version: ingress.version.clone(),
+            dialect,
+            reading: Arc::clone(&reading),
+            behaviour: Arc::clone(&behaviour),
+        };
+        self.readings.insert(Arc::clone(&ingress.id), remembered);
+        (reading, behaviour)
+    }
+
+    /// Puts the parts of the last model in the place of equal new ones, so that whoever comes next can tell by pointer
+    /// what has not changed.
+    pub fn share(&mut self, model: &mut Model) {
+        share(&mut model.servers, &self.model.servers, |server| &server.name);
+        share(&mut model.upstreams, &self.model.upstreams, |upstream| &upstream.id);
+        share(&mut model.certificates, &self.model.certificates, |certificate| &certificate.id);
+        share(&mut model.password_files, &self.model.password_files, |file| &file.id);
+        self.model = model.clone();
+        self.certificates.forget_unused();
+    }
+}
+
+/// Both lists are sorted by the key.
+fn share<T: PartialEq, K: Ord>(new: &mut [Arc<T>], old: &[Arc<T>], key: fn(&T) -> &K) {
+    let mut old = old.iter().peekable();
+    for item in new {
+        while old.next_if(|candidate| key(candidate) < key(item)).is_some() {}
+        if let Some(same) = old.next_if(|candidate| *candidate == item) {
+            *item = Arc::clone(same);
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The ways to reach a Service: by pods, nodes, cluster address or load balancer; it must not know who refers to it.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+
+use k8s_openapi::api::core::v1::{Node, Service, ServicePort};
+
+use super::endpoint::{self, Family, SliceIndex};
+use super::{EndpointMode, Options, port};
+use crate::model::{Endpoint, ObjectId};
+use crate::source::Snapshot;
+
+/// The annotation of a Service that chooses its mode.
+pub const ANNOTATION: &str = "ingressd/endpoints";
+/// The label of nodes that take no requests from outside.
+const EXCLUDED: &str = "node.kubernetes.io/exclude-from-external-load-balancers";
+
+/// Why a mode gives no address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unreachable {
+    /// Nothing is ready.
+    NoEndpoints,
+    /// The Service does not offer what the mode needs; a clause says what.
+    Mode(String),
+}
+
+/// A port of a Service with everything that says how it is reached.
+#[derive(Debug, Clone, Copy)]
+pub struct Reach<'a> {
+    /// Everything that was read.
+    pub snapshot: &'a Snapshot,
+    /// Slices by Service.
+    pub slices: &'a SliceIndex<'a>,
+    /// The administrator's settings.
+    pub options: &'a Options,
+    /// The name of the Service.
+    pub id: &'a ObjectId,
+    /// The Service.
+    pub service: &'a Service,
+    /// The port.
+    pub port: &'a ServicePort,
+}
+
+/// Reads the value of [`ANNOTATION`].
+pub fn parse(value: &str) -> Option<EndpointMode> {
+    match value {
+        "pod" => Some(EndpointMode::Pod),
+        "nodeport" => Some(EndpointMode::NodePort),
+        "clusterip" => Some(EndpointMode::ClusterIp),
+        "loadbalancer" => Some(EndpointMode::LoadBalancer),
+        "auto" => Some(EndpointMode::Auto),
+        _ => None,
+    }
+}
+
+/// The part of an upstream's name that tells the mode.
+pub const fn name(mode: EndpointMode) -> &'static str {
+    match mode {
+        EndpointMode::Pod => "",
+        EndpointMode::NodePort => "nodeport",
+        EndpointMode::ClusterIp => "clusterip",
+        EndpointMode::LoadBalancer => "loadbalancer",
+        EndpointMode::Auto => "auto",
+    }
+}
+
+impl Reach<'_> {
+    /// The addresses by which the port is reached in this mode, sorted, each once; never empty.
+    pub fn by(&self, mode: EndpointMode) -> Result<Vec<Endpoint>, Unreachable> {
+        match mode {
+            EndpointMode::Pod => self.by_pod(),
+            EndpointMode::NodePort => self.by_node(),
+            EndpointMode::ClusterIp => self.by_cluster_address(),
+            EndpointMode::LoadBalancer => self.by_load_balancer(),
+            EndpointMode::Auto => self.by_any(),
+        }
+    }
+
+    fn by_pod(&self) -> Result<Vec<Endpoint>, Unreachable> {
+        let slices = self.slices.of(&self.id.namespace, &self.id.name);
+        let found = endpoint::find(slices, self.service, self.port);
+        plain(found.into_iter().map(|found| found.address)).ok_or(Unreachable::NoEndpoints)
+    }
+
+    /// Nodes that kube-proxy would be asked on. With `externalTrafficPolicy: Local` the others would drop requests, and
+    /// a node with two pods should get twice as many.
+    fn by_node(&self) -> Result<Vec<Endpoint>, Unreachable> {
+        let Some(node_port) = self.port.node_port.and_then(port::number) else {
+            return Err(Unreachable::Mode("it has no node port; make it of type NodePort".to_owned()));
+        };
+        let nodes = self.snapshot.nodes.iter().filter(|node| takes_requests(&node.object));
+        let policy = self.service.spec.as_ref().and_then(|spec| spec.external_traffic_policy.as_deref());
+        let local = (policy == Some("Local")).then(|| {
+            let slices = self.slices.of(&self.id.namespace, &self.id.name);
+            let mut weights = BTreeMap::<&str, u32>::new();
+            for found in endpoint::find(slices, self.service, self.port) {
+                *weights.entry(found.node.unwrap_or_default()).or_default() += 1;
+            }
+            weights
+        });
+        let mut endpoints: Vec<_> = nodes
+            .filter_map(|node| {
+                let weight = match &local {
+                    Some(weights) => *weights.get(&*node.id.name)?,
+                    None => 1,
+                };
+                let address = internal_address(&node.object, Family::preferred(self.service))?;
+                Some(Endpoint { address: SocketAddr::new(address, node_port), weight })
+            })
+            .collect();
+        endpoints.sort();
+        endpoints.dedup_by_key(|endpoint| endpoint.address);
+        match (endpoints.is_empty(), local.is_some()) {
+            (false, _) => Ok(endpoints),
+            (true, true) => Err(Unreachable::NoEndpoints),
+            (true, false) => Err(Unreachable::Mode("no node is ready and takes requests from outside".to_owned())),
+        }
+    }
+
+    fn by_cluster_address(&self) -> Result<Vec<Endpoint>, Unreachable> {
+        let spec = self.service.spec.as_ref();
+        let address = spec.and_then(|spec| spec.cluster_ip.as_deref()).and_then(|text| text.parse().ok());
+        let target = self.service_port().zip(address).map(|(port, address)| SocketAddr::new(address, port));
+        plain(target.into_iter())
+            .ok_or_else(|| Unreachable::Mode("it has no cluster address, because it is headless or new".to_owned()))
+    }
+
+    fn by_load_balancer(&self) -> Result<Vec<Endpoint>, Unreachable> {
+        let status = self.service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
+        let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
+        let addresses = entries.iter().filter_map(|entry| entry.ip.as_deref()?.parse::<IpAddr>().ok());
+        let port = self.service_port();
+        plain(addresses.filter_map(|address| port.map(|port| SocketAddr::new(address, port)))).ok_or_else(|| {
+            Unreachable::Mode("no load balancer has given it an address; a host name does not count".to_owned())
+        })
+    }
+
+    /// Nodes answer on their own network; cluster and pod addresses count only within networks known to be reachable.
+    fn by_any(&self) -> Result<Vec<Endpoint>, Unreachable> {
+        let reachable = |endpoints: &Vec<Endpoint>| {
+            let within = |address: IpAddr| self.options.reachable.iter().any(|network| network.contains(&address));
+            endpoints.iter().all(|endpoint| within(endpoint.address.ip()))
+        };
+        let within = |endpoints: Result<Vec<Endpoint>, Unreachable>| endpoints.ok().filter(reachable);
+        let first = self.by_load_balancer().ok().or_else(|| self.by_node().ok());
+        first.or_else(|| within(self.by_cluster_address())).or_else(|| within(self.by_pod())).ok_or_else(|| {
+            let note = "it offers no load balancer, no node port, and no address in a network set as reachable";
+            Unreachable::Mode(note.to_owned())
+        })
+    }
+
+    fn service_port(&self) -> Option<u16> {
+        port::number(self.port.port)
+    }
+}
+
+fn plain(addresses: impl Iterator<Item = SocketAddr>) -> Option<Vec<Endpoint>> {
+    let mut endpoints: Vec<_> = addresses.map(|address| Endpoint { address, weight: 1 }).collect();
+    endpoints.sort();
+    endpoints.dedup();
+    (!endpoints.is_empty()).then_some(endpoints)
+}
+
+fn takes_requests(node: &Node) -> bool {
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_deref()).unwrap_or_default();
+    let ready = conditions.iter().any(|condition| condition.type_ == "Ready" && condition.status == "True");
+    ready && !node.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key(EXCLUDED))
+}
+
+fn internal_address(node: &Node, preferred: Family) -> Option<IpAddr> {
+    let addresses = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
+    let internal = addresses.iter().filter(|address| address.type_ == "InternalIP");
+    let parsed = internal.filter_map(|address| address.address.parse::<IpAddr>().ok());
+    // The first of the smallest key: an address of the preferred family where there is one.
+    parsed.min_by_key(|address| Family::of(*address) != preferred)
+}

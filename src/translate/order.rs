@@ -1,0 +1,16 @@
+//! Which of two Ingresses counts first; it must not know what they contend for.
+
+use std::cmp::Ordering;
+
+use k8s_openapi::api::networking::v1::Ingress;
+
+use crate::source::Stored;
+
+/// The oldest first; those without a date, which no cluster has seen, after all others; then by namespace and name.
+pub fn oldest_first(left: &Stored<Ingress>, right: &Stored<Ingress>) -> Ordering {
+    let created = |ingress: &Stored<Ingress>| ingress.object.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let (left_created, right_created) = (created(left), created(right));
+    // `None` sorts before `Some`, so absence is compared first.
+    let by_age = left_created.is_none().cmp(&right_created.is_none()).then(left_created.cmp(&right_created));
+    by_age.then_with(|| left.id.cmp(&right.id))
+}

@@ -1,0 +1,123 @@
+//! Paths of rules: how they are read, matched, ordered and rewritten in each dialect; it must not know backends.
+
+use std::borrow::Cow;
+use std::cmp::{Ordering, Reverse};
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::HTTPIngressPath;
+
+use super::{Dialect, Reading};
+use crate::model::{Behaviour, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, UrlPath};
+
+/// How a path is matched, as an Ingress spells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathType {
+    /// The path alone.
+    Exact,
+    /// By elements.
+    Prefix,
+    /// As this program likes it: by elements, unless the object asks for regular expressions.
+    ImplementationSpecific,
+}
+
+impl PathType {
+    /// Reads the field; a missing one is the same as `ImplementationSpecific`.
+    pub fn read(text: &str) -> Option<Self> {
+        match text {
+            "Exact" => Some(PathType::Exact),
+            "Prefix" => Some(PathType::Prefix),
+            "ImplementationSpecific" | "" => Some(PathType::ImplementationSpecific),
+            _ => None,
+        }
+    }
+}
+
+/// The path of a rule; an empty one is `/`. Any character may occur but control characters.
+pub fn read(entry: &HTTPIngressPath) -> Result<UrlPath, Refused> {
+    match entry.path.as_deref() {
+        None | Some("") => UrlPath::new("/"),
+        Some(path) => UrlPath::new(path),
+    }
+}
+
+/// How the requests of a claim are chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Matching {
+    /// The path alone.
+    Exact,
+    /// By elements.
+    Prefix,
+    /// As an expression.
+    Regex,
+}
+
+/// Whether this path of an object of the ingress-nginx dialect puts its whole host into regex mode.
+///
+/// A target that equals the path changes nothing on `/`. On any other path it does: a Prefix is two locations there,
+/// one with a slash, and an Exact one leaves the automatic location `/` to be rewritten.
+pub fn enforces_regex(reading: &Reading, path: &UrlPath) -> bool {
+    reading.use_regex || reading.rewrite_target.as_ref().is_some_and(|target| path.as_str() != "/" || !is(target, path))
+}
+
+/// The match of a path in its server. `bare_is_taken` says whether another path of the server is this one without its
+/// trailing slash; only where none is, ingress-nginx redirects to the slash.
+pub fn path_match(
+    matching: Matching,
+    dialect: Dialect,
+    path: &UrlPath,
+    bare_is_taken: bool,
+) -> Result<PathMatch, Refused> {
+    let redirect_to_slash =
+        dialect == Dialect::IngressNginx && !bare_is_taken && path.as_str() != "/" && path.as_str().ends_with('/');
+    Ok(match matching {
+        Matching::Exact => PathMatch::Exact { path: path.clone(), redirect_to_slash },
+        Matching::Prefix => PathMatch::Prefix { path: path.clone(), redirect_to_slash },
+        Matching::Regex => PathMatch::Regex(Pattern::new(path.as_str())?),
+    })
+}
+
+/// The order in which routes win: exact paths, then expressions as ingress-nginx tries them (the longest first, equal
+/// ones in reverse order), then prefixes from the longest to the shortest.
+pub fn winning_order(left: (Matching, &UrlPath), right: (Matching, &UrlPath)) -> Ordering {
+    let rank = |matching| match matching {
+        Matching::Exact => 0,
+        Matching::Regex => 1,
+        Matching::Prefix => 2,
+    };
+    let length = |path: &UrlPath| Reverse(path.as_str().len());
+    let by_rank = rank(left.0).cmp(&rank(right.0));
+    by_rank.then_with(|| length(left.1).cmp(&length(right.1))).then_with(|| match left.0 {
+        Matching::Regex => right.1.cmp(left.1),
+        _ => left.1.cmp(right.1),
+    })
+}
+
+/// What the object asks for on this path: the behaviour of all its paths, with the rewrite where there is one.
+pub fn behaviour(
+    reading: &Reading,
+    shared: &Arc<Behaviour>,
+    dialect: Dialect,
+    kind: PathType,
+    matching: Matching,
+    path: &UrlPath,
+) -> Result<Arc<Behaviour>, Refused> {
+    let Some(target) = &reading.rewrite_target else { return Ok(Arc::clone(shared)) };
+    let pattern = match (dialect, matching) {
+        (Dialect::IngressNginx, _) if is(target, path) && (kind == PathType::Exact || path.as_str() == "/") => {
+            return Ok(Arc::clone(shared));
+        }
+        (Dialect::IngressNginx, _) => RewritePattern::Unanchored(Pattern::new(path.as_str())?),
+        (Dialect::Specification, Matching::Regex) => RewritePattern::Anchored(Pattern::new(path.as_str())?),
+        (Dialect::Specification, _) => RewritePattern::Whole,
+    };
+    let rewrite = Some(Rewrite { pattern, target: target.clone() });
+    Ok(Arc::new(Behaviour { rewrite, ..Behaviour::clone(shared) }))
+}
+
+fn is(target: &RewriteTarget, path: &UrlPath) -> bool {
+    let text: Cow<'_, str> = match target.parts() {
+        [] => "/".into(),
+        _ => target.parts().iter().map(ToString::to_string).collect::<String>().into(),
+    };
+    text == path.as_str()
+}

@@ -1,0 +1,98 @@
+//! Ports of Services and of their slices; it must not know addresses.
+
+use k8s_openapi::api::core::v1::{Service, ServicePort};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::ServiceBackendPort;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use super::Dialect;
+use crate::model::Protocol;
+
+/// How a backend names a port of its Service.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PortReference<'a> {
+    /// By number.
+    Number(u16),
+    /// By name.
+    Name(&'a str),
+    /// The first, whichever it is: the daemon's default backend names none.
+    First,
+}
+
+impl<'a> PortReference<'a> {
+    /// Reads the port of a backend; `None` when it names none.
+    pub fn read(port: Option<&'a ServiceBackendPort>) -> Option<Self> {
+        let port = port?;
+        match port.name.as_deref().filter(|name| !name.is_empty()) {
+            Some(name) => Some(PortReference::Name(name)),
+            None => port.number.and_then(number).map(PortReference::Number),
+        }
+    }
+
+    /// The port as a user would write it.
+    pub fn written(&self) -> String {
+        match self {
+            PortReference::Number(number) => number.to_string(),
+            PortReference::Name(name) => format!("{name:?}"),
+            PortReference::First => "1".to_owned(),
+        }
+    }
+}
+
+/// A port of a Service: the one that carries this number or name and TCP. In the ingress-nginx dialect a target port
+/// counts as well, when the Service has no port of that number or name.
+pub fn find<'s>(service: &'s Service, wanted: &PortReference<'_>, dialect: Dialect) -> Option<&'s ServicePort> {
+    let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
+    let mut tcp = ports.iter().filter(|port| is_tcp(port.protocol.as_deref()));
+    let by_port = |port: &&ServicePort| match wanted {
+        PortReference::Number(number) => port.port == i32::from(*number),
+        PortReference::Name(name) => port.name.as_deref() == Some(name),
+        PortReference::First => true,
+    };
+    let by_target = |port: &&ServicePort| match (wanted, &port.target_port) {
+        (PortReference::Number(number), Some(IntOrString::Int(target))) => *target == i32::from(*number),
+        (PortReference::Name(name), Some(IntOrString::String(target))) => target == name,
+        _ => false,
+    };
+    tcp.clone().find(by_port).or_else(|| match dialect {
+        Dialect::IngressNginx => tcp.find(by_target),
+        Dialect::Specification => None,
+    })
+}
+
+/// The port that the endpoints of a slice listen on: of the same name; the only one for a port without a name; else a
+/// numeric target port, for slices written by hand without ports.
+pub fn of_slice(slice: &EndpointSlice, port: &ServicePort) -> Option<u16> {
+    let ports = slice.ports.as_deref().unwrap_or_default();
+    let name = port.name.as_deref().unwrap_or_default();
+    let mut tcp = ports.iter().filter(|candidate| is_tcp(candidate.protocol.as_deref()));
+    let named = tcp.clone().find(|candidate| candidate.name.as_deref().unwrap_or_default() == name);
+    let only = match (name.is_empty(), tcp.next(), tcp.next()) {
+        (true, Some(only), None) => Some(only),
+        _ => None,
+    };
+    match (named.or(only), &port.target_port) {
+        (Some(found), _) => found.port.and_then(number),
+        (None, Some(IntOrString::Int(target))) if ports.is_empty() => number(*target),
+        _ => None,
+    }
+}
+
+/// How the application behind the port is spoken to, by `appProtocol`.
+pub fn protocol(port: &ServicePort) -> Option<Protocol> {
+    match port.app_protocol.as_deref()? {
+        "grpc" | "kubernetes.io/h2c" => Some(Protocol::Grpc),
+        "https" | "kubernetes.io/wss" => Some(Protocol::Https),
+        "http" | "kubernetes.io/ws" => Some(Protocol::Http),
+        _ => None,
+    }
+}
+
+/// A port number that can be connected to.
+pub fn number(port: i32) -> Option<u16> {
+    u16::try_from(port).ok().filter(|port| *port > 0)
+}
+
+fn is_tcp(protocol: Option<&str>) -> bool {
+    matches!(protocol, None | Some("" | "TCP"))
+}

@@ -1,0 +1,177 @@
+//! From the paths of a host to a server with its routes; it must not know how paths were contended for.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::IngressBackend;
+
+use super::backend::{BackendReference, Backends};
+use super::path::{self, Matching};
+use super::port::PortReference;
+use super::site::{self, Claim, Site};
+use super::subject::Subject;
+use super::tls::Tls;
+use super::{Dialect, EndpointMode, Options, Reading, annotation};
+use crate::finding::{Finding, Reason};
+use crate::model::{
+    Action, Behaviour, Field, Hsts, Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName,
+    TlsTermination, UrlPath,
+};
+use crate::source::Snapshot;
+
+/// The answer where nothing is configured.
+const NOT_FOUND: Action = Action::Respond { status: 404 };
+/// The answer where something is wrong.
+const UNAVAILABLE: Action = Action::Respond { status: 503 };
+
+/// Builds servers.
+#[derive(Debug)]
+pub struct Servers<'a, 'c> {
+    /// Everything that was read.
+    pub snapshot: &'a Snapshot,
+    /// The administrator's settings.
+    pub options: &'a Options,
+    /// Upstreams.
+    pub backends: Backends<'a>,
+    /// Certificates.
+    pub tls: Tls<'c>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+impl<'a> Servers<'a, '_> {
+    /// The server of a host.
+    pub fn build(&mut self, name: ServerName, site: Site<'_, 'a>) -> Option<Server> {
+        let oldest = *site.subjects.first()?;
+        let tls = self.tls.of_host(&name, &site.subjects);
+        let literal = site.claims.iter().filter(|claim| claim.matching != Matching::Regex);
+        let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
+        let routes = site.claims.iter().filter_map(|claim| self.route(claim, &taken)).collect();
+        let fallback = self.fallback(&name, &site)?;
+        let hsts = self.hsts(oldest.rule.dialect);
+        Some(Server { name, origin: Origin::object(oldest.id()), tls, hsts, routes, fallback })
+    }
+
+    /// The server for requests that no host takes, when no Ingress defines it and the settings name a backend.
+    pub fn build_catch_all(&mut self) -> Option<Server> {
+        self.options.default_backend.as_ref()?;
+        let origin = Origin::object(&settings());
+        let (dialect, behaviour) = self.without_object();
+        let fallback = Route { origin: origin.clone(), path: root()?, action: self.daemon_backend(dialect), behaviour };
+        let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
+        Some(Server { name, origin, tls, hsts, routes: Vec::new(), fallback })
+    }
+
+    fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Option<Route> {
+        let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
+        let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
+        // Neither can fail for a path that was read; if one did, the object would be without this route.
+        let path = path::path_match(claim.matching, dialect, &claim.path, bare_is_taken).ok()?;
+        let (shared, kind) = (&claim.subject.behaviour, claim.kind);
+        let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path).ok()?;
+        let action = self.action(claim.subject, Some(claim.backend), &claim.origin);
+        Some(Route { origin: claim.origin.clone(), path, action, behaviour })
+    }
+
+    /// What happens to requests of a host that no path takes: the default backend of an object of the host, that of
+    /// the daemon, else 404. Rewrites belong to paths and have no effect here.
+    fn fallback(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Route> {
+        let oldest = *site.subjects.first()?;
+        let dialect = oldest.rule.dialect;
+        // In ingress-nginx the automatic location belongs to the oldest object whether it has a backend for it or not.
+        let owner = match (dialect, name) {
+            (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_)) => Some(oldest),
+            _ => site.subjects.iter().copied().find(|subject| subject.default_backend().is_some()),
+        };
+        let owner = owner.filter(|owner| owner.default_backend().is_some());
+        let subject = owner.unwrap_or(oldest);
+        let origin = match owner {
+            Some(owner) => Origin::field(owner.id(), Field::DefaultBackend),
+            None => Origin::object(oldest.id()),
+        };
+        for loser in
+            site.subjects.iter().filter(|loser| loser.default_backend().is_some() && loser.id() != subject.id())
+        {
+            self.findings.push(site::conflict(&Origin::field(loser.id(), Field::DefaultBackend), &origin));
+        }
+        let redirects = dialect == Dialect::IngressNginx && *name != ServerName::CatchAll;
+        let action = match owner {
+            Some(owner) => self.action(owner, owner.default_backend(), &origin),
+            None if subject.reading.closed => UNAVAILABLE,
+            None => match &subject.reading.redirect {
+                Some((status, location)) if redirects => {
+                    Action::Redirect { status: *status, location: location.clone() }
+                }
+                _ => self.daemon_backend(dialect),
+            },
+        };
+        Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour) })
+    }
+
+    fn action(&mut self, subject: &Subject<'a>, backend: Option<&'a IngressBackend>, origin: &Origin) -> Action {
+        if subject.reading.closed {
+            return UNAVAILABLE;
+        }
+        if let Some((status, location)) = &subject.reading.redirect {
+            return Action::Redirect { status: *status, location: location.clone() };
+        }
+        let Some(service) = backend.and_then(|backend| backend.service.as_ref()) else {
+            let note = "the backend is not a Service; only Services are served";
+            self.findings.push(Finding::new(Reason::UnsupportedBackend, origin.clone(), note));
+            return NOT_FOUND;
+        };
+        let Some(port) = PortReference::read(service.port.as_ref()) else {
+            let note = "the backend names no port that exists; name one by number or by name";
+            self.findings.push(Finding::new(Reason::MissingPort, origin.clone(), note));
+            return UNAVAILABLE;
+        };
+        let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
+        let mode = subject.mode(self.options);
+        let reference = BackendReference { namespace, service: &service.name, port, dialect, mode };
+        self.proxy(&reference, origin, &subject.reading)
+    }
+
+    fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin, reading: &Reading) -> Action {
+        let resolution = self.backends.resolve(reference);
+        let findings =
+            resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
+        self.findings.extend(findings);
+        match &resolution.target {
+            Some((upstream, wanted)) => Action::Proxy {
+                upstream: upstream.clone(),
+                protocol: reading.protocol.or(*wanted).unwrap_or(Protocol::Http),
+            },
+            None => UNAVAILABLE,
+        }
+    }
+
+    fn daemon_backend(&mut self, dialect: Dialect) -> Action {
+        let Some((namespace, service)) = &self.options.default_backend else { return NOT_FOUND };
+        let mode: EndpointMode = self.options.endpoints;
+        let reference = BackendReference { namespace, service, port: PortReference::First, dialect, mode };
+        self.proxy(&reference, &Origin::object(&settings()), &Reading::default())
+    }
+
+    /// The dialect and behaviour where no object has a say: what the settings ask for everywhere.
+    fn without_object(&self) -> (Dialect, Arc<Behaviour>) {
+        let dialect = self.options.classes.first().map_or(Dialect::Specification, |rule| rule.dialect);
+        let none = BTreeMap::new();
+        let reading = annotation::read(&settings(), &none, "", dialect, self.snapshot, self.options);
+        (dialect, Arc::new(reading.behaviour))
+    }
+
+    fn hsts(&self, dialect: Dialect) -> Option<Hsts> {
+        let hsts = self.options.hsts;
+        let (max_age, include_subdomains, preload) = (hsts.max_age, hsts.include_subdomains, hsts.preload);
+        let enabled = hsts.enabled.unwrap_or(dialect == Dialect::IngressNginx);
+        enabled.then_some(Hsts { max_age, include_subdomains, preload })
+    }
+}
+
+fn settings() -> Arc<ObjectId> {
+    Arc::new(ObjectId::new(Kind::Settings, "", "default-backend"))
+}
+
+fn root() -> Option<PathMatch> {
+    Some(PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false })
+}

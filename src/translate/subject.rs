@@ -1,0 +1,93 @@
+//! An Ingress that is ours, with its dialect and what its annotations ask for; it must not know other Ingresses.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressSpec};
+
+use super::path::{self, PathType};
+use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
+use crate::finding::{Finding, Reason};
+use crate::model::{Behaviour, Field, ObjectId, Origin};
+use crate::source::Stored;
+
+/// An Ingress that is ours.
+#[derive(Debug, Clone)]
+pub struct Subject<'a> {
+    /// The object.
+    pub stored: &'a Stored<Ingress>,
+    /// Why it is ours, and whose semantics it has.
+    pub rule: &'a ClassRule,
+    /// Its annotations.
+    pub reading: Arc<Reading>,
+    /// What they ask for on every path.
+    pub behaviour: Arc<Behaviour>,
+}
+
+impl<'a> Subject<'a> {
+    /// Its name.
+    pub fn id(&self) -> &'a Arc<ObjectId> {
+        &self.stored.id
+    }
+
+    /// What it asks for.
+    pub fn spec(&self) -> Option<&'a IngressSpec> {
+        self.stored.object.spec.as_ref()
+    }
+
+    /// Its rules with their numbers.
+    pub fn rules(&self) -> impl Iterator<Item = (usize, &'a IngressRule)> + use<'a> {
+        self.spec().and_then(|spec| spec.rules.as_deref()).unwrap_or_default().iter().enumerate()
+    }
+
+    /// The backend for requests that none of its paths takes.
+    pub fn default_backend(&self) -> Option<&'a IngressBackend> {
+        self.spec()?.default_backend.as_ref()
+    }
+
+    /// How its backends are reached.
+    pub fn mode(&self, options: &Options) -> EndpointMode {
+        self.rule.endpoints.unwrap_or(options.endpoints)
+    }
+
+    /// Whether the paths of this type are regular expressions by its own will, whatever else the host holds.
+    pub fn is_regex(&self, kind: PathType) -> bool {
+        self.rule.dialect == Dialect::Specification
+            && self.reading.use_regex
+            && kind == PathType::ImplementationSpecific
+    }
+
+    /// What makes this version of the object unfit to be served; nothing when it is fit.
+    pub fn faults(&self) -> Vec<Finding> {
+        let paths = self.rules().flat_map(|(rule, entry)| paths(entry).map(move |(number, path)| (rule, number, path)));
+        paths
+            .filter_map(|(rule, number, path)| {
+                self.fault(path).map(|(part, reason, note)| {
+                    let field = Field::Path(super::position(rule), super::position(number), part);
+                    Finding::new(reason, Origin::field(self.id(), field), note)
+                })
+            })
+            .collect()
+    }
+
+    fn fault(&self, entry: &HTTPIngressPath) -> Option<(&'static str, Reason, String)> {
+        if let Err(refused) = path::read(entry) {
+            return Some(("path", Reason::InvalidPath, format!("it is refused: {refused}")));
+        }
+        let Some(kind) = PathType::read(&entry.path_type) else {
+            let note = format!("{:?} is not one of Exact, Prefix, ImplementationSpecific", entry.path_type);
+            return Some(("pathType", Reason::InvalidPath, note));
+        };
+        let captures = self.reading.rewrite_target.as_ref().is_some_and(|target| target.has_captures());
+        if captures && self.rule.dialect == Dialect::Specification && !self.is_regex(kind) {
+            let note = "rewrite-target refers to captures, but this path is not a regular expression; \
+                set use-regex and the type ImplementationSpecific";
+            return Some(("path", Reason::RefusedValue, note.to_owned()));
+        }
+        None
+    }
+}
+
+/// The paths of a rule with their numbers.
+pub fn paths(rule: &IngressRule) -> impl Iterator<Item = (usize, &HTTPIngressPath)> {
+    rule.http.iter().flat_map(|http| http.paths.iter().enumerate())
+}

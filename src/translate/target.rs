@@ -1,0 +1,88 @@
+//! Which addresses may take requests; it must not know where an address comes from.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use super::Options;
+
+/// Why requests may not go to this address, as one clause; `None` lets them.
+///
+/// Our own listeners are refused even where local upstreams are allowed: a request would come back for ever.
+pub fn forbidden(target: SocketAddr, options: &Options) -> Option<&'static str> {
+    let address = embedded(target.ip());
+    let is_own = |own: &SocketAddr| own.port() == target.port() && own.ip().to_canonical() == address;
+    let is_ours = options.own_addresses.iter().any(|own| own.ip().to_canonical() == address)
+        || address.is_loopback()
+        || address.is_unspecified();
+    if options.own_addresses.iter().any(is_own) || (is_ours && options.own_ports.contains(&target.port())) {
+        return Some("it is one of this host's own listeners");
+    }
+    if address.is_unspecified() || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
+        return Some("it is not the address of one host");
+    }
+    let link_local = match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    match (address.is_loopback(), link_local) {
+        _ if options.local_upstreams => None,
+        (true, _) => Some("it is a loopback address"),
+        (_, true) => Some("it is a link-local address"),
+        _ if target.port() == 0 => Some("its port is 0"),
+        _ => None,
+    }
+}
+
+/// The IPv4 address within an IPv6 address that stands for it (mapped, compatible, or translated by NAT64).
+fn embedded(address: IpAddr) -> IpAddr {
+    let IpAddr::V6(six) = address else { return address };
+    let segments = six.segments();
+    let last = Ipv4Addr::from((u32::from(segments[6]) << 16) | u32::from(segments[7]));
+    match segments[..6] {
+        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => IpAddr::V4(last),
+        // `::` and `::1` are addresses of their own.
+        [0, 0, 0, 0, 0, 0] if u32::from(last) > 1 => IpAddr::V4(last),
+        _ => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets() {
+        let options = Options {
+            own_addresses: vec!["192.0.2.1:80".parse().unwrap()],
+            own_ports: vec![80, 443],
+            ..Options::default()
+        };
+        let local = Options { local_upstreams: true, ..options.clone() };
+        // Address, allowed, allowed where local upstreams are.
+        let cases = [
+            ("10.244.0.1:80", true, true),
+            ("[2001:db8::1]:8080", true, true),
+            ("127.0.0.1:8080", false, true),
+            ("127.9.9.9:8080", false, true),
+            ("[::1]:8080", false, true),
+            ("[::ffff:127.0.0.1]:8080", false, true),
+            ("[::127.0.0.1]:8080", false, true),
+            ("[64:ff9b::7f00:1]:8080", false, true),
+            ("169.254.169.254:80", false, true),
+            ("[fe80::1]:8080", false, true),
+            ("0.0.0.0:8080", false, false),
+            ("[::]:8080", false, false),
+            ("224.0.0.1:8080", false, false),
+            ("[ff02::1]:8080", false, false),
+            ("255.255.255.255:8080", false, false),
+            ("192.0.2.1:80", false, false),
+            ("192.0.2.1:443", false, false),
+            ("192.0.2.1:8080", true, true),
+            ("127.0.0.1:443", false, false),
+        ];
+        for (target, allowed, locally) in cases {
+            let target = target.parse().unwrap();
+            assert_eq!(forbidden(target, &options).is_none(), allowed, "{target}");
+            assert_eq!(forbidden(target, &local).is_none(), locally, "{target}, local upstreams");
+        }
+    }
+}

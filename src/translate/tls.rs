@@ -1,0 +1,126 @@
+//! Which certificate a host is served with; it must not know paths or backends.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::IngressTLS;
+
+use super::certificate::{Certificates, Checked};
+use super::host;
+use super::subject::Subject;
+use super::{Dialect, Options};
+use crate::finding::{Finding, Reason};
+use crate::model::{Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination};
+use crate::source::{Snapshot, Version};
+
+/// Chooses certificates and gathers those that are in use.
+#[derive(Debug)]
+pub struct Tls<'a> {
+    snapshot: &'a Snapshot,
+    options: &'a Options,
+    certificates: &'a mut Certificates,
+    used: BTreeMap<CertificateId, Arc<Certificate>>,
+    /// Versions of Secrets that hold no certificate that may be served.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+}
+
+impl<'a> Tls<'a> {
+    /// Nothing chosen yet.
+    pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a mut Certificates) -> Self {
+        let (refused, findings) = (Vec::new(), Vec::new());
+        Tls { snapshot, options, certificates, used: BTreeMap::new(), refused, findings }
+    }
+
+    /// The termination of a host that these objects share: that of the oldest that lists it under `spec.tls`.
+    pub fn of_host(&mut self, name: &ServerName, subjects: &[&Subject<'_>]) -> TlsTermination {
+        let found = subjects.iter().find_map(|subject| Some((*subject, self.entry(subject, name)?)));
+        let Some((subject, (number, entry))) = found else { return TlsTermination::Default };
+        let origin = Origin::field(subject.id(), Field::Tls(super::position(number)));
+        let Some(secret) = entry.secret_name.as_deref().filter(|name| !name.is_empty()) else {
+            return TlsTermination::DefaultDeclared;
+        };
+        let Some(checked) = self.secret(&subject.id().namespace, secret, &origin) else {
+            return TlsTermination::DefaultDeclared;
+        };
+        if !checked.covers(name) {
+            let instead = match subject.rule.dialect {
+                Dialect::IngressNginx => "the default certificate is served",
+                Dialect::Specification => "it is served nevertheless",
+            };
+            let note = format!("the certificate in Secret {secret:?} does not name {}; {instead}", host::written(name));
+            self.findings.push(Finding::new(Reason::CertificateHostMismatch, origin, note));
+            if subject.rule.dialect == Dialect::IngressNginx {
+                return TlsTermination::DefaultDeclared;
+            }
+        }
+        TlsTermination::Own(self.serve(&checked.certificate))
+    }
+
+    /// The certificate of hosts that have none: from the settings, else the daemon's own.
+    pub fn default_certificate(&mut self) -> Option<CertificateId> {
+        if let Some((namespace, name)) = &self.options.default_certificate {
+            let settings = Arc::new(ObjectId::new(Kind::Settings, "", "default-certificate"));
+            if let Some(checked) = self.secret(namespace, name, &Origin::object(&settings)) {
+                return Some(self.serve(&checked.certificate));
+            }
+        }
+        let own = self.options.self_signed.as_ref()?;
+        Some(self.serve(own))
+    }
+
+    /// All certificates that were chosen, sorted.
+    pub fn used(&mut self) -> Vec<Arc<Certificate>> {
+        std::mem::take(&mut self.used).into_values().collect()
+    }
+
+    fn serve(&mut self, certificate: &Arc<Certificate>) -> CertificateId {
+        self.used.entry(certificate.id.clone()).or_insert_with(|| Arc::clone(certificate));
+        certificate.id.clone()
+    }
+
+    /// The entry of `spec.tls` that counts for the host.
+    fn entry<'s>(&mut self, subject: &Subject<'s>, name: &ServerName) -> Option<(usize, &'s IngressTLS)> {
+        let entries = || subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default().iter().enumerate();
+        let hosts = |matches: fn(&str, &ServerName) -> bool| {
+            entries().find(|(_, entry)| entry.hosts.iter().flatten().any(|listed| matches(listed, name)))
+        };
+        let listed = hosts(host::is_listed);
+        match subject.rule.dialect {
+            _ if listed.is_some() => listed,
+            Dialect::Specification => hosts(host::covers)
+                .or_else(|| entries().find(|(_, entry)| entry.hosts.as_deref().unwrap_or_default().is_empty())),
+            Dialect::IngressNginx => entries().find(|(_, entry)| {
+                let secret = entry.secret_name.as_deref().unwrap_or_default();
+                let secret = self.snapshot.secret(&subject.id().namespace, secret);
+                secret.is_some_and(|secret| self.certificates.check(secret).is_ok_and(|checked| checked.covers(name)))
+            }),
+        }
+    }
+
+    fn secret(&mut self, namespace: &str, name: &str, origin: &Origin) -> Option<Arc<Checked>> {
+        let Some(secret) = self.snapshot.secret(namespace, name) else {
+            let note = format!(
+                "there is no Secret {name:?} in the namespace {namespace:?}; the default certificate is served"
+            );
+            self.findings.push(Finding::new(Reason::MissingSecret, origin.clone(), note));
+            return None;
+        };
+        match self.certificates.check(secret) {
+            Ok(checked) => {
+                if let Some(clause) = checked.outside_validity(self.options.now) {
+                    let note = format!("the certificate in Secret {name:?} is served although {clause}");
+                    self.findings.push(Finding::new(Reason::CertificateExpired, origin.clone(), note));
+                }
+                Some(checked)
+            }
+            Err(fault) => {
+                let note = format!("Secret {name:?} cannot be used: {fault}");
+                self.findings.push(Finding::new(Reason::InvalidCertificate, origin.clone(), note));
+                self.refused.push((Arc::clone(&secret.id), secret.version.clone()));
+                None
+            }
+        }
+    }
+}
