@@ -153,7 +153,11 @@ mod tests {
         assert_eq!(get(address, &path("/readyz")).await, (503, "starting\n".into()));
         sender.send_replace(Arc::new(Status { phase: Phase::Serving, generation: Some(4), ..Status::default() }));
         assert_eq!(get(address, &path("/readyz")).await, (200, "ok\n".into()));
-        sender.send_replace(Arc::new(Status { phase: Phase::NginxDown, why: Some("no process".into()), ..Status::default() }));
+        sender.send_replace(Arc::new(Status {
+            phase: Phase::NginxDown,
+            why: Some("no process".into()),
+            ..Status::default()
+        }));
         assert_eq!(get(address, &path("/readyz")).await, (503, "nginx-down: no process\n".into()));
         let (code, body) = get(address, &path("/metrics")).await;
         assert!(code == 200 && body.ends_with("# EOF\n"), "{body}");

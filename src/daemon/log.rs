@@ -96,7 +96,13 @@ fn tell(finding: &Finding, generation: Option<u64>, prefix: &str) {
     // Upper case names reach the journal as they are.
     macro_rules! write {
         ($level:ident) => {
-            tracing::$level!(OBJECT = object, FIELD = field, REASON = reason, GENERATION = generation, "{prefix}{finding}")
+            tracing::$level!(
+                OBJECT = object,
+                FIELD = field,
+                REASON = reason,
+                GENERATION = generation,
+                "{prefix}{finding}"
+            )
         };
     }
     match severity {

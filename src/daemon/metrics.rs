@@ -87,7 +87,8 @@ pub struct Metrics {
 
 impl Default for Metrics {
     fn default() -> Self {
-        let histogram = || Histogram::new([0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.4, 0.7, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
+        let histogram =
+            || Histogram::new([0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.4, 0.7, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
         Metrics {
             reloads: Family::default(),
             reload_duration: histogram(),
@@ -119,13 +120,24 @@ impl Metrics {
     /// Everything in the text form of OpenMetrics.
     pub fn encode(&self, status: &Status, stub_status: Option<StubStatus>, now: Instant) -> String {
         let mut registry = Registry::with_prefix("ingressd");
-        let build = Info::new([("version", env!("CARGO_PKG_VERSION")), ("nginx_version", &*status.nginx_version)]);
+        let build = Info::new([
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("nginx_version", status.nginx_version.to_string()),
+        ]);
         registry.register("build", "Version of ingressd and of the nginx it found", build);
-        registry.register("reloads", "Attempts to bring nginx to a new generation, by cause and result", self.reloads.clone());
+        registry.register(
+            "reloads",
+            "Attempts to bring nginx to a new generation, by cause and result",
+            self.reloads.clone(),
+        );
         let histograms = [
             ("reload_duration", "Time from HUP to confirmation", &self.reload_duration),
             ("test_duration", "Time that the test of a generation took", &self.test_duration),
-            ("change_to_serving", "Time from the first sight of a change to the confirmation that it is served", &self.change_to_serving),
+            (
+                "change_to_serving",
+                "Time from the first sight of a change to the confirmation that it is served",
+                &self.change_to_serving,
+            ),
         ];
         for (name, help, histogram) in histograms {
             registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
@@ -154,7 +166,12 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     gauge(registry, "ready", "Whether nginx serves the confirmed generation", i64::from(status.ready().is_ok()));
     if let Some(read) = status.data_read {
         let age = ConstGauge::new((now - read).as_secs_f64());
-        registry.register_with_unit("data_age", "Time since the source was last known to be complete", Unit::Seconds, age);
+        registry.register_with_unit(
+            "data_age",
+            "Time since the source was last known to be complete",
+            Unit::Seconds,
+            age,
+        );
     }
 
     let workers = Family::<StateLabel, Gauge>::default();
@@ -204,7 +221,9 @@ fn register_process(registry: &mut Registry) {
         registry.register_with_unit("process_resident_memory", help, Unit::Bytes, ConstGauge::new(resident * page));
     }
     if let Ok(usage) = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF) {
-        let seconds = |time: nix::sys::time::TimeVal| Duration::new(u64::try_from(time.tv_sec()).unwrap_or(0), u32::try_from(time.tv_usec()).unwrap_or(0) * 1000);
+        let seconds = |time: nix::sys::time::TimeVal| {
+            Duration::new(u64::try_from(time.tv_sec()).unwrap_or(0), u32::try_from(time.tv_usec()).unwrap_or(0) * 1000)
+        };
         let total = seconds(usage.user_time()) + seconds(usage.system_time());
         let counter: Counter<f64, std::sync::atomic::AtomicU64> = Counter::default();
         counter.inc_by(total.as_secs_f64());
@@ -255,7 +274,8 @@ impl StubStatus {
 
     fn register(self, registry: &mut Registry) {
         let connections = Family::<StateLabel, Gauge>::default();
-        let states = [("active", self.active), ("reading", self.reading), ("writing", self.writing), ("waiting", self.waiting)];
+        let states =
+            [("active", self.active), ("reading", self.reading), ("writing", self.writing), ("waiting", self.waiting)];
         for (state, count) in states {
             connections.get_or_create(&StateLabel { state }).set(count);
         }
@@ -299,7 +319,8 @@ mod tests {
 
     #[test]
     fn stub_status_is_read() {
-        let text = "Active connections: 2 \nserver accepts handled requests\n 16 15 44 \nReading: 0 Writing: 1 Waiting: 1 \n";
+        let text =
+            "Active connections: 2 \nserver accepts handled requests\n 16 15 44 \nReading: 0 Writing: 1 Waiting: 1 \n";
         let expected =
             StubStatus { active: 2, accepted: 16, handled: 15, requests: 44, reading: 0, writing: 1, waiting: 1 };
         assert_eq!(StubStatus::read(text), Some(expected));
@@ -309,11 +330,22 @@ mod tests {
     #[test]
     fn names_and_units_are_those_that_are_documented() {
         let metrics = Metrics::default();
-        let outcome = Outcome::Confirmed { generation: 3, test: Duration::from_millis(20), reload: Duration::from_millis(30), written: 1 };
+        let outcome = Outcome::Confirmed {
+            generation: 3,
+            test: Duration::from_millis(20),
+            reload: Duration::from_millis(30),
+            written: 1,
+        };
         metrics.count(Cause::Change, &outcome, Some(Duration::from_millis(70)));
         metrics.count(Cause::Change, &Outcome::Unchanged { generation: 3 }, None);
         let now = Instant::now();
-        let status = Status { generation: Some(3), workers: 2, data_read: Some(now), objects: vec![("Service", 4)], ..Status::default() };
+        let status = Status {
+            generation: Some(3),
+            workers: 2,
+            data_read: Some(now),
+            objects: vec![("Service", 4)],
+            ..Status::default()
+        };
         let text = metrics.encode(&status, Some(StubStatus::default()), now);
         for line in [
             "ingressd_reloads_total{reason=\"change\",result=\"confirmed\"} 1",

@@ -2,22 +2,24 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::certificate;
 use super::cycle::{Product, Stages};
 use super::state_file;
-use crate::apply::tree::Tree;
-use crate::apply::{Applier, ApplyError, Options, Outcome, Status, System, SystemOptions};
+use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Survey, System, SystemOptions};
 use crate::config::Settings;
 use crate::model::{CertificateId, Model, ObjectId};
-use crate::nginx::{Capabilities, GateOptions, Neighbours, UnknownBuild, gate};
+use crate::nginx::{GateOptions, gate};
 use crate::render::{FileSet, Renderer};
 use crate::source::Snapshot;
 use crate::translate::{self, Translation, Translator};
 
 /// How long a translator is used before it gets a new time of day, in seconds: certificates expire meanwhile.
 const CLOCK_STEP: i64 = 600;
+
+/// How often nginx's version and the other sites of the host are looked at.
+const SURVEY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Why the pipeline cannot be set up.
 #[derive(Debug, thiserror::Error)]
@@ -36,9 +38,6 @@ pub enum Error {
     /// nginx or its folders.
     #[error(transparent)]
     Apply(#[from] ApplyError),
-    /// nginx cannot be understood.
-    #[error(transparent)]
-    Build(#[from] UnknownBuild),
 }
 
 /// Everything between a snapshot and nginx.
@@ -49,10 +48,9 @@ pub struct Pipeline {
     gate_options: GateOptions,
     renderer: Renderer,
     applier: Applier<System>,
-    capabilities: Capabilities,
-    neighbours: Neighbours,
-    configuration: PathBuf,
-    root: PathBuf,
+    survey: Survey,
+    surveyed: Instant,
+    settings: Settings,
 }
 
 impl Pipeline {
@@ -63,7 +61,8 @@ impl Pipeline {
         let mut options = settings.translate_options();
         options.self_signed = Some(Arc::new(certificate::self_signed(state)?));
         options.now = now();
-        let mut system = System::new(SystemOptions {
+        let survey = look(settings)?;
+        let system = System::new(SystemOptions {
             binary: settings.nginx.binary.clone(),
             configuration: Some(settings.nginx.configuration.clone()),
             prefix: settings.nginx.prefix.clone(),
@@ -72,7 +71,6 @@ impl Pipeline {
             status: settings.gate.status,
             ..SystemOptions::default()
         })?;
-        let (capabilities, neighbours) = look(&mut system, &settings.nginx.configuration, &settings.apply.root)?;
         let applier = Applier::open(
             Options {
                 root: settings.apply.root.clone(),
@@ -80,6 +78,7 @@ impl Pipeline {
                 nginx_configuration: Some(settings.nginx.configuration.clone()),
                 keep: settings.apply.kept_generations.max(2),
                 confirm_timeout: settings.apply.confirm_timeout,
+                workers_group: survey.workers_group,
                 ..Options::default()
             },
             system,
@@ -90,29 +89,39 @@ impl Pipeline {
             gate_options: settings.gate_options(),
             renderer: Renderer::default(),
             applier,
-            capabilities,
-            neighbours,
-            configuration: settings.nginx.configuration.clone(),
-            root: settings.apply.root.clone(),
+            survey,
+            surveyed: Instant::now(),
+            settings: settings.clone(),
         })
     }
 
-    /// Looks at nginx and the clock again, before a cycle: the package may have been upgraded, a site added.
-    pub fn look_again(&mut self) {
+    /// Gives the translation a new time of day now and then: certificates expire meanwhile.
+    pub fn set_clock(&mut self) {
         let now = now();
         if (now - self.options.now).abs() >= CLOCK_STEP {
             self.options.now = now;
             self.translator = Translator::new(self.options.clone());
         }
-        match look(self.applier.host(), &self.configuration, &self.root) {
-            Ok((capabilities, neighbours)) => (self.capabilities, self.neighbours) = (capabilities, neighbours),
-            Err(error) => tracing::warn!("nginx is held to be as it was: {error}"),
+    }
+
+    /// Whether the package was upgraded or another site changed since the last look, so that files may have to differ.
+    pub fn survey_changed(&mut self) -> bool {
+        if self.surveyed.elapsed() < SURVEY_INTERVAL {
+            return false;
+        }
+        self.surveyed = Instant::now();
+        match look(&self.settings) {
+            Ok(survey) => std::mem::replace(&mut self.survey, survey) != self.survey,
+            Err(error) => {
+                tracing::warn!("nginx is held to be as it was: {error}");
+                false
+            }
         }
     }
 
     /// The version of nginx.
     pub fn nginx_version(&self) -> String {
-        self.capabilities.version.to_string()
+        self.survey.capabilities.version.to_string()
     }
 
     /// Whether nginx came up, went down or was restarted since the last look.
@@ -137,7 +146,7 @@ impl Stages for Pipeline {
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         let Translation { model, mut findings, accepted, refused } = self.translator.translate(snapshot);
         let certificates = certificates(&model);
-        let (plan, of_gate) = gate(model, &self.capabilities, &self.neighbours, &self.gate_options);
+        let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         findings.extend(of_gate);
         Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates }
     }
@@ -147,15 +156,9 @@ impl Stages for Pipeline {
     }
 }
 
-/// What the host's nginx can do and what is configured in it besides us. A tree that cannot be read is left to the test of
-/// the whole configuration to complain of.
-fn look(system: &mut System, configuration: &std::path::Path, root: &std::path::Path) -> Result<(Capabilities, Neighbours), Error> {
-    let host = Tree::read(configuration, root).map(|tree| tree.survey()).unwrap_or_else(|error| {
-        tracing::warn!("other sites of this host are not known: {error}");
-        crate::nginx::HostConfiguration::default()
-    });
-    let capabilities = Capabilities::parse(&system.build_information()?, &host.load_modules)?;
-    Ok((capabilities, host.neighbours))
+fn look(settings: &Settings) -> Result<Survey, ApplyError> {
+    let nginx = &settings.nginx;
+    Survey::of(&nginx.binary, Some(&nginx.configuration), nginx.prefix.as_deref(), &settings.apply.root)
 }
 
 fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
@@ -163,7 +166,11 @@ fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
         CertificateId::Secret(secret) => Some(Arc::clone(secret)),
         CertificateId::SelfSigned => None,
     };
-    model.certificates.iter().filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.not_after))).collect()
+    model
+        .certificates
+        .iter()
+        .filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.not_after)))
+        .collect()
 }
 
 fn now() -> i64 {

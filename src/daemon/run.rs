@@ -62,8 +62,23 @@ pub enum Error {
         source: std::io::Error,
     },
     /// nginx or a folder cannot be used.
-    #[error(transparent)]
-    Pipeline(#[from] Box<pipeline::Error>),
+    #[error("{0}")]
+    Pipeline(#[source] Box<pipeline::Error>),
+}
+
+impl Error {
+    /// Whether a file or folder may not be used, so that another user would have to run the daemon.
+    pub fn is_permission(&self) -> bool {
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            let denied = |error: &std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
+            if error.downcast_ref().is_some_and(denied) {
+                return true;
+            }
+            source = error.source();
+        }
+        false
+    }
 }
 
 /// Everything that can wake the loop.
@@ -88,6 +103,8 @@ struct Done {
     report: Option<Report>,
     /// Whether nginx started, stopped or was restarted.
     changed: Option<Outcome>,
+    /// Whether nginx's version or another site of the host changed.
+    surveyed: bool,
     nginx: crate::apply::Status,
     nginx_version: String,
 }
@@ -154,7 +171,11 @@ struct Daemon {
 }
 
 impl Daemon {
-    async fn start(settings: &Settings, status: &watch::Sender<Arc<Status>>, metrics: &Arc<Metrics>) -> Result<Self, Error> {
+    async fn start(
+        settings: &Settings,
+        status: &watch::Sender<Arc<Status>>,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Self, Error> {
         let folder = settings.manifests.as_deref().ok_or(Error::NoSource)?;
         let began = Instant::now();
         let heartbeat = Arc::new(Heartbeat::new(began));
@@ -164,8 +185,8 @@ impl Daemon {
         let control = Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?;
         let (opened, state) = (settings.clone(), settings.apply.state.clone());
         let opening = tokio::task::spawn_blocking(move || {
-            let pipeline = Pipeline::open(&opened).map_err(Box::new)?;
-            Ok::<_, Box<pipeline::Error>>(Work { cycle: Cycle::open(&state), pipeline })
+            let pipeline = Pipeline::open(&opened).map_err(|error| Error::Pipeline(Box::new(error)))?;
+            Ok::<_, Error>(Work { cycle: Cycle::open(&state), pipeline })
         });
         let work = joined(opening.await)?;
         let version = work.pipeline.nginx_version();
@@ -236,7 +257,7 @@ impl Daemon {
         let running = self.running.is_some();
         tokio::select! {
             request = requests.recv(), if self.stopping.is_none() => Event::Requested(request),
-            done = async { self.running.as_mut()?.await.into() }, if running => {
+            done = async { Some(self.running.as_mut()?.await) }, if running => {
                 self.running = None;
                 match done {
                     Some(done) => Event::Done(Box::new(joined(done))),
@@ -308,13 +329,20 @@ impl Daemon {
         self.retry = None;
         self.carried = self.noticed.take();
         self.running = Some(tokio::task::spawn_blocking(move || {
-            work.pipeline.look_again();
+            work.pipeline.set_clock();
             let report = work.cycle.turn(&snapshot, &mut work.pipeline);
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
                 work.pipeline.sweep();
             }
             let nginx = work.pipeline.status();
-            Done { nginx_version: work.pipeline.nginx_version(), report: Some(report), changed: None, nginx, work }
+            Done {
+                nginx_version: work.pipeline.nginx_version(),
+                report: Some(report),
+                changed: None,
+                surveyed: false,
+                nginx,
+                work,
+            }
         }));
     }
 
@@ -326,8 +354,9 @@ impl Daemon {
         let Some(mut work) = self.work.take() else { return };
         self.running = Some(tokio::task::spawn_blocking(move || {
             let changed = work.pipeline.recheck();
+            let surveyed = work.pipeline.survey_changed();
             let nginx = work.pipeline.status();
-            Done { nginx_version: work.pipeline.nginx_version(), report: None, changed, nginx, work }
+            Done { nginx_version: work.pipeline.nginx_version(), report: None, changed, surveyed, nginx, work }
         }));
     }
 
@@ -348,6 +377,11 @@ impl Daemon {
                 // The cycle that follows tells all that comes of it.
                 self.cause = Cause::Nginx;
                 self.retry = Some(now);
+            }
+            if done.surveyed {
+                tracing::info!("nginx or another site of this host changed");
+                self.cause = Cause::Nginx;
+                self.pacer.changed(now - self.began);
             }
             return;
         };
@@ -421,7 +455,9 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
     };
     (status.phase, status.why) = (phase, why);
     match outcome {
-        Outcome::Unchanged { generation } | Outcome::Confirmed { generation, .. } => status.generation = Some(*generation),
+        Outcome::Unchanged { generation } | Outcome::Confirmed { generation, .. } => {
+            status.generation = Some(*generation)
+        }
         Outcome::RolledBack { generation, .. } => status.generation = *generation,
         Outcome::Ready { .. } | Outcome::Refused { .. } | Outcome::Failed { .. } => {}
     }
@@ -439,9 +475,13 @@ fn describe(outcome: &Outcome) -> String {
             let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
             format!("nginx refuses the configuration: {}", words.join("; "))
         }
-        Outcome::RolledBack { generation: Some(generation), why } => format!("generation {generation} is in place again: {why}"),
+        Outcome::RolledBack { generation: Some(generation), why } => {
+            format!("generation {generation} is in place again: {why}")
+        }
         Outcome::RolledBack { generation: None, why } | Outcome::Failed { why } => why.clone(),
-        Outcome::Ready { generation, why } => format!("generation {generation} is ready for nginx, which does not run: {why}"),
+        Outcome::Ready { generation, why } => {
+            format!("generation {generation} is ready for nginx, which does not run: {why}")
+        }
     }
 }
 

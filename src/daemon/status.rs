@@ -179,7 +179,10 @@ mod tests {
             ..Status::default()
         };
         let later = now + Duration::from_secs(3);
-        assert_eq!(status.line(later), "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone");
+        assert_eq!(
+            status.line(later),
+            "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"
+        );
         assert_eq!(Status::default().ready(), Err("starting".to_owned()));
     }
 }
