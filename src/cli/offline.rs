@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::exit::Exit;
 use super::settings::SettingsArguments;
-use crate::apply::{System, SystemOptions};
+use crate::apply::Survey;
 use crate::config::Settings;
 use crate::finding::Finding;
 use crate::model::catalogue::Version;
@@ -77,9 +77,11 @@ impl Manifests {
     }
 }
 
-/// What the installed nginx is, `None` when there is none. Modules that its configuration loads are not looked for.
+/// What the installed nginx is, `None` when there is none.
 fn installed(settings: &Settings) -> Option<Capabilities> {
-    let options = SystemOptions { binary: settings.nginx.binary.clone(), ..SystemOptions::default() };
-    let words = System::new(options).and_then(|system| system.build_information()).ok()?;
-    Capabilities::parse(&words, &[]).ok()
+    let nginx = &settings.nginx;
+    let prefix = nginx.prefix.as_deref();
+    Survey::of(&nginx.binary, Some(&nginx.configuration), prefix, &settings.apply.root)
+        .ok()
+        .map(|survey| survey.capabilities)
 }
