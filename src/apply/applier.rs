@@ -139,6 +139,7 @@ impl<H: Host> Applier<H> {
         let staged = self.generations.stage(files, &mut self.steps)?;
         let begun = Instant::now();
         let context = self.context();
+        let mut whole = context.is_none();
         let judged = match &context {
             Some(context) => self.test(files, staged.manifest.generation, context),
             None => Ok(Judgement::Accepted),
@@ -150,9 +151,10 @@ impl<H: Host> Applier<H> {
                 self.generations.discard(&staged);
                 return Ok(Outcome::Refused { complaints });
             }
+            // Either the host's configuration is broken, or more of it is needed than a scratch one has: the whole tells.
             Ok(Judgement::HostRefused(words)) => {
-                self.generations.discard(&staged);
-                return Ok(Outcome::Failed { why: hosts_fault(&words) });
+                tracing::warn!(%words, "changed files cannot be tested by themselves");
+                whole = true;
             }
             Err(error) => {
                 self.generations.discard(&staged);
@@ -163,7 +165,7 @@ impl<H: Host> Applier<H> {
         let effort =
             Effort { generation: staged.manifest.generation, files: Some(files), test, written: staged.written };
         self.running = None;
-        let whole = context.is_none() || self.host.master().is_err();
+        whole |= self.host.master().is_err();
         self.generations.switch(staged.manifest, &mut self.steps)?;
         // What nginx will read when it starts has to be tested as it will be read.
         match if whole { self.host.test(None) } else { return self.activate(effort) } {
@@ -252,8 +254,8 @@ impl<H: Host> Applier<H> {
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
             Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed),
             Ok(Confirmation::Late(why)) => {
-                let seconds = self.options.confirm_timeout.as_secs();
-                self.roll_back(format!("generation {generation} was not confirmed within {seconds} s: {why}"), true)
+                let (seconds, link) = (self.options.confirm_timeout.as_secs(), self.generations.link());
+                self.roll_back(format!("generation {generation} was not confirmed within {seconds} s: {why}; does nginx include {}/http/*.conf?", link.display()), true)
             }
             Err(error) => self.roll_back(error.to_string(), false),
         }
