@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::apply::Survey;
-use crate::config::Settings;
+use crate::config::{Nginx, Settings};
 use crate::finding::Finding;
 use crate::model::catalogue::Version;
 use crate::nginx::{Capabilities, Neighbours, Plan, gate};
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
 use crate::translate::Translator;
+
+/// Stands in when this host has no nginx: what Debian 12 ships.
+const ASSUMED: Version = Version(1, 22, 1);
 
 /// Arguments of the commands that read manifests without a daemon.
 #[derive(Debug, clap::Args)]
@@ -57,8 +60,8 @@ impl Manifests {
             Exit::NoInput
         })?;
         let translation = Translator::new(settings.translate_options()).translate(&snapshot);
-        let capabilities = self.capabilities(&settings);
-        let (plan, gated) = gate(translation.model, &capabilities, &Neighbours::default(), &settings.gate_options());
+        let (capabilities, neighbours) = self.host(&settings);
+        let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
         let mut findings = snapshot.findings.clone();
         findings.extend(translation.findings);
         findings.extend(gated);
@@ -67,21 +70,18 @@ impl Manifests {
         Ok(Processed { snapshot, plan, findings })
     }
 
-    fn capabilities(&self, settings: &Settings) -> Capabilities {
-        // The version of the oldest distribution that is still common stands in when there is no nginx.
-        const ASSUMED: Version = Version(1, 22, 1);
-        self.nginx_version
-            .map(Capabilities::profile)
-            .or_else(|| installed(settings))
-            .unwrap_or_else(|| Capabilities::profile(ASSUMED))
+    /// What nginx is judged for, and what its other sites claim.
+    fn host(&self, settings: &Settings) -> (Capabilities, Neighbours) {
+        if let Some(version) = self.nginx_version {
+            return (Capabilities::profile(version), Neighbours::default());
+        }
+        let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
+        match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root) {
+            Ok(survey) => (survey.capabilities, survey.neighbours),
+            Err(error) => {
+                eprintln!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
+                (Capabilities::profile(ASSUMED), Neighbours::default())
+            }
+        }
     }
-}
-
-/// What the installed nginx is, `None` when there is none.
-fn installed(settings: &Settings) -> Option<Capabilities> {
-    let nginx = &settings.nginx;
-    let prefix = nginx.prefix.as_deref();
-    Survey::of(&nginx.binary, Some(&nginx.configuration), prefix, &settings.apply.root)
-        .ok()
-        .map(|survey| survey.capabilities)
 }

@@ -83,7 +83,10 @@ fn yaml<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken> {
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
         let line = error.location().map_or(1, |location| u32::try_from(location.line()).unwrap_or(u32::MAX));
-        let note = error.to_string().lines().next().unwrap_or("it is not YAML").to_owned();
+        // Its own line counts from the document, which would mislead beside the line in the file.
+        let words = error.to_string();
+        let first = words.lines().next().unwrap_or("it is not YAML");
+        let note = first.rsplit_once(" at line ").map_or(first, |(what, _)| what).to_owned();
         Broken { line: line.saturating_sub(1), note }
     })
 }
