@@ -26,11 +26,7 @@ struct KeyPair {
 static KEYS: LazyLock<Vec<KeyPair>> = LazyLock::new(|| {
     let make = |_| {
         let made = rcgen::generate_simple_self_signed(["*.bench.example".to_owned()]).unwrap();
-        KeyPair {
-            certificate: made.cert.der().to_vec(),
-            chain: made.cert.pem(),
-            key: made.signing_key.serialize_pem(),
-        }
+        KeyPair { certificate: made.cert.der().to_vec(), chain: made.cert.pem(), key: made.signing_key.serialize_pem() }
     };
     (0..KEY_PAIRS).map(make).collect()
 });
@@ -38,7 +34,8 @@ static KEYS: LazyLock<Vec<KeyPair>> = LazyLock::new(|| {
 /// One host with two paths, a Service and an EndpointSlice with two endpoints; every tenth with a certificate.
 #[derive(Debug, Clone, Default)]
 pub struct Application {
-    number: usize,
+    /// Tells it apart from the others.
+    pub number: usize,
     /// Counts edits of the second path.
     pub path_revision: usize,
     /// Counts replacements of the endpoints.

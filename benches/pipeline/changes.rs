@@ -44,7 +44,9 @@ impl Change {
             Change::RouteAdd => Application::new(size + round * 10 + 1),
             Change::PathEdit => Application { path_revision: revision, ..Application::new(plain) },
             Change::EndpointChange => Application { endpoint_revision: revision, ..Application::new(plain + 2) },
-            Change::CertificateChange => Application { certificate_revision: 1 + round % 3, ..Application::new(tens * 10) },
+            Change::CertificateChange => {
+                Application { certificate_revision: 1 + round % 3, ..Application::new(tens * 10) }
+            }
         }
     }
 

@@ -178,7 +178,11 @@ impl Session<'_> {
     fn memory(&mut self, when: &str) {
         let pid = self.rig.daemon.pid();
         self.figures.push(Figure::new(format!("resident memory, {when}"), "MiB", memory(pid, "VmRSS")));
-        self.figures.push(Figure::new(format!("resident memory, most until then, {when}"), "MiB", memory(pid, "VmHWM")));
+        self.figures.push(Figure::new(
+            format!("resident memory, most until then, {when}"),
+            "MiB",
+            memory(pid, "VmHWM"),
+        ));
     }
 
     async fn metric(&self, series: &str) -> f64 {

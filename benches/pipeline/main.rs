@@ -9,6 +9,7 @@ mod options;
 mod process;
 mod pure;
 mod report;
+#[expect(unused_imports, reason = "the rig offers more than is needed here")]
 #[path = "../../tests/end_to_end/rig/mod.rs"]
 mod rig;
 

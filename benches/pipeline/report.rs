@@ -70,10 +70,10 @@ impl Report {
             let _ = writeln!(text, "{name}: {value}");
         }
         let _ = write!(text, "\n| {:<44} | unit  |", "Ingresses");
-        self.runs.iter().for_each(|(size, _)| drop(write!(text, " {size:>9} |")));
-        let _ = write!(text, "\n| {:-<44} | ----- |", "");
-        self.runs.iter().for_each(|_| drop(write!(text, " {:->8}: |", "")));
-        text.push('\n');
+        for (size, _) in &self.runs {
+            let _ = write!(text, " {size:>9} |");
+        }
+        let _ = writeln!(text, "\n| {:-<44} | ----- |{}", "", " --------: |".repeat(self.runs.len()));
         for (name, unit) in self.names() {
             let _ = write!(text, "| {name:<44} | {unit:<5} |");
             for (size, figures) in &self.runs {
