@@ -48,18 +48,23 @@ pub fn gate(
         }
     }
     routes::fit(&mut model, capabilities, options, &mut findings);
-    for server in &model.servers {
+    // nginx would serve whichever it reads first, which on most hosts is ours: whoever may write an Ingress would take
+    // over the host's own sites.
+    model.servers.retain(|server| {
         let name = match &server.name {
             ServerName::Exact(name) => name.to_string(),
             ServerName::Wildcard(name) => format!("*.{name}"),
-            ServerName::CatchAll => continue,
+            ServerName::CatchAll => return true,
         };
-        if neighbours.server_names.contains(&name) {
-            let words =
-                format!("another site of this host has the name {name} too; nginx serves whichever it reads first");
+        let theirs = neighbours.server_names.get(&name);
+        let is_taken =
+            sockets.listens.iter().any(|ours| theirs.is_some_and(|ports| ports.contains(&ours.address.port())));
+        if is_taken {
+            let words = format!("another site of this host has the name {name}, and keeps it");
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
         }
-    }
+        !is_taken
+    });
     let (names_hash, longest_name) = names::table(&model, neighbours);
     let decisions = Decisions {
         listens: sockets.listens,
