@@ -21,6 +21,7 @@ pub mod load;
 pub mod manifests;
 pub mod namespace;
 pub mod nginx;
+pub mod status;
 pub mod wait;
 
 use std::path::Path;
