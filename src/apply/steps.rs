@@ -74,7 +74,11 @@ impl Steps {
     #[cfg(debug_assertions)]
     pub fn of_environment() -> Self {
         match std::env::var(ABORT_AT).ok().and_then(|name| Step::named(&name)) {
-            Some(wanted) => Steps::observed_by(move |step| if step == wanted { std::process::abort() }),
+            Some(wanted) => Steps::observed_by(move |step| {
+                if step == wanted {
+                    std::process::abort()
+                }
+            }),
             None => Steps::default(),
         }
     }

@@ -19,6 +19,7 @@ pub mod client;
 pub mod daemon;
 pub mod load;
 pub mod manifests;
+pub mod mount;
 pub mod namespace;
 pub mod nginx;
 pub mod status;
