@@ -115,6 +115,7 @@ macro_rules! reasons {
 
 reasons! {
     Undecodable, Error, Author, "A document could not be decoded into an object; its last good version, if there is one, goes on being served.";
+    Unreadable, Error, Operator, "A file or folder of manifests could not be read; what it held before goes on being served.";
     DuplicateObject, Warning, Author, "Two documents describe the same object; the first in order of file and line counts.";
     ForeignClass, Info, Author, "The object belongs to another controller, or names a class that does not exist, and is left alone.";
     InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";

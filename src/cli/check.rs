@@ -1,12 +1,110 @@
 //! The command `check`: it must not know the other commands.
 
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
 use super::exit::Exit;
+use super::offline::{Manifests, Processed};
+use crate::finding::{Finding, Severity};
+use crate::model::{Field, Kind};
+use crate::source::place::line_of;
 
 /// Arguments of `ingressd check`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    #[command(flatten)]
+    manifests: Manifests,
+    /// How findings are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Fail on warnings too.
+    #[arg(long)]
+    strict: bool,
+}
+
+/// How findings are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A line each, and a summary.
+    #[default]
+    Text,
+    /// An array of objects.
+    Json,
+}
 
 /// Runs the command.
-pub fn run(_arguments: &Arguments) -> Exit {
-    Exit::Unavailable
+pub fn run(arguments: &Arguments) -> Exit {
+    let processed = match arguments.manifests.process() {
+        Ok(processed) => processed,
+        Err(exit) => return exit,
+    };
+    let written = match arguments.format {
+        Format::Text => text(&processed),
+        Format::Json => format!("{:#}\n", json(&processed)),
+    };
+    // A reader that closed the pipe has seen enough.
+    let _ = io::stdout().write_all(written.as_bytes());
+    let least = if arguments.strict { Severity::Warning } else { Severity::Error };
+    match processed.findings.iter().any(|finding| finding.severity >= least) {
+        true => Exit::Findings,
+        false => Exit::Success,
+    }
+}
+
+fn text(processed: &Processed) -> String {
+    let mut places = Places::default();
+    let mut text = String::new();
+    for finding in &processed.findings {
+        if let Some((file, line)) = places.of(processed, finding) {
+            text += &format!("{}:{line}: ", file.escape_debug());
+        }
+        text += &format!("{}: {finding}\n", finding.severity.name());
+    }
+    let count = |severity| processed.findings.iter().filter(|finding| finding.severity == severity).count();
+    let objects: usize = Kind::ALL.iter().map(|kind| processed.snapshot.count(*kind)).sum();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    text + &format!("{objects} objects read: {errors} errors, {warnings} warnings\n")
+}
+
+fn json(processed: &Processed) -> Value {
+    let mut places = Places::default();
+    let finding = |finding: &Finding| {
+        let object = &finding.origin.object;
+        let place = places.of(processed, finding);
+        json!({
+            "severity": finding.severity.name(),
+            "reason": finding.reason.to_string(),
+            "kind": object.kind.name(),
+            "namespace": &*object.namespace,
+            "name": &*object.name,
+            "field": finding.origin.field.to_string(),
+            "file": place.as_ref().map(|(file, _)| file.to_string()),
+            "line": place.map(|(_, line)| line),
+            "note": &*finding.note,
+        })
+    };
+    processed.findings.iter().map(finding).collect()
+}
+
+/// The texts of files with findings.
+#[derive(Default)]
+struct Places(BTreeMap<Arc<str>, String>);
+
+impl Places {
+    fn of(&mut self, processed: &Processed, finding: &Finding) -> Option<(Arc<str>, u32)> {
+        let (object, field) = (&finding.origin.object, &finding.origin.field);
+        if object.kind == Kind::File {
+            let line = if let Field::Line(line) = field { *line } else { 1 };
+            return Some((Arc::clone(&object.name), line));
+        }
+        let place = processed.snapshot.place(object)?;
+        let text = self.0.entry(Arc::clone(&place.file)).or_insert_with(|| {
+            let bytes = std::fs::read(&*place.file).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        });
+        Some((Arc::clone(&place.file), line_of(text, place.line, field)))
+    }
 }

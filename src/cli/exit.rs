@@ -11,6 +11,8 @@ pub enum Exit {
     Findings,
     /// The command line is wrong.
     Usage,
+    /// An input file or folder cannot be read.
+    NoInput,
     /// Something that must be there is not: the daemon, nginx, a port.
     Unavailable,
     /// A file or socket may not be used.
@@ -26,6 +28,7 @@ impl Exit {
             Exit::Success => 0,
             Exit::Findings => 1,
             Exit::Usage => 64,
+            Exit::NoInput => 66,
             Exit::Unavailable => 69,
             Exit::Permission => 77,
             Exit::Configuration => 78,

@@ -4,6 +4,7 @@ pub mod check;
 pub mod demo;
 pub mod exit;
 pub mod generate;
+mod offline;
 pub mod render;
 pub mod run;
 pub mod settings;

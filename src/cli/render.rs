@@ -1,12 +1,84 @@
 //! The command `render`: it must not know the other commands.
 
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
 use super::exit::Exit;
+use super::offline::Manifests;
+use crate::render::{FileSet, Renderer};
+
+/// Marks a folder that an earlier `render` wrote, so that it may be written again.
+const MARK: &str = ".ingressd-render";
 
 /// Arguments of `ingressd render`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    #[command(flatten)]
+    manifests: Manifests,
+    /// Write files to this folder, which must be empty or written by an earlier `render`, instead of standard output.
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
 
 /// Runs the command.
-pub fn run(_arguments: &Arguments) -> Exit {
-    Exit::Unavailable
+pub fn run(arguments: &Arguments) -> Exit {
+    let processed = match arguments.manifests.process() {
+        Ok(processed) => processed,
+        Err(exit) => return exit,
+    };
+    for finding in &processed.findings {
+        eprintln!("{}: {finding}", finding.severity.name());
+    }
+    let files = Renderer::default().render(&processed.plan);
+    let Some(folder) = &arguments.output else {
+        // A reader that closed the pipe has seen enough.
+        let _ = print(&files, &mut io::stdout().lock());
+        return Exit::Success;
+    };
+    match write(&files, folder) {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            eprintln!("ingressd: {} cannot be written: {error}", folder.display());
+            Exit::of_error(&error)
+        }
+    }
+}
+
+fn print(files: &FileSet, output: &mut impl io::Write) -> io::Result<()> {
+    for (path, file) in &files.files {
+        if file.content.secret {
+            writeln!(output, "# {path}: secret, not shown")?;
+            continue;
+        }
+        writeln!(output, "# {path}")?;
+        output.write_all(&file.content.bytes)?;
+    }
+    Ok(())
+}
+
+fn write(files: &FileSet, folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mark = folder.join(MARK);
+    if fs::read_dir(folder)?.next().is_some() && !mark.is_file() {
+        return Err(io::Error::other("it holds files that render did not write"));
+    }
+    fs::write(&mark, "")?;
+    for name in ["http", "stream", "certs", "auth"] {
+        match fs::remove_dir_all(folder.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    for (path, file) in &files.files {
+        let path = folder.join(&**path);
+        let mode = if file.content.secret { 0o600 } else { 0o644 };
+        if let Some(parent) = path.parent() {
+            DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
+        }
+        let mut created = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
+        created.write_all(&file.content.bytes)?;
+    }
+    Ok(())
 }

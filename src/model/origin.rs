@@ -109,6 +109,8 @@ pub enum Field {
     DefaultBackend,
     /// `data[KEY]` of a Secret or ConfigMap.
     Data(Cow<'static, str>),
+    /// A line of a manifest file, from 1.
+    Line(u32),
     /// Any other path, in the notation of `kubectl explain`.
     Other(Cow<'static, str>),
 }
@@ -124,6 +126,7 @@ impl fmt::Display for Field {
             Field::Tls(entry) => write!(formatter, "spec.tls[{entry}]"),
             Field::DefaultBackend => formatter.write_str("spec.defaultBackend"),
             Field::Data(key) => write!(formatter, "data[{}]", key.escape_debug()),
+            Field::Line(line) => write!(formatter, "line {line}"),
             Field::Other(path) => write!(formatter, "{}", path.escape_debug()),
         }
     }

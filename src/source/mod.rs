@@ -1,5 +1,17 @@
 //! What the cluster says, as sorted, immutable snapshots; it must not know what the objects mean.
 
+mod collection;
+pub mod directory;
+mod document;
+mod file;
+mod identity;
+mod manifest;
+pub mod place;
 mod snapshot;
+mod validation;
+mod watch;
+mod yaml;
 
+pub use directory::{Directory, NeverRead};
 pub use snapshot::{Place, Snapshot, Stored, Version};
+pub use watch::{DirectorySource, WatchError};

@@ -72,6 +72,8 @@ pub struct Snapshot {
     pub nodes: Vec<Stored<Node>>,
     /// What could not be read.
     pub findings: Vec<Finding>,
+    /// Where objects were written that cannot be used as they are now, sorted; an older version may be in the lists.
+    pub left_out: Vec<(Arc<ObjectId>, Place)>,
 }
 
 impl Snapshot {
@@ -93,6 +95,31 @@ impl Snapshot {
     /// The class of this name.
     pub fn ingress_class(&self, name: &str) -> Option<&Stored<IngressClass>> {
         find(&self.ingress_classes, "", name)
+    }
+
+    /// Where the newest version of an object was written, when it came from a file.
+    pub fn place(&self, id: &ObjectId) -> Option<&Place> {
+        if let Ok(index) = self.left_out.binary_search_by(|(left_out, _)| (**left_out).cmp(id)) {
+            return Some(&self.left_out[index].1);
+        }
+        fn of<'a, K>(sorted: &'a [Stored<K>], id: &ObjectId) -> Option<&'a Place> {
+            find(sorted, &id.namespace, &id.name)?.place.as_ref()
+        }
+        match id.kind {
+            Kind::Ingress => of(&self.ingresses, id),
+            Kind::IngressClass => of(&self.ingress_classes, id),
+            Kind::Service => of(&self.services, id),
+            Kind::EndpointSlice => of(&self.endpoint_slices, id),
+            Kind::Secret => of(&self.secrets, id),
+            Kind::ConfigMap => of(&self.config_maps, id),
+            Kind::Node => of(&self.nodes, id),
+            Kind::File | Kind::Settings | Kind::Host => None,
+        }
+    }
+
+    /// Whether nothing was read, not even something wrong.
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty() && Kind::ALL.iter().all(|kind| self.count(*kind) == 0)
     }
 
     /// How many objects of this kind were read.

@@ -52,17 +52,20 @@ impl Checked {
 /// Why a Secret holds no certificate that may be served, as one clause.
 pub type Fault = &'static str;
 
+/// What a check found.
+pub type Verdict = Result<Arc<Checked>, Fault>;
+
 /// Certificates by Secret. To check a key takes as long as to translate a hundred objects, so verdicts are kept as long
 /// as the version of the Secret stays the same and something refers to it.
 #[derive(Debug, Default)]
 pub struct Certificates {
-    verdicts: BTreeMap<Arc<ObjectId>, (Version, Result<Arc<Checked>, Fault>)>,
+    verdicts: BTreeMap<Arc<ObjectId>, (Version, Verdict)>,
     used: BTreeSet<Arc<ObjectId>>,
 }
 
 impl Certificates {
     /// The verdict on a Secret.
-    pub fn check(&mut self, secret: &Stored<Secret>) -> Result<Arc<Checked>, Fault> {
+    pub fn check(&mut self, secret: &Stored<Secret>) -> Verdict {
         self.used.insert(Arc::clone(&secret.id));
         match self.verdicts.get(&secret.id) {
             Some((version, verdict)) if *version == secret.version => verdict.clone(),
@@ -91,7 +94,7 @@ fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
         CertificateDer::pem_slice_iter(chain).collect::<Result<Vec<_>, _>>().map_err(|_| "tls.crt is not PEM")?;
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| "tls.key holds no private key, or an encrypted one")?;
     let parsed = chain.iter().map(|certificate| match X509Certificate::from_der(certificate) {
-        Ok((rest, certificate)) if rest.is_empty() => Ok(certificate),
+        Ok(([], certificate)) => Ok(certificate),
         _ => Err("tls.crt holds something that is not a certificate"),
     });
     let parsed = parsed.collect::<Result<Vec<_>, _>>()?;

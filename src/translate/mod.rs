@@ -19,6 +19,8 @@ mod server;
 mod site;
 mod subject;
 mod target;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};

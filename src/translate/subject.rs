@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend,
 use super::path::{self, PathType};
 use super::{ClassRule, Dialect, EndpointMode, Options, Reading};
 use crate::finding::{Finding, Reason};
-use crate::model::{Behaviour, Field, ObjectId, Origin};
+use crate::model::{Behaviour, Field, ObjectId, Origin, RewriteTarget};
 use crate::source::Stored;
 
 /// An Ingress that is ours.
@@ -77,7 +77,7 @@ impl<'a> Subject<'a> {
             let note = format!("{:?} is not one of Exact, Prefix, ImplementationSpecific", entry.path_type);
             return Some(("pathType", Reason::InvalidPath, note));
         };
-        let captures = self.reading.rewrite_target.as_ref().is_some_and(|target| target.has_captures());
+        let captures = self.reading.rewrite_target.as_ref().is_some_and(RewriteTarget::has_captures);
         if captures && self.rule.dialect == Dialect::Specification && !self.is_regex(kind) {
             let note = "rewrite-target refers to captures, but this path is not a regular expression; \
                 set use-regex and the type ImplementationSpecific";

@@ -1,0 +1,87 @@
+//! The pipeline over files, without a daemon, for the commands that show what it would do; it must not know how they show it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::exit::Exit;
+use super::settings::SettingsArguments;
+use crate::apply::Survey;
+use crate::config::{Nginx, Settings};
+use crate::finding::Finding;
+use crate::model::catalogue::Version;
+use crate::nginx::{Capabilities, Neighbours, Plan, gate};
+use crate::source::Snapshot;
+use crate::source::directory::{Changes, Directory};
+use crate::translate::Translator;
+
+/// Stands in when this host has no nginx: what Debian 12 ships.
+const ASSUMED: Version = Version(1, 22, 1);
+
+/// Arguments of the commands that read manifests without a daemon.
+#[derive(Debug, clap::Args)]
+pub struct Manifests {
+    /// Files and folders of manifests.
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    files: Vec<PathBuf>,
+    /// Judge for this version of nginx instead of the installed one.
+    #[arg(long, value_name = "X.Y.Z", value_parser = version)]
+    nginx_version: Option<Version>,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+/// What the pipeline makes of the manifests.
+#[derive(Debug)]
+pub struct Processed {
+    /// What was read.
+    pub snapshot: std::sync::Arc<Snapshot>,
+    /// What nginx is to do.
+    pub plan: Plan,
+    /// What is wrong, sorted.
+    pub findings: Vec<Finding>,
+}
+
+fn version(text: &str) -> Result<Version, String> {
+    let mut parts = text.split('.').map(str::parse);
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch)), None) => Ok(Version(major, minor, patch)),
+        _ => Err("it is not of the form X.Y.Z".to_owned()),
+    }
+}
+
+impl Manifests {
+    /// Reads, translates and gates; tells on standard error what keeps it from doing so.
+    pub fn process(&self) -> Result<Processed, Exit> {
+        let settings = self.settings.load([])?;
+        let mut directory = Directory::new(self.files.clone());
+        let read = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {});
+        let snapshot = read.map_err(|error| {
+            eprintln!("ingressd: {error}");
+            Exit::NoInput
+        })?;
+        let translation = Translator::new(settings.translate_options()).translate(&snapshot);
+        let (capabilities, neighbours) = self.host(&settings);
+        let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
+        let mut findings = snapshot.findings.clone();
+        findings.extend(translation.findings);
+        findings.extend(gated);
+        findings.sort();
+        findings.dedup();
+        Ok(Processed { snapshot, plan, findings })
+    }
+
+    /// What nginx is judged for, and what its other sites claim.
+    fn host(&self, settings: &Settings) -> (Capabilities, Neighbours) {
+        if let Some(version) = self.nginx_version {
+            return (Capabilities::profile(version), Neighbours::default());
+        }
+        let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
+        match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root) {
+            Ok(survey) => (survey.capabilities, survey.neighbours),
+            Err(error) => {
+                eprintln!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
+                (Capabilities::profile(ASSUMED), Neighbours::default())
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Puts what files hold together to one snapshot; it must not know how files are read.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::file::{Held, ReadFile};
+use super::manifest::Object;
+use super::{Snapshot, Stored};
+use crate::finding::{Finding, Reason};
+use crate::model::{ObjectId, Origin};
+
+/// Collects the objects of these files, of which the first to describe an object counts, with what was found besides.
+pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: Vec<Finding>) -> Snapshot {
+    let mut snapshot = Snapshot { findings, ..Snapshot::default() };
+    let mut objects: BTreeMap<&ObjectId, &Held> = BTreeMap::new();
+    for file in files {
+        snapshot.findings.extend(file.findings.iter().cloned());
+        snapshot.left_out.extend(file.left_out.iter().cloned());
+        for held in &file.held {
+            match objects.get(&*held.id) {
+                None => drop(objects.insert(&held.id, held)),
+                Some(first) => {
+                    let note =
+                        format!("{} describes it again; {} counts. Remove one of them.", held.place, first.place);
+                    snapshot.findings.push(Finding::new(Reason::DuplicateObject, Origin::object(&held.id), note));
+                }
+            }
+        }
+    }
+    // By kind, namespace and name: each list comes out sorted.
+    for held in objects.into_values() {
+        match &held.object {
+            Object::Ingress(object) => snapshot.ingresses.push(stored(held, object)),
+            Object::IngressClass(object) => snapshot.ingress_classes.push(stored(held, object)),
+            Object::Service(object) => snapshot.services.push(stored(held, object)),
+            Object::EndpointSlice(object) => snapshot.endpoint_slices.push(stored(held, object)),
+            Object::Secret(object) => snapshot.secrets.push(stored(held, object)),
+            Object::ConfigMap(object) => snapshot.config_maps.push(stored(held, object)),
+            Object::Node(object) => snapshot.nodes.push(stored(held, object)),
+        }
+    }
+    snapshot.findings.sort();
+    snapshot.left_out.sort();
+    snapshot.left_out.dedup_by(|later, first| later.0 == first.0);
+    snapshot
+}
+
+fn stored<K>(held: &Held, object: &Arc<K>) -> Stored<K> {
+    Stored {
+        id: Arc::clone(&held.id),
+        version: held.version.clone(),
+        object: Arc::clone(object),
+        place: Some(held.place.clone()),
+    }
+}

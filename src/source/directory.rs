@@ -1,0 +1,301 @@
+//! A folder of manifests as snapshots, reading only what changed and keeping what cannot be read; it must not know who tells it of changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
+
+use super::collection::collect;
+use super::file::ReadFile;
+use super::yaml::LARGEST_FILE;
+use super::{Snapshot, file};
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, Kind, ObjectId, Origin};
+
+/// Files and folders of manifests, with what they held when they were last read.
+#[derive(Debug, Default)]
+pub struct Directory {
+    roots: Vec<PathBuf>,
+    files: BTreeMap<PathBuf, Known>,
+    /// Folders and roots that could not be listed, and why.
+    unlisted: BTreeMap<PathBuf, String>,
+    /// Roots that were listed at least once.
+    listed: BTreeSet<PathBuf>,
+    snapshot: Arc<Snapshot>,
+}
+
+/// A root of the source was never read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} cannot be read: {why}", path.display())]
+pub struct NeverRead {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What the operating system says.
+    pub why: String,
+}
+
+/// Which files to look at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changes {
+    /// These only; none of them is a folder or a symlink.
+    Files(BTreeSet<PathBuf>),
+    /// All whose metadata differs.
+    All,
+    /// All, even where the metadata is the same.
+    Content,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    stamp: Option<Stamp>,
+    read: Arc<ReadFile>,
+    /// Why it could not be read the last time.
+    error: Option<String>,
+}
+
+/// Differs when a file was written or replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp([i64; 5], [u64; 2]);
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+        let [mtime, mtime_part, ctime, ctime_part] = times;
+        Stamp([mtime, mtime_part, ctime, ctime_part, metadata.size().cast_signed()], [metadata.dev(), metadata.ino()])
+    }
+}
+
+impl Directory {
+    /// Manifests in these files and, recursively, folders. Nothing is read yet.
+    pub fn new(roots: Vec<PathBuf>) -> Self {
+        Directory { roots, ..Directory::default() }
+    }
+
+    /// What was read last.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.snapshot)
+    }
+
+    /// Files that hold manifests.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.files.keys().map(PathBuf::as_path)
+    }
+
+    /// Reads what changed. `entering` is told of each folder before it is listed; files in `unfinished` are being
+    /// written and left as they were.
+    ///
+    /// # Errors
+    ///
+    /// When a file or folder that was asked for was never read: what it holds is unknown, not empty.
+    pub fn refresh(
+        &mut self,
+        changes: &Changes,
+        unfinished: &BTreeSet<PathBuf>,
+        entering: &mut dyn FnMut(&Path),
+    ) -> Result<Arc<Snapshot>, NeverRead> {
+        let candidates = match changes {
+            Changes::Files(files) => {
+                files.iter().filter(|file| !unfinished.contains(*file)).cloned().collect::<BTreeSet<_>>()
+            }
+            Changes::All | Changes::Content => self.list(unfinished, entering),
+        };
+        let reread = !matches!(changes, Changes::All);
+        let work: Vec<_> =
+            candidates.into_iter().map(|path| (self.files.remove(&path).unwrap_or_default(), path)).collect();
+        // Each file is read and decoded on its own; the order of the results does not depend on who is done first.
+        let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, reread), path)).collect();
+        for (known, path) in done {
+            if let Some(known) = known {
+                self.files.insert(path, known);
+            }
+        }
+        let never = |root: &&PathBuf| self.unlisted.contains_key(*root) && !self.listed.contains(*root);
+        if let Some((path, why)) = self.roots.iter().find(never).and_then(|root| self.unlisted.get_key_value(root)) {
+            return Err(NeverRead { path: path.clone(), why: why.clone() });
+        }
+        let unread = self.findings();
+        self.snapshot = Arc::new(collect(self.files.values().map(|known| &*known.read), unread));
+        Ok(self.snapshot())
+    }
+
+    /// Every file there is. Those in folders that cannot be listed stay known; those that are gone are forgotten.
+    fn list(&mut self, unfinished: &BTreeSet<PathBuf>, entering: &mut dyn FnMut(&Path)) -> BTreeSet<PathBuf> {
+        let mut listing = Listing { files: BTreeSet::new(), unlisted: BTreeMap::new(), entered: Vec::new() };
+        for root in &self.roots {
+            match fs::metadata(root) {
+                Ok(metadata) if metadata.is_dir() => listing.folder(root, &metadata, entering),
+                Ok(_) => drop(listing.files.insert(root.clone())),
+                Err(error) => {
+                    entering(root);
+                    listing.unlisted.insert(root.clone(), error.to_string());
+                }
+            }
+        }
+        let kept = |path: &Path| {
+            listing.files.contains(path) || listing.unlisted.keys().any(|folder| path.starts_with(folder))
+        };
+        self.files.retain(|path, _| kept(path));
+        self.unlisted = listing.unlisted;
+        self.listed.extend(self.roots.iter().filter(|root| !self.unlisted.contains_key(*root)).cloned());
+        listing.files.retain(|path| !unfinished.contains(path));
+        listing.files
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        let failed = self.files.iter().filter_map(|(path, known)| Some((path, known.error.as_ref()?)));
+        let finding = |(path, why): (&PathBuf, &String)| {
+            let id = Arc::new(ObjectId::new(Kind::File, "", &path.to_string_lossy()));
+            let origin = Origin { object: id, field: Field::Object };
+            Finding::new(Reason::Unreadable, origin, format!("{why}; what was read before stays"))
+        };
+        self.unlisted.iter().chain(failed).map(finding).collect()
+    }
+}
+
+impl Known {
+    /// The file as it is now, `None` when it is gone.
+    fn refreshed(mut self, path: &Path, reread: bool) -> Option<Known> {
+        match self.read_again(path, reread) {
+            Ok(()) => self.error = None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+            Err(error) => (self.stamp, self.error) = (None, Some(error.to_string())),
+        }
+        Some(self)
+    }
+
+    fn read_again(&mut self, path: &Path, reread: bool) -> io::Result<()> {
+        // Asked by name first: opening a pipe would wait for its writer.
+        if !fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let file = fs::File::open(path)?;
+        let metadata = file.metadata()?;
+        let stamp = Some(Stamp::of(&metadata));
+        if !reread && stamp == self.stamp {
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        file.take(LARGEST_FILE + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST_FILE {
+            return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
+        }
+        if let Some(read) = file::read(&path.to_string_lossy(), &bytes, &self.read) {
+            self.read = Arc::new(read);
+        }
+        self.stamp = stamp;
+        Ok(())
+    }
+}
+
+struct Listing {
+    files: BTreeSet<PathBuf>,
+    unlisted: BTreeMap<PathBuf, String>,
+    /// Device and inode of the folders on the way, against symlinks that lead back.
+    entered: Vec<(u64, u64)>,
+}
+
+impl Listing {
+    fn folder(&mut self, folder: &Path, metadata: &Metadata, entering: &mut dyn FnMut(&Path)) {
+        let identity = (metadata.dev(), metadata.ino());
+        if self.entered.contains(&identity) {
+            return;
+        }
+        self.entered.push(identity);
+        entering(folder);
+        if let Err(error) = self.entries(folder, entering) {
+            self.unlisted.insert(folder.to_owned(), error.to_string());
+        }
+        self.entered.pop();
+    }
+
+    fn entries(&mut self, folder: &Path, entering: &mut dyn FnMut(&Path)) -> io::Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if is_hidden(&path) {
+                continue;
+            }
+            match fs::metadata(&path) {
+                Ok(metadata) if metadata.is_dir() => self.folder(&path, &metadata, entering),
+                Ok(_) if is_manifest(&path) => drop(self.files.insert(path)),
+                // A name that is gone again, or leads nowhere, is not there.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."))
+}
+
+/// Whether a file of this name holds manifests: editors' own files do not end so, or begin with a dot or `#`.
+pub fn is_manifest(path: &Path) -> bool {
+    let known =
+        path.extension().is_some_and(|extension| ["yaml", "yml", "json"].iter().any(|known| extension == *known));
+    known && !is_hidden(path) && path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"#"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(name: &str, data: &str) -> String {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{a: {data}}}\n---\n")
+    }
+
+    /// The objects as `name=value`, and the findings as reasons.
+    fn summary(snapshot: &Snapshot) -> (Vec<String>, Vec<Reason>) {
+        let value = |map: &k8s_openapi::api::core::v1::ConfigMap| {
+            map.data.iter().flatten().map(|(_, value)| value.clone()).collect::<String>()
+        };
+        let maps = snapshot.config_maps.iter().map(|map| format!("{}={}", map.id.name, value(&map.object)));
+        (maps.collect(), snapshot.findings.iter().map(|finding| finding.reason).collect())
+    }
+
+    #[test]
+    fn stale_is_not_gone() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("a.yaml");
+        let mut directory = Directory::new(vec![home.path().to_owned()]);
+        let good = map("a", "x") + &map("b", "x");
+        for (what, text, objects, reasons) in [
+            ("good", good.clone(), vec!["a=x", "b=x"], vec![]),
+            ("one has a wrong form", map("a", "[4]") + &map("b", "y"), vec!["a=x", "b=y"], vec![Reason::Undecodable]),
+            (
+                "one is no YAML, its name is known",
+                "kind: ConfigMap\nmetadata:\n  name: a\nx: [\n---\n".to_owned() + &map("b", "z"),
+                vec!["a=x", "b=z"],
+                vec![Reason::Undecodable],
+            ),
+            ("all is broken", "{{{{".to_owned(), vec!["a=x", "b=z"], vec![Reason::Undecodable]),
+            ("one is gone", map("b", "z"), vec!["b=z"], vec![]),
+            ("twice", map("b", "z") + &map("b", "y"), vec!["b=z"], vec![Reason::DuplicateObject]),
+            ("empty", String::new(), vec![], vec![]),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).unwrap();
+            let (found, findings) = summary(&snapshot);
+            assert_eq!((found, findings), (objects.into_iter().map(str::to_owned).collect(), reasons), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_did_not_change_is_not_decoded_again() {
+        let home = tempfile::tempdir().unwrap();
+        std::fs::write(home.path().join("a.yaml"), map("a", "x") + &map("b", "x")).unwrap();
+        std::fs::write(home.path().join("b.yaml"), map("c", "x")).unwrap();
+        let mut directory = Directory::new(vec![home.path().to_owned()]);
+        let mut read = || directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {}).unwrap();
+        let before = read();
+        std::fs::write(home.path().join("a.yaml"), format!("\n{}{}", map("a", "y"), map("b", "x"))).unwrap();
+        let after = read();
+        let same = |index: usize| Arc::ptr_eq(&before.config_maps[index].object, &after.config_maps[index].object);
+        assert_eq!([same(0), same(1), same(2)], [false, true, true]);
+        assert_eq!(after.config_maps[1].place.as_ref().map(|place| place.line), Some(7));
+    }
+}

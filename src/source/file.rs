@@ -1,0 +1,126 @@
+//! What one file holds, decoding only the documents that changed and keeping those that broke; it must not know the file system.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
+use sha2::{Digest as _, Sha256};
+
+use super::document::split;
+use super::manifest::{Decoded, Entry, Object, decode};
+use super::validation::Problem;
+use super::{Place, Version};
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, Kind, ObjectId, Origin};
+
+type Digest = [u8; 32];
+
+/// What a file held when it was last read.
+#[derive(Debug, Default)]
+pub struct ReadFile {
+    digest: Digest,
+    documents: BTreeMap<Digest, Arc<Decoded>>,
+    /// Its objects, in order.
+    pub held: Vec<Held>,
+    /// Objects that cannot be used as they are now.
+    pub left_out: Vec<(Arc<ObjectId>, Place)>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Objects of kinds that mean nothing to us.
+    pub skipped: usize,
+}
+
+/// One object of a file.
+#[derive(Debug, Clone)]
+pub struct Held {
+    /// Its name.
+    pub id: Arc<ObjectId>,
+    /// Its version.
+    pub version: Version,
+    /// The object.
+    pub object: Object,
+    /// Where it stands; where it stood, for one that is broken now.
+    pub place: Place,
+}
+
+/// Reads a file's content, given what it held before; `None` when nothing changed.
+pub fn read(path: &str, bytes: &[u8], before: &ReadFile) -> Option<ReadFile> {
+    let digest = Sha256::digest(bytes).into();
+    if digest == before.digest {
+        return None;
+    }
+    let mut file = ReadFile { digest, ..ReadFile::default() };
+    let name: Arc<str> = path.into();
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
+            let place = Place { file: name, line: u32::try_from(line).unwrap_or(u32::MAX) };
+            file.findings.push(finding(&place, None, Problem::undecodable("it is not UTF-8 text")));
+            file.held.clone_from(&before.held);
+            return Some(file);
+        }
+    };
+    let documents = split(text);
+    let decoded = documents.par_iter().map(|document| {
+        let digest: Digest = Sha256::digest(document.text).into();
+        let known = before.documents.get(&digest).cloned();
+        (digest, known.unwrap_or_else(|| Arc::new(decode(document))))
+    });
+    let decoded: Vec<(Digest, Arc<Decoded>)> = decoded.collect();
+    let mut anything_may_be_broken = false;
+    for (document, (digest, decoded)) in documents.iter().zip(decoded) {
+        file.skipped += decoded.skipped;
+        for entry in &decoded.entries {
+            let place = Place { file: Arc::clone(&name), line: document.line.saturating_add(entry.line) };
+            anything_may_be_broken |= entry.id.is_none();
+            file.add(entry, place);
+        }
+        file.documents.insert(digest, decoded);
+    }
+    file.keep(&before.held, anything_may_be_broken);
+    Some(file)
+}
+
+impl ReadFile {
+    fn add(&mut self, entry: &Entry, place: Place) {
+        match (&entry.outcome, &entry.id) {
+            (Ok((version, object)), Some(id)) => {
+                let (id, version, object) = (Arc::clone(id), version.clone(), object.clone());
+                self.held.push(Held { id, version, object, place });
+            }
+            (Ok(_), None) => {}
+            (Err(problems), id) => {
+                let found = problems.iter().map(|problem| finding(&place, id.as_ref(), problem.clone()));
+                self.findings.extend(found);
+                self.left_out.extend(id.iter().map(|id| (Arc::clone(id), place.clone())));
+            }
+        }
+    }
+
+    /// Stale is not gone: what is broken now stays as it was, and when it cannot be told what is broken, everything.
+    fn keep(&mut self, before: &[Held], everything: bool) {
+        let broken = |id: &ObjectId| self.left_out.iter().any(|(left_out, _)| **left_out == *id);
+        if self.left_out.is_empty() && !everything {
+            return;
+        }
+        let present: std::collections::BTreeSet<_> = self.held.iter().map(|held| Arc::clone(&held.id)).collect();
+        let stale = before.iter().filter(|held| !present.contains(&held.id) && (everything || broken(&held.id)));
+        let stale: Vec<_> = stale.cloned().collect();
+        self.held.extend(stale);
+    }
+}
+
+fn finding(place: &Place, id: Option<&Arc<ObjectId>>, problem: Problem) -> Finding {
+    let Problem { reason, field, note } = problem;
+    match (id, reason, &field) {
+        // What is no object has only a line to point at.
+        (None, ..) | (_, Reason::Undecodable, Field::Object) => {
+            let origin =
+                Origin { object: Arc::new(ObjectId::new(Kind::File, "", &place.file)), field: Field::Line(place.line) };
+            let note = id.map_or(note.clone(), |id| format!("{id}: {note}"));
+            Finding::new(reason, origin, note)
+        }
+        (Some(id), ..) => Finding::new(reason, Origin::field(id, field), note),
+    }
+}

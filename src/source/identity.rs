@@ -1,0 +1,85 @@
+//! Which object a document describes, told from values or, when it is broken, from its text; it must not know what objects hold.
+
+use serde_json::Value;
+
+use super::validation::{is_label, is_subdomain};
+use crate::model::{Kind, ObjectId};
+
+/// The kinds that mean something to us: API group, version, kind, and whether it has a namespace.
+const KINDS: &[(&str, &str, Kind, bool)] = &[
+    ("networking.k8s.io", "v1", Kind::Ingress, true),
+    ("networking.k8s.io", "v1", Kind::IngressClass, false),
+    ("", "v1", Kind::Service, true),
+    ("discovery.k8s.io", "v1", Kind::EndpointSlice, true),
+    ("", "v1", Kind::Secret, true),
+    ("", "v1", Kind::ConfigMap, true),
+    ("", "v1", Kind::Node, false),
+];
+
+/// The name of an object, `None` for kinds that mean nothing to us.
+///
+/// # Errors
+///
+/// The name as far as it can be told, and what is wrong.
+pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)> {
+    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
+    let (Some(api_version), Some(kind)) = (text("/apiVersion"), text("/kind")) else {
+        return Err((None, "it names no apiVersion and kind: it is not an object".to_owned()));
+    };
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    let Some((_, known, kind, namespaced)) = KINDS.iter().find(|row| {
+        // Ingresses once lived in another group.
+        row.2.name() == kind && (row.0 == group || (row.2 == Kind::Ingress && group == "extensions"))
+    }) else {
+        return Ok(None);
+    };
+    let id =
+        named(*kind, *namespaced, text("/metadata/namespace"), text("/metadata/name")).map_err(|why| (None, why))?;
+    if version != *known || group == "extensions" {
+        let right = KINDS.iter().find(|row| row.2 == *kind).map_or("", |row| row.0);
+        return Err((Some(id), format!("apiVersion {api_version} is not served any more: write {right}/{known}")));
+    }
+    Ok(Some(id))
+}
+
+fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option<&str>) -> Result<ObjectId, String> {
+    let name = name.filter(|name| !name.is_empty()).ok_or("metadata.name is missing")?;
+    if !is_subdomain(name) || (kind == Kind::Service && !is_label(name)) {
+        return Err(format!("metadata.name {name:?} is not a DNS name of lower-case letters, digits and hyphens"));
+    }
+    let namespace = match namespaced {
+        true => namespace.filter(|namespace| !namespace.is_empty()).unwrap_or("default"),
+        false => "",
+    };
+    if namespaced && !is_label(namespace) {
+        return Err(format!("metadata.namespace {namespace:?} is not a DNS label"));
+    }
+    Ok(ObjectId::new(kind, namespace, name))
+}
+
+/// The name of an object whose text is broken somewhere, when kind and name stand on lines of their own.
+pub fn guess(text: &str) -> Option<ObjectId> {
+    let (mut kind, mut namespace, mut name, mut metadata) = (None, None, None, None);
+    for line in text.lines() {
+        let content = line.trim_start();
+        let indent = line.len() - content.len();
+        let Some((key, value)) = content.split_once(':') else { continue };
+        let value = value.split(" #").next().unwrap_or("").trim().trim_matches(['"', '\'']);
+        match (indent, key) {
+            (0, "kind") => kind = kind.or(Some(value)),
+            (0, "metadata") => metadata = Some(None),
+            (0, _) => metadata = None,
+            (_, _) => {
+                // The first line below metadata tells how deep its own keys stand.
+                let Some(depth) = metadata.as_mut() else { continue };
+                match (*depth.get_or_insert(indent) == indent, key) {
+                    (true, "name") => name = name.or(Some(value)),
+                    (true, "namespace") => namespace = namespace.or(Some(value)),
+                    _ => {}
+                }
+            }
+        }
+    }
+    let (_, _, kind, namespaced) = KINDS.iter().find(|row| Some(row.2.name()) == kind)?;
+    named(*kind, *namespaced, namespace, name).ok()
+}

@@ -1,0 +1,230 @@
+//! From the text of one document to typed objects, checked as an API server checks them; it must not know files or folders.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use super::document::Document;
+use super::validation::{Problem, Validate};
+use super::yaml;
+use super::{Version, identity};
+use crate::finding::Reason;
+use crate::model::{Field, Kind, ObjectId};
+
+/// What one document holds.
+#[derive(Debug, Default)]
+pub struct Decoded {
+    /// Objects and what could not become one, in order.
+    pub entries: Vec<Entry>,
+    /// Objects of kinds that mean nothing to us.
+    pub skipped: usize,
+}
+
+/// One object, or one that was meant to be.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its line, counted from the first line of the document.
+    pub line: u32,
+    /// Its name, as far as it can be told.
+    pub id: Option<Arc<ObjectId>>,
+    /// The object, or what is wrong.
+    pub outcome: Result<(Version, Object), Vec<Problem>>,
+}
+
+/// An object of one of the kinds that mean something to us.
+#[derive(Debug, Clone)]
+pub enum Object {
+    Ingress(Arc<Ingress>),
+    IngressClass(Arc<IngressClass>),
+    Service(Arc<Service>),
+    EndpointSlice(Arc<EndpointSlice>),
+    Secret(Arc<Secret>),
+    ConfigMap(Arc<ConfigMap>),
+    Node(Arc<Node>),
+}
+
+/// Decodes one document, whatever it holds.
+pub fn decode(document: &Document<'_>) -> Decoded {
+    let mut decoded = Decoded::default();
+    match yaml::read(document.text) {
+        Ok(yaml::Content::Single(value)) => decoded.add(0, value),
+        Ok(yaml::Content::List(items)) => items.into_iter().for_each(|(line, value)| decoded.add(line, value)),
+        Err(broken) => {
+            let problem = Problem { reason: Reason::Undecodable, field: Field::Object, note: broken.note };
+            let id = identity::guess(document.text).map(Arc::new);
+            decoded.entries.push(Entry { line: broken.line, id, outcome: Err(vec![problem]) });
+        }
+    }
+    decoded
+}
+
+impl Decoded {
+    fn add(&mut self, line: u32, mut value: Value) {
+        if value.is_null() {
+            return;
+        }
+        match identity::of(&value) {
+            Ok(Some(id)) => {
+                trim(&mut value);
+                let outcome = object(id.kind, value);
+                self.entries.push(Entry { line, id: Some(Arc::new(id)), outcome });
+            }
+            Ok(None) => self.skipped += 1,
+            Err((id, note)) => {
+                let problem = Problem { reason: Reason::Undecodable, field: Field::Object, note };
+                self.entries.push(Entry { line, id: id.map(Arc::new), outcome: Err(vec![problem]) });
+            }
+        }
+    }
+}
+
+/// Leaves out what tools write for themselves: it can be larger than the object.
+fn trim(value: &mut Value) {
+    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    metadata.remove("managedFields");
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    }
+}
+
+fn object(kind: Kind, value: Value) -> Result<(Version, Object), Vec<Problem>> {
+    let problems = unquoted(&value);
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    // serde_json sorts the keys of maps, so equal content gives equal text.
+    let digest = Sha256::digest(value.to_string());
+    let version = Version(digest[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>().into());
+    let object = match kind {
+        Kind::Ingress => Object::Ingress(typed(value)?),
+        Kind::IngressClass => Object::IngressClass(typed(value)?),
+        Kind::Service => Object::Service(typed(value)?),
+        Kind::EndpointSlice => Object::EndpointSlice(typed(value)?),
+        Kind::Secret => Object::Secret(typed(value)?),
+        Kind::ConfigMap => Object::ConfigMap(typed(value)?),
+        Kind::Node => Object::Node(typed(value)?),
+        Kind::File | Kind::Settings | Kind::Host => return Err(vec![Problem::undecodable("it is not an object")]),
+    };
+    Ok((version, object))
+}
+
+fn typed<K: DeserializeOwned + Validate>(value: Value) -> Result<Arc<K>, Vec<Problem>> {
+    let mut object: K = serde_json::from_value(value).map_err(|error| vec![Problem::undecodable(error.to_string())])?;
+    object.complete();
+    let mut problems = Vec::new();
+    object.validate(&mut problems);
+    if problems.is_empty() { Ok(Arc::new(object)) } else { Err(problems) }
+}
+
+/// Annotations that are no strings, by far the most common mistake of form.
+fn unquoted(value: &Value) -> Vec<Problem> {
+    let annotations = value.pointer("/metadata/annotations").and_then(Value::as_object);
+    let wrong = annotations.into_iter().flatten().filter(|(_, value)| !value.is_string());
+    wrong
+        .map(|(key, _)| Problem {
+            reason: Reason::Undecodable,
+            field: Field::Annotation(key.clone().into()),
+            note: "values of annotations are strings: put it in quotes".to_owned(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::{ProptestConfig, any, proptest};
+
+    use super::super::document::split;
+    use super::*;
+
+    /// `kind namespace/name` for objects, `!` in front for those with problems, and `?` without a name.
+    fn summary(text: &str) -> Vec<String> {
+        let entries = split(text).iter().flat_map(|document| decode(document).entries).collect::<Vec<_>>();
+        let name = |entry: &Entry| entry.id.as_ref().map_or("?".to_owned(), ToString::to_string);
+        let mark = |entry: &Entry| if entry.outcome.is_ok() { "" } else { "!" };
+        entries.iter().map(|entry| format!("{}{} +{}", mark(entry), name(entry), entry.line)).collect()
+    }
+
+    #[test]
+    fn decodes_each_kind_and_keeps_going() {
+        let class = "apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: c}\n";
+        for (text, expected) in [
+            (class.to_owned(), vec!["IngressClass c +0"]),
+            (format!("a: [\n---\n{class}"), vec!["!? +0", "IngressClass c +0"]),
+            ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}".to_owned(), vec![]),
+            ("apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: d}".to_owned(), vec![]),
+            ("a: 1".to_owned(), vec!["!? +0"]),
+            ("apiVersion: v1\nkind: Secret\nmetadata: {}".to_owned(), vec!["!? +0"]),
+            ("apiVersion: v1\nkind: Secret\nmetadata: {name: ../x}".to_owned(), vec!["!? +0"]),
+            ("apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: 4".to_owned(), vec!["!Secret default/s +0"]),
+            (
+                "apiVersion: v1\nkind: Secret\nmetadata: {name: s, annotations: {a: true}}".to_owned(),
+                vec!["!Secret default/s +0"],
+            ),
+            (
+                "apiVersion: extensions/v1beta1\nkind: Ingress\nmetadata: {name: i}".to_owned(),
+                vec!["!Ingress default/i +0"],
+            ),
+            ("kind: Secret\nmetadata:\n  name: s\n  namespace: n\nx: [".to_owned(), vec!["!Secret n/s +4"]),
+            (
+                "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Node\n  metadata: {name: n}\n- apiVersion: v1\n  kind: Secret\n  metadata: {name: s, namespace: x}\n".to_owned(),
+                vec!["Node n +3", "Secret x/s +6"],
+            ),
+            (
+                "{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [\n{\"kind\": \"ConfigMap\", \"apiVersion\": \"v1\", \"metadata\": {\"name\": \"m\"}}]}".to_owned(),
+                vec!["ConfigMap default/m +1"],
+            ),
+        ] {
+            assert_eq!(summary(&text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_content() {
+        let version = |text: &str| {
+            let decoded = decode(&split(text)[0]);
+            decoded.entries[0].outcome.as_ref().map(|(version, _)| version.clone()).unwrap()
+        };
+        let one =
+            "apiVersion: v1\nkind: Secret\nmetadata: {name: s, managedFields: [{manager: a}]}\nstringData: {a: b}";
+        let same = "{\"kind\": \"Secret\", \"stringData\": {\"a\": \"b\"}, \"metadata\": {\"name\": \"s\"}, \"apiVersion\": \"v1\"}";
+        assert_eq!(version(one), version(same));
+        assert_ne!(version(one), version(&one.replace("a: b", "a: c")));
+    }
+
+    #[test]
+    fn secrets_get_their_plain_data() {
+        let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: eA==, b: eA==}\nstringData: {b: y}";
+        let decoded = decode(&split(text)[0]);
+        let Ok((_, Object::Secret(secret))) = &decoded.entries[0].outcome else { panic!("{decoded:?}") };
+        let data: Vec<_> = secret.data.iter().flatten().map(|(key, value)| (key.as_str(), &*value.0)).collect();
+        assert_eq!(data, [("a", &b"x"[..]), ("b", &b"y"[..])]);
+    }
+
+    #[test]
+    fn aliases_cannot_explode() {
+        let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for level in 1..12 {
+            let alias = format!("*a{}", level - 1);
+            text += &format!("a{level}: &a{level} [{}]\n", vec![alias; 10].join(", "));
+        }
+        assert_eq!(decode(&split(&text)[0]).entries.len(), 1);
+        let deep = "[".repeat(100_000);
+        assert_eq!(decode(&split(&deep)[0]).entries.len(), 1);
+        let deep = "{\"a\":".repeat(100_000);
+        assert_eq!(decode(&split(&deep)[0]).entries.len(), 1);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn arbitrary_text_is_no_danger(bytes in proptest::collection::vec(any::<u8>(), 0..200), tail in "[-a-z:{}\\[\\]&*!|>'\"\n #%]{0,80}") {
+            let text = String::from_utf8_lossy(&bytes).into_owned() + &tail;
+            split(&text).iter().for_each(|document| drop(decode(document)));
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! A folder of manifests that tells when something in it may have changed, by inotify; it must not know what manifests hold.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use notify::event::{AccessKind, AccessMode, EventKind, ModifyKind};
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::sync::Notify;
+
+use super::Snapshot;
+use super::directory::{Changes, Directory, NeverRead, is_manifest};
+use crate::finding::{Finding, Reason};
+use crate::model::{Kind, ObjectId, Origin};
+
+/// A watched folder of manifests.
+#[derive(Debug)]
+pub struct DirectorySource {
+    folder: PathBuf,
+    directory: Directory,
+    watches: Watches,
+    pending: Arc<Mutex<Pending>>,
+    complete: bool,
+}
+
+/// inotify is not to be had.
+#[derive(Debug, thiserror::Error)]
+#[error("changes of {} cannot be watched: {source}; the limits are in /proc/sys/fs/inotify", folder.display())]
+pub struct WatchError {
+    folder: PathBuf,
+    source: notify::Error,
+}
+
+/// What inotify told since the last reading.
+#[derive(Debug, Default)]
+struct Pending {
+    /// The folder that matters; its neighbours do not.
+    folder: PathBuf,
+    /// Files that were written or replaced, or are gone.
+    files: BTreeSet<PathBuf>,
+    /// Something other than a file changed.
+    structure: bool,
+    /// Events were lost.
+    lost: bool,
+    /// Watched folders that are not where they were.
+    moved: BTreeSet<PathBuf>,
+    /// Files that were written to and not closed yet.
+    unfinished: BTreeSet<PathBuf>,
+}
+
+impl DirectorySource {
+    /// Begins to watch. The signal is given once for any number of changes; it is up to the caller to wait for more.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system gives no inotify instance.
+    pub fn start(folder: impl Into<PathBuf>) -> Result<(DirectorySource, Arc<Notify>), WatchError> {
+        let folder = folder.into();
+        let folder = std::path::absolute(&folder).unwrap_or(folder);
+        let wake = Arc::new(Notify::new());
+        let pending = Arc::new(Mutex::new(Pending { folder: folder.clone(), structure: true, ..Pending::default() }));
+        let (told, signal) = (Arc::clone(&pending), Arc::clone(&wake));
+        let handler = move |event: notify::Result<Event>| {
+            if told.lock().unwrap_or_else(PoisonError::into_inner).note(event) {
+                signal.notify_one();
+            }
+        };
+        let watcher =
+            notify::recommended_watcher(handler).map_err(|source| WatchError { folder: folder.clone(), source })?;
+        let watches = Watches { watcher, watched: BTreeMap::new(), failed: None };
+        let directory = Directory::new(vec![folder.clone()]);
+        Ok((DirectorySource { folder, directory, watches, pending, complete: false }, wake))
+    }
+
+    /// Reads what changed since the last call. It blocks on the file system.
+    ///
+    /// # Errors
+    ///
+    /// When the folder was never read completely: what it holds is unknown, not empty. The signal tells of its coming.
+    pub fn snapshot(&mut self) -> Result<Arc<Snapshot>, NeverRead> {
+        let (changes, unfinished) = self.take();
+        let Some(changes) = changes else { return Ok(self.directory.snapshot()) };
+        self.watches.failed = None;
+        if !matches!(changes, Changes::Files(_)) {
+            self.watches.ancestors(&self.folder);
+        }
+        let watches = &mut self.watches;
+        let read = self.directory.refresh(&changes, &unfinished, &mut |folder| watches.add(folder));
+        if read.is_err() {
+            // Nothing was read, so everything is still to be read.
+            self.pending.lock().unwrap_or_else(PoisonError::into_inner).structure = true;
+        }
+        let snapshot = read?;
+        self.complete = true;
+        Ok(match self.watches.finding() {
+            None => snapshot,
+            Some(finding) => {
+                let mut told = (*snapshot).clone();
+                told.findings.push(finding);
+                told.findings.sort();
+                Arc::new(told)
+            }
+        })
+    }
+
+    /// What to look at, `None` for nothing, and the files that are being written.
+    fn take(&mut self) -> (Option<Changes>, BTreeSet<PathBuf>) {
+        // The lock is not held while watches change: their thread may be waiting for it to note an event.
+        let (files, mut structure, lost, moved, unfinished) = {
+            let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            if pending.lost {
+                // Which files are being written is not known any more.
+                pending.unfinished.clear();
+            }
+            let pending = &mut *pending;
+            let take = std::mem::take::<BTreeSet<PathBuf>>;
+            let (structure, lost) = (std::mem::take(&mut pending.structure), std::mem::take(&mut pending.lost));
+            (take(&mut pending.files), structure, lost, take(&mut pending.moved), pending.unfinished.clone())
+        };
+        if lost {
+            self.watches.forget(Path::new("/"));
+            return (Some(Changes::Content), unfinished);
+        }
+        for path in moved {
+            // A folder that is watched is no file: whether it is gone or another one, everything below it changed.
+            structure |= self.watches.forget(&path);
+        }
+        // Files that went with their folder are not gone, but unreadable.
+        structure |= !self.folder.is_dir();
+        let simple = |path: &PathBuf| match std::fs::symlink_metadata(path) {
+            Ok(metadata) => metadata.is_file(),
+            Err(_) => true,
+        };
+        let changes = if structure || !files.iter().all(simple) {
+            Some(Changes::All)
+        } else if files.is_empty() && self.complete {
+            None
+        } else {
+            Some(Changes::Files(files))
+        };
+        (changes, unfinished)
+    }
+}
+
+impl Pending {
+    /// Notes an event; whether it is worth waking for.
+    fn note(&mut self, event: notify::Result<Event>) -> bool {
+        let Ok(event) = event else {
+            self.lost = true;
+            return true;
+        };
+        if event.need_rescan() {
+            self.lost = true;
+            return true;
+        }
+        event.paths.iter().fold(false, |worth, path| self.note_path(event.kind, path) | worth)
+    }
+
+    fn note_path(&mut self, kind: EventKind, path: &Path) -> bool {
+        if !path.starts_with(&self.folder) && !self.folder.starts_with(path) {
+            return false;
+        }
+        match kind {
+            EventKind::Modify(ModifyKind::Data(_)) => {
+                if is_manifest(path) {
+                    self.unfinished.insert(path.to_owned());
+                }
+                return false;
+            }
+            EventKind::Access(AccessKind::Close(AccessMode::Write)) => {}
+            EventKind::Access(_) => return false,
+            // Who creates a file will close it, and only then it is complete; links and folders are never closed.
+            EventKind::Create(_) if is_manifest(path) && is_being_created(path) => return false,
+            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)) => drop(self.moved.insert(path.to_owned())),
+            _ => {}
+        }
+        self.unfinished.remove(path);
+        match is_manifest(path) {
+            true => drop(self.files.insert(path.to_owned())),
+            false if matches!(kind, EventKind::Access(_)) => return false,
+            // A folder, a symlink to one such as the `..data` of a ConfigMap volume, or nothing to us.
+            false if is_of_an_editor(path) => return false,
+            false => self.structure = true,
+        }
+        true
+    }
+}
+
+fn is_being_created(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.nlink() == 1)
+}
+
+fn is_of_an_editor(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let hidden = name.starts_with('.') && !name.starts_with("..");
+    hidden || name.starts_with('#') || name.ends_with('~') || name.ends_with(".tmp") || name.ends_with(".swp")
+}
+
+struct Watches {
+    watcher: RecommendedWatcher,
+    /// With device and inode.
+    watched: BTreeMap<PathBuf, (u64, u64)>,
+    failed: Option<(PathBuf, notify::Error)>,
+}
+
+impl std::fmt::Debug for Watches {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Watches").field("watched", &self.watched).finish_non_exhaustive()
+    }
+}
+
+impl Watches {
+    /// Watches the folders above, as far as they exist, so that the coming and going of the folder itself is told.
+    fn ancestors(&mut self, folder: &Path) {
+        let mut above = folder.ancestors().skip(1).filter(|ancestor| ancestor.is_dir());
+        if let Some(nearest) = above.next() {
+            self.add(nearest);
+        }
+    }
+
+    fn add(&mut self, folder: &Path) {
+        let Ok(metadata) = std::fs::metadata(folder) else { return };
+        let identity = (metadata.dev(), metadata.ino());
+        match self.watched.get(folder) {
+            Some(known) if *known == identity => return,
+            // Another folder has come into its place.
+            Some(_) => drop(self.forget(folder)),
+            None => {}
+        }
+        match self.watcher.watch(folder, RecursiveMode::NonRecursive) {
+            Ok(()) => drop(self.watched.insert(folder.to_owned(), identity)),
+            // It may be gone again, of which the folder above tells.
+            Err(_) if !folder.is_dir() => {}
+            Err(error) => self.failed = Some((folder.to_owned(), error)),
+        }
+    }
+
+    fn forget(&mut self, folder: &Path) -> bool {
+        let inside: Vec<_> = self.watched.keys().filter(|watched| watched.starts_with(folder)).cloned().collect();
+        for watched in &inside {
+            // The kernel may have dropped the watch together with the folder.
+            let _ = self.watcher.unwatch(watched);
+            self.watched.remove(watched);
+        }
+        !inside.is_empty()
+    }
+
+    fn finding(&self) -> Option<Finding> {
+        let (folder, error) = self.failed.as_ref()?;
+        let id = Arc::new(ObjectId::new(Kind::File, "", &folder.to_string_lossy()));
+        let note = format!("changes in it go unnoticed: {error}; the limits are in /proc/sys/fs/inotify");
+        Some(Finding::new(Reason::Unreadable, Origin::object(&id), note))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+    use std::os::unix::fs::symlink;
+    use std::time::Duration;
+
+    use super::*;
+
+    fn secret(name: &str, value: &str) -> String {
+        format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}}}\nstringData: {{a: '{value}'}}\n---\n")
+    }
+
+    fn names(snapshot: &Snapshot) -> Vec<String> {
+        let name = |stored: &super::super::Stored<k8s_openapi::api::core::v1::Secret>| {
+            let data =
+                stored.object.data.iter().flatten().map(|(_, value)| String::from_utf8_lossy(&value.0).into_owned());
+            format!("{}={}", stored.id.name, data.collect::<String>())
+        };
+        snapshot.secrets.iter().map(name).collect()
+    }
+
+    /// Reads at each signal until the source says what is expected.
+    async fn until(source: &mut DirectorySource, wake: &Notify, expected: &[&str]) -> Arc<Snapshot> {
+        let mut last = String::new();
+        let reading = async {
+            loop {
+                match source.snapshot() {
+                    Ok(snapshot) if names(&snapshot) == expected => return snapshot,
+                    other => last = format!("{other:?}"),
+                }
+                wake.notified().await;
+            }
+        };
+        let found = tokio::time::timeout(Duration::from_secs(20), reading).await;
+        found.unwrap_or_else(|_| panic!("expected {expected:?}, found {last}"))
+    }
+
+    #[tokio::test]
+    async fn follows_files_and_folders_through_their_changes() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path().join("deep/manifests");
+        let (mut source, wake) = DirectorySource::start(&folder).unwrap();
+        assert!(source.snapshot().is_err(), "a folder that is not there yet is unknown, not empty");
+        fs::create_dir_all(folder.join("sub")).unwrap();
+        fs::write(folder.join("a.yaml"), secret("a", "1")).unwrap();
+        until(&mut source, &wake, &["a=1"]).await;
+        fs::write(folder.join("sub/b.json"), secret("b", "1")).unwrap();
+        until(&mut source, &wake, &["a=1", "b=1"]).await;
+        // An atomic rename over the file, and names that editors use meanwhile.
+        fs::write(folder.join(".a.yaml.swp"), "x").unwrap();
+        fs::write(folder.join("a.yaml~"), secret("z", "1")).unwrap();
+        fs::write(folder.join("#a.yaml#"), secret("z", "1")).unwrap();
+        fs::write(folder.join("a.yaml.tmp"), secret("a", "2")).unwrap();
+        fs::rename(folder.join("a.yaml.tmp"), folder.join("a.yaml")).unwrap();
+        until(&mut source, &wake, &["a=2", "b=1"]).await;
+        // A folder that is gone is unreadable: what it held stays, until it is there again.
+        fs::rename(&folder, home.path().join("away")).unwrap();
+        wake.notified().await;
+        let stale = until(&mut source, &wake, &["a=2", "b=1"]).await;
+        assert_eq!(stale.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), [Reason::Unreadable]);
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("c.yml"), secret("c", "1")).unwrap();
+        until(&mut source, &wake, &["c=1"]).await;
+        fs::remove_file(folder.join("c.yml")).unwrap();
+        assert!(until(&mut source, &wake, &[]).await.findings.is_empty());
+        fs::remove_dir_all(home.path().join("deep")).unwrap();
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("d.yml"), secret("d", "1")).unwrap();
+        until(&mut source, &wake, &["d=1"]).await;
+    }
+
+    #[tokio::test]
+    async fn files_that_are_being_written_are_not_read() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("a.yaml"), secret("a", "1")).unwrap();
+        let (mut source, wake) = DirectorySource::start(home.path()).unwrap();
+        until(&mut source, &wake, &["a=1"]).await;
+        let mut writer = fs::File::create(home.path().join("a.yaml")).unwrap();
+        writer.write_all(secret("a", "2").as_bytes()).unwrap();
+        writer.flush().unwrap();
+        // Another file's event comes behind those of the first: once it is seen, they are.
+        fs::write(home.path().join("b.yaml"), secret("b", "1")).unwrap();
+        fs::create_dir(home.path().join("sub")).unwrap();
+        until(&mut source, &wake, &["a=1", "b=1"]).await;
+        writer.write_all(secret("c", "1").as_bytes()).unwrap();
+        drop(writer);
+        until(&mut source, &wake, &["a=2", "b=1", "c=1"]).await;
+    }
+
+    #[tokio::test]
+    async fn follows_the_symlinks_of_config_map_volumes() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = home.path();
+        let write = |version: &str, value: &str| {
+            fs::create_dir_all(folder.join(version)).unwrap();
+            fs::write(folder.join(version).join("a.yaml"), secret("a", value)).unwrap();
+            symlink(version, folder.join("..data_tmp")).unwrap();
+            fs::rename(folder.join("..data_tmp"), folder.join("..data")).unwrap();
+        };
+        write("..2026_1", "1");
+        symlink("..data/a.yaml", folder.join("a.yaml")).unwrap();
+        let (mut source, wake) = DirectorySource::start(folder).unwrap();
+        until(&mut source, &wake, &["a=1"]).await;
+        write("..2026_2", "2");
+        fs::remove_dir_all(folder.join("..2026_1")).unwrap();
+        until(&mut source, &wake, &["a=2"]).await;
+    }
+
+    #[tokio::test]
+    async fn lost_events_make_everything_be_read_again() {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("a.yaml"), secret("a", "1")).unwrap();
+        let (mut source, wake) = DirectorySource::start(home.path()).unwrap();
+        until(&mut source, &wake, &["a=1"]).await;
+        source.watches.forget(Path::new("/"));
+        fs::write(home.path().join("a.yaml"), secret("a", "2")).unwrap();
+        let lost = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);
+        assert!(source.pending.lock().unwrap().note(Ok(lost)));
+        assert_eq!(names(&source.snapshot().unwrap()), ["a=2"]);
+        fs::write(home.path().join("a.yaml"), secret("a", "3")).unwrap();
+        until(&mut source, &wake, &["a=3"]).await;
+    }
+}

@@ -1,0 +1,92 @@
+//! From YAML or JSON text to untyped values, within bounds of size and depth; it must not know Kubernetes beyond its lists.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+use serde_saphyr::Spanned;
+
+/// The largest file that is read, in bytes.
+pub const LARGEST_FILE: u64 = 64 << 20;
+
+/// What a document holds.
+#[derive(Debug)]
+pub enum Content {
+    /// One value.
+    Single(Value),
+    /// The items of a list, each with its line counted from the first line of the document.
+    List(Vec<(u32, Value)>),
+}
+
+/// Why a text cannot be read.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Broken {
+    /// The line, counted from the first line of the document.
+    pub line: u32,
+    /// What is wrong there.
+    pub note: String,
+}
+
+#[derive(Deserialize)]
+struct List {
+    #[serde(default)]
+    items: Vec<Spanned<Value>>,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    kind: Option<String>,
+    items: Option<IgnoredAny>,
+}
+
+/// Reads one document.
+pub fn read(text: &str) -> Result<Content, Broken> {
+    if text.trim_start().starts_with('{')
+        && let Ok(head) = serde_json::from_str::<Head>(text)
+        && !is_list(head.kind.as_deref(), head.items.is_some())
+        && let Ok(value) = serde_json::from_str(text)
+    {
+        return Ok(Content::Single(value));
+    }
+    let value: Value = yaml(text)?;
+    if !is_list(value.get("kind").and_then(Value::as_str), value.get("items").is_some_and(Value::is_array)) {
+        return Ok(Content::Single(value));
+    }
+    // Read again for the lines of the items, which plain values do not tell.
+    let list: List = yaml(text)?;
+    let line = |item: &Spanned<Value>| u32::try_from(item.referenced.line()).unwrap_or(u32::MAX).saturating_sub(1);
+    Ok(Content::List(list.items.into_iter().map(|item| (line(&item), item.value)).collect()))
+}
+
+fn is_list(kind: Option<&str>, has_items: bool) -> bool {
+    has_items && kind.is_some_and(|kind| kind.ends_with("List"))
+}
+
+fn yaml<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken> {
+    // Each replayed event may carry a scalar as long as the text: together they stay within the largest file.
+    let longest = usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX);
+    let replayed = (longest / text.len().max(1)).clamp(1, 100_000);
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: 64,
+            max_events: 50_000_000,
+            max_nodes: 50_000_000,
+            max_total_scalar_bytes: longest,
+            max_aliases: 10_000,
+            max_anchors: 10_000,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: replayed,
+        },
+        // As Kubernetes reads it: `y` and `n` are text.
+        strict_booleans: true,
+        with_snippet: false,
+    };
+    serde_saphyr::from_str_with_options(text, options).map_err(|error| {
+        let line = error.location().map_or(1, |location| u32::try_from(location.line()).unwrap_or(u32::MAX));
+        // Its own line counts from the document, which would mislead beside the line in the file.
+        let words = error.to_string();
+        let first = words.lines().next().unwrap_or("it is not YAML");
+        let note = first.rsplit_once(" at line ").map_or(first, |(what, _)| what).to_owned();
+        Broken { line: line.saturating_sub(1), note }
+    })
+}

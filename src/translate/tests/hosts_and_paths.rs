@@ -1,0 +1,145 @@
+//! Hosts, paths, rewrites and conflicts in both dialects; they must not know endpoints.
+
+use super::{findings, ingress, options, path, routes, translate};
+
+#[test]
+fn paths() {
+    const SPECIFICATION: &str = "ingressd";
+    const NGINX: &str = "nginx";
+    type Row = (&'static str, &'static str, &'static [(&'static str, &'static str)], &'static [&'static str]);
+    let rows: &[Row] = &[
+        (
+            SPECIFICATION,
+            "",
+            &[("/", "Prefix"), ("/a", "Prefix"), ("/a", "Exact"), ("/abc", "ImplementationSpecific")],
+            &["= /a", "/abc", "/a", "/"],
+        ),
+        (SPECIFICATION, "", &[("/a", "Prefix"), ("/a/", "Prefix")], &["/a/", "/a"]),
+        (NGINX, "", &[("/a", "Prefix"), ("/a/", "Prefix")], &["/a/", "/a"]),
+        (SPECIFICATION, "", &[("/p/", "Prefix"), ("/q/", "Exact")], &["= /q/", "/p/"]),
+        (NGINX, "", &[("/p/", "Prefix"), ("/q/", "Exact")], &["= /q/ 301", "/p/ 301"]),
+        (NGINX, "", &[("", "ImplementationSpecific")], &["/"]),
+        (
+            SPECIFICATION,
+            "use-regex: 'true'",
+            &[
+                ("/x/[0-9]", "ImplementationSpecific"),
+                ("/y", "Exact"),
+                ("/z", "Prefix"),
+                ("/long/.*/x", "ImplementationSpecific"),
+            ],
+            &["= /y", "~ /long/.*/x", "~ /x/[0-9]", "/z"],
+        ),
+        (
+            NGINX,
+            "use-regex: 'true'",
+            &[("/b", "Prefix"), ("/a", "Exact"), ("/long/", "Prefix")],
+            &["~ /long/", "~ /b", "~ /a"],
+        ),
+        (NGINX, "rewrite-target: /new", &[("/old", "Prefix")], &["~ /old rewrite /old"]),
+        (NGINX, "rewrite-target: /old", &[("/old", "Prefix")], &["~ /old rewrite /old"]),
+        (NGINX, "rewrite-target: /old", &[("/old", "Exact")], &["~ /old"]),
+        (NGINX, "rewrite-target: /", &[("/", "Prefix")], &["/"]),
+        (SPECIFICATION, "rewrite-target: /new", &[("/old", "Prefix")], &["/old rewrite all"]),
+        (
+            SPECIFICATION,
+            "rewrite-target: /$1, use-regex: 'true'",
+            &[("/o(.*)", "ImplementationSpecific")],
+            &["~ /o(.*) rewrite ^/o(.*)"],
+        ),
+    ];
+    for (class, annotations, paths, expected) in rows {
+        let paths: Vec<_> = paths.iter().map(|(text, kind)| path(text, kind, "web")).collect();
+        let translation = translate(&ingress("i", class, "a.example", annotations, &paths), options());
+        let routes = routes(&translation);
+        let shown: Vec<_> =
+            routes[1..routes.len() - 1].iter().map(|line| line.trim().replace(" -> web Http", "")).collect();
+        assert_eq!(shown, *expected, "{class} {annotations} {paths:?}");
+    }
+}
+
+#[test]
+fn refused_objects_are_left_out() {
+    let long = format!("/{}", "a".repeat(4000));
+    let cases = [
+        (path("x", "Prefix", "web"), "", "InvalidPath"),
+        (path(&long, "Prefix", "web"), "", "InvalidPath"),
+        (path("/a", "Suffix", "web"), "", "InvalidPath"),
+        (path("/a", "Prefix", "web").replace("'/a'", "\"/a\\n\""), "", "InvalidPath"),
+        (path("/a", "Prefix", "web").replace("'/a'", "\"/a\\0\""), "", "InvalidPath"),
+        (path("/a", "Prefix", "web"), "rewrite-target: /$1", "RefusedValue"),
+        (path("/a", "Prefix", "web"), "rewrite-target: /$nothing", "RefusedValue"),
+    ];
+    for (path, annotations, reason) in cases {
+        let translation =
+            translate(&ingress("i", "ingressd", "a.example", annotations, std::slice::from_ref(&path)), options());
+        assert_eq!(findings(&translation), [format!("i {reason}")], "{path}");
+        assert!(translation.model.servers.is_empty() && translation.accepted.is_empty(), "{path}");
+        assert_eq!(translation.refused.len(), 1, "{path}");
+    }
+}
+
+#[test]
+fn hosts() {
+    let documents = ["Shop.example.com", "*.example.com", "", "bad..host", "a_b.example"]
+        .iter()
+        .enumerate()
+        .map(|(number, host)| ingress(&format!("i{number}"), "ingressd", host, "", &[]))
+        .collect::<Vec<_>>()
+        .join("\n---\n");
+    let translation = translate(&documents, options());
+    let servers: Vec<_> = routes(&translation).into_iter().filter(|line| !line.starts_with(' ')).collect();
+    assert_eq!(servers, ["*", "a_b.example", "shop.example.com", "*.example.com"]);
+    assert_eq!(findings(&translation), ["i3 InvalidHost"]);
+    assert_eq!(translation.accepted.len(), 5);
+}
+
+#[test]
+fn the_oldest_wins() {
+    let documents = include_str!("../../../tests/golden/conflicts.yaml");
+    let translation = translate(documents, options());
+    assert_eq!(findings(&translation), ["younger PathConflict"]);
+    let owners: Vec<_> =
+        translation.model.servers[0].routes.iter().map(|route| route.origin.object.to_string()).collect();
+    assert_eq!(owners, ["Ingress team-b/exact", "Ingress team-b/younger", "Ingress team-a/older"]);
+}
+
+#[test]
+fn regex_mode_is_of_the_host_and_dialect() {
+    let one = |name: &str, class: &str, annotations: &str, text: &str| {
+        ingress(name, class, "a.example", annotations, &[path(text, "Prefix", "web")])
+    };
+    let documents =
+        [one("a", "nginx", "use-regex: 'true'", "/a"), one("b", "nginx", "", "/b"), one("c", "ingressd", "", "/c")];
+    let translation = translate(&documents.join("\n---\n"), options());
+    assert_eq!(routes(&translation)[1..4], ["  ~ /b -> web Http", "  ~ /a -> web Http", "  /c -> web Http"]);
+}
+
+#[test]
+fn selection() {
+    let documents = include_str!("../../../tests/golden/selection.yaml");
+    let translation = translate(documents, options());
+    assert_eq!(findings(&translation), ["none ForeignClass", "theirs ForeignClass", "unknown ForeignClass"]);
+    let mut all = options();
+    all.classes[0].without_class = true;
+    assert_eq!(translate(documents, all).accepted.len(), 3);
+}
+
+#[test]
+fn default_backends() {
+    let documents = include_str!("../../../tests/golden/default-backend.yaml");
+    let expected = ["*", "  else / -> api Http", "rules.example.com", "  /api -> api Http", "  else / -> web Http"];
+    assert_eq!(routes(&translate(documents, options())), expected);
+    let daemon = crate::translate::Options { default_backend: Some(("default".into(), "web".into())), ..options() };
+    let only = ingress("i", "nginx", "a.example", "", &[path("/a", "Prefix", "api")]);
+    let expected = ["*", "  else / -> web Http", "a.example", "  /a -> api Http", "  else / -> web Http"];
+    assert_eq!(routes(&translate(&only, daemon)), expected);
+}
+
+#[test]
+fn closed_objects_answer_503_everywhere() {
+    let closed = ingress("i", "nginx", "a.example", "allowlist-source-range: nonsense", &[path("/a", "Prefix", "web")]);
+    let translation = translate(&closed, options());
+    assert_eq!(routes(&translation), ["a.example", "  /a -> 503", "  else / -> 503"]);
+    assert_eq!(findings(&translation), ["i ClosedRoute", "i InvalidSecurityValue"]);
+}

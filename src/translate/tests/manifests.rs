@@ -1,0 +1,65 @@
+//! Decodes documents into a snapshot for tests; it must not know what they mean.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{ByteString, Metadata};
+use serde::de::DeserializeOwned;
+
+use crate::model::{Kind, ObjectId};
+use crate::source::{Snapshot, Stored, Version};
+
+/// Classes, Services, slices, Nodes and Secrets that every case may refer to.
+const FIXTURES: &str = include_str!("../../../tests/golden/prelude.yaml");
+
+/// The fixtures and these documents.
+pub fn snapshot(documents: &str) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    FIXTURES.split("\n---\n").chain(documents.split("\n---\n")).for_each(|text| add(&mut snapshot, text.trim()));
+    sort(&mut snapshot);
+    snapshot
+}
+
+fn add(snapshot: &mut Snapshot, document: &str) {
+    let Ok(head) = serde_saphyr::from_str::<serde_json::Value>(document) else { panic!("not YAML:\n{document}") };
+    match head["kind"].as_str() {
+        Some("Ingress") => snapshot.ingresses.push(stored(Kind::Ingress, document)),
+        Some("IngressClass") => snapshot.ingress_classes.push(stored(Kind::IngressClass, document)),
+        Some("Service") => snapshot.services.push(stored(Kind::Service, document)),
+        Some("EndpointSlice") => snapshot.endpoint_slices.push(stored(Kind::EndpointSlice, document)),
+        Some("Node") => snapshot.nodes.push(stored(Kind::Node, document)),
+        Some("Secret") => {
+            let mut secret: Stored<Secret> = stored(Kind::Secret, document);
+            // As the API server does.
+            if let Some(object) = Arc::get_mut(&mut secret.object) {
+                let texts = object.string_data.take().unwrap_or_default().into_iter();
+                object
+                    .data
+                    .get_or_insert_default()
+                    .extend(texts.map(|(key, text)| (key, ByteString(text.into_bytes()))));
+            }
+            snapshot.secrets.push(secret);
+        }
+        None if head.is_null() => {}
+        other => panic!("no test needs {other:?}"),
+    }
+}
+
+fn stored<K: DeserializeOwned + Metadata<Ty = ObjectMeta>>(kind: Kind, document: &str) -> Stored<K> {
+    let object: K = serde_saphyr::from_str(document).unwrap_or_else(|error| panic!("{error}\n{document}"));
+    let metadata = object.metadata();
+    let name = metadata.name.as_deref().unwrap_or_default();
+    let id = Arc::new(ObjectId::new(kind, metadata.namespace.as_deref().unwrap_or_default(), name));
+    Stored { id, version: Version(document.into()), object: Arc::new(object), place: None }
+}
+
+/// Puts every list into the order that a source promises.
+pub fn sort(snapshot: &mut Snapshot) {
+    snapshot.ingresses.sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.ingress_classes.sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.services.sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.endpoint_slices.sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.secrets.sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.nodes.sort_by(|left, right| left.id.cmp(&right.id));
+}

@@ -1,0 +1,110 @@
+//! What manifests become, as lines of text in tables; they must not know how it is done.
+
+mod backends;
+mod certificates;
+mod hosts_and_paths;
+mod manifests;
+mod order;
+
+use super::{ClassRule, Dialect, Options, Translation, Translator, host};
+use crate::model::{Action, Endpoints, PathMatch, RewritePattern, Route, TlsTermination};
+use manifests::snapshot;
+
+/// Settings with a class of each dialect.
+pub fn options() -> Options {
+    let rule = |controller: &str, dialect, legacy: &str| ClassRule {
+        controller: controller.into(),
+        dialect,
+        legacy_class: Some(legacy.into()),
+        without_class: false,
+        endpoints: None,
+    };
+    let classes = vec![
+        rule("ingressd/nginx", Dialect::Specification, "ingressd"),
+        rule("k8s.io/ingress-nginx", Dialect::IngressNginx, "nginx"),
+    ];
+    // After the certificates of the fixtures begin.
+    Options { classes, own_ports: vec![80, 443], now: 1_800_000_000, ..Options::default() }
+}
+
+/// Translates the common fixtures with these documents.
+pub fn translate(documents: &str, options: Options) -> Translation {
+    Translator::new(options).translate(&snapshot(documents))
+}
+
+/// A rule for one path.
+pub fn path(path: &str, kind: &str, service: &str) -> String {
+    format!("{{path: '{path}', pathType: {kind}, backend: {{service: {{name: {service}, port: {{number: 80}}}}}}}}")
+}
+
+/// An Ingress with one host; `annotations` are written as a flow map without the prefix.
+pub fn ingress(name: &str, class: &str, host: &str, annotations: &str, paths: &[String]) -> String {
+    let prefixed: Vec<_> = annotations
+        .split(", ")
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| format!("nginx.ingress.kubernetes.io/{pair}"))
+        .collect();
+    let (annotations, paths) = (prefixed.join(", "), paths.join(", "));
+    format!(
+        "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: {name}, namespace: default, annotations: \
+         {{{annotations}}}}}\nspec: {{ingressClassName: {class}, rules: [{{host: '{host}', http: {{paths: [{paths}]}}}}]}}\n"
+    )
+}
+
+/// Servers and routes, one a line.
+pub fn routes(translation: &Translation) -> Vec<String> {
+    let mut lines = Vec::new();
+    for server in &translation.model.servers {
+        let tls = match &server.tls {
+            TlsTermination::Default => "",
+            TlsTermination::DefaultDeclared => " declared",
+            TlsTermination::Own(_) => " own",
+        };
+        lines.push(format!("{}{tls}", host::written(&server.name)));
+        lines.extend(server.routes.iter().map(|route| format!("  {}", line(route))));
+        lines.push(format!("  else {}", line(&server.fallback)));
+    }
+    lines
+}
+
+fn line(route: &Route) -> String {
+    let mark = |redirect: &bool| if *redirect { " 301" } else { "" };
+    let path = match &route.path {
+        PathMatch::Exact { path, redirect_to_slash } => format!("= {path}{}", mark(redirect_to_slash)),
+        PathMatch::Prefix { path, redirect_to_slash } => format!("{path}{}", mark(redirect_to_slash)),
+        PathMatch::Regex(pattern) => format!("~ {pattern}"),
+    };
+    let action = match &route.action {
+        Action::Proxy { upstream, protocol } => format!("{} {protocol:?}", upstream.service),
+        Action::Redirect { status, location } => format!("{status} {location}"),
+        Action::Respond { status } => status.to_string(),
+    };
+    let rewrite = route.behaviour.rewrite.as_ref().map(|rewrite| match &rewrite.pattern {
+        RewritePattern::Unanchored(pattern) => format!(" rewrite {pattern}"),
+        RewritePattern::Anchored(pattern) => format!(" rewrite ^{pattern}"),
+        RewritePattern::Whole => " rewrite all".to_owned(),
+    });
+    format!("{path} -> {action}{}", rewrite.unwrap_or_default())
+}
+
+/// Upstreams with their addresses, one a line.
+pub fn upstreams(translation: &Translation) -> Vec<String> {
+    let line = |upstream: &std::sync::Arc<crate::model::Upstream>| {
+        let endpoints = match &upstream.endpoints {
+            Endpoints::Name { host, port } => format!("{host}:{port}"),
+            Endpoints::Addresses(addresses) => addresses
+                .iter()
+                .map(|endpoint| format!("{}*{}", endpoint.address, endpoint.weight))
+                .collect::<Vec<_>>()
+                .join(" "),
+        };
+        format!("{} {}{} {endpoints}", upstream.id.service, upstream.id.port, upstream.id.mode)
+    };
+    translation.model.upstreams.iter().map(line).collect()
+}
+
+/// Reasons of findings with the name of their object, one a line.
+pub fn findings(translation: &Translation) -> Vec<String> {
+    let line = |finding: &crate::finding::Finding| format!("{} {}", finding.origin.object.name, finding.reason);
+    translation.findings.iter().map(line).collect()
+}
