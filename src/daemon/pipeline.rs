@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use super::certificate;
 use super::cycle::{Product, Stages};
 use super::state_file;
-use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Survey, System, SystemOptions};
+use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Steps, Survey, System, SystemOptions};
 use crate::config::Settings;
 use crate::model::{CertificateId, Model, ObjectId};
 use crate::nginx::{GateOptions, gate};
@@ -82,7 +82,8 @@ impl Pipeline {
                 ..Options::default()
             },
             system,
-        )?;
+        )?
+        .with_steps(Steps::of_environment());
         Ok(Pipeline {
             translator: Translator::new(options.clone()),
             options,
