@@ -1,13 +1,24 @@
 //! Requests through the distribution's nginx as the daemon sets it up: these tests must not know how anything works inside.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod access;
+mod authentication;
 mod clock;
+mod cors;
 mod crash;
 mod disk;
+mod endpoints;
 mod failure;
+mod headers;
+mod hosts;
 mod load;
 mod many;
+mod paths;
+mod protocols;
 mod quarantine;
+mod redirects;
+mod rewrites;
 mod rig;
 mod rig_itself;
 mod settings;
+mod tls;
