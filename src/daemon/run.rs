@@ -130,7 +130,7 @@ pub async fn run(
             }
             Some(new) => {
                 // Addresses and folders may stay the same: the old ones have to be let go first.
-                daemon.end().await;
+                daemon.close().await;
                 daemon = match Daemon::start(&new, &status, &metrics).await {
                     Ok(daemon) => {
                         settings = *new;
@@ -198,10 +198,7 @@ impl Daemon {
             heartbeat: Arc::clone(&heartbeat),
             nginx: settings.gate.status,
         };
-        let servers = vec![
-            tokio::spawn(http::serve(listener, facts)),
-            tokio::spawn(control.serve(status.subscribe())),
-        ];
+        let servers = vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(status.subscribe()))];
         Ok(Daemon {
             feed,
             pacer: Pacer::new(settings.pacing),
@@ -222,11 +219,11 @@ impl Daemon {
         })
     }
 
-    /// Lets go of addresses and the socket: they are free when this returns.
-    async fn end(mut self) {
-        for server in self.servers.drain(..) {
+    /// Lets go of sockets and folders; returns when they are free.
+    async fn close(mut self) {
+        for server in std::mem::take(&mut self.servers) {
             server.abort();
-            // It ends by being aborted, which is no failure.
+            // It ends by being aborted, which is no news.
             let _ = server.await;
         }
     }
@@ -465,7 +462,7 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
     (status.phase, status.why) = (phase, why);
     match outcome {
         Outcome::Unchanged { generation } | Outcome::Confirmed { generation, .. } => {
-            status.generation = Some(*generation)
+            status.generation = Some(*generation);
         }
         Outcome::RolledBack { generation, .. } => status.generation = *generation,
         Outcome::Ready { .. } | Outcome::Refused { .. } | Outcome::Failed { .. } => {}

@@ -42,7 +42,8 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
         std::fs::write(&file, format!("{good}\n[listen]\nhttp-port = 81\n")).unwrap();
         rig.daemon.signal(Signal::SIGHUP);
         get("http://a.example:81/").send_until("the new port", |reply| reply.status == 200).await;
+        let old = async || get("http://a.example/").try_send().await;
+        wait::until_right("nobody to listen on the old port", old, Result::is_err).await;
         rig.daemon.ready().await;
-        get("http://a.example/").try_send().await.expect_err("nobody listens on the old port");
     });
 }
