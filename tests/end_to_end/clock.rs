@@ -92,7 +92,7 @@ fn changes_go_on_whatever_the_wall_clock_says() {
         rig.manifests.write("a.yaml", &[host.annotation("ssl-redirect", "false").build(), certificate()]);
         rig.start().await;
         let mut generation = serving(&rig.daemon.status().await.unwrap()).unwrap();
-        assert!(!tells(&rig.daemon.status().await.unwrap(), "Secret pair", "CertificateExpired"));
+        assert!(!tells(&rig.daemon.status().await.unwrap(), "Ingress a", "CertificateExpired"));
         for (round, (offset, expired)) in [(30 * YEAR, true), (-20 * YEAR, true), (0, false)].into_iter().enumerate() {
             set_offset(rig, offset);
             // Several in a row: what is paced by a wrong clock would wait for years.
@@ -103,7 +103,7 @@ fn changes_go_on_whatever_the_wall_clock_says() {
                 generation += 1;
                 let status =
                     rig.daemon.status_when("the generation", |status| serving(status) == Some(generation)).await;
-                assert_eq!(tells(&status, "Secret pair", "CertificateExpired"), expired, "{offset}: {status}");
+                assert_eq!(tells(&status, "Ingress a", "CertificateExpired"), expired, "{offset}: {status}");
             }
             assert_eq!(rig.daemon.get("/healthz").await.unwrap().status, 200);
             let age = rig.daemon.status().await.unwrap()["data_age_seconds"].as_u64().unwrap();

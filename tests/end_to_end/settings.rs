@@ -43,7 +43,7 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
         rig.daemon.signal(Signal::SIGHUP);
         get("http://a.example:81/").send_until("the new port", |reply| reply.status == 200).await;
         let old = async || get("http://a.example/").try_send().await;
-        wait::until_right("nobody to listen on the old port", old, Result::is_err).await;
+        drop(wait::until_right("nobody to listen on the old port", old, Result::is_err).await);
         rig.daemon.ready().await;
     });
 }
