@@ -3,10 +3,12 @@
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 
-# Tests make network namespaces. Root may; anybody else gets a user namespace in which to be root.
+# Tests run in a network namespace, so that they reach nothing and may use any port; each end-to-end test makes one of
+# its own. Root may do that; anybody else gets a user namespace in which to be root.
 ifneq ($(shell id -u),0)
-IN_NAMESPACE := unshare --user --map-root-user --mount --
+AS_ROOT := --user --map-root-user
 endif
+IN_NAMESPACE := unshare $(AS_ROOT) --net --mount -- sh -c 'ip link set lo up && exec "$$@"' --
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-check test lint bench generate requirements

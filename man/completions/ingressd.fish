@@ -34,12 +34,30 @@ complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "demo" -d 'Serve e
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l manifests -d 'Folder of manifests to serve and watch' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l http-address -d 'Address for /healthz, /readyz, /metrics and /status.json' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l log-level -d 'Least level that is logged: error, warn, info, debug or trace' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -d 'How findings are printed' -r -f -a "text\t'A line each, and a summary'
+json\t'An array of objects'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l strict -d 'Fail on warnings too'
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l output -d 'Write files to this folder, which must be empty or written by an earlier `render`, instead of standard output' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'How the answer is shown' -r -f -a "text\t'A table for people'
+json\t'The daemon\'s own words, one JSON object'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'

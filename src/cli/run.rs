@@ -1,21 +1,108 @@
-//! The command `run`: it must not know the other commands.
+//! The command `run`: turns signals into requests to the daemon and its end into an exit code; it must not know the other commands.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
 
 use super::exit::Exit;
 use super::settings::SettingsArguments;
+use crate::config::Settings;
+use crate::daemon::{self, Error, Request, Status};
 
 /// Arguments of `ingressd run`.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
+#[command(after_long_help = "Signals: TERM and INT end the daemon, nginx goes on; HUP reads the settings again.\n\n\
+    Exit status: 0 after a signal to end, 64 for a wrong command line, 69 when an address or nginx is not to be had, \
+    77 when a file may not be used, 78 for wrong settings.")]
 pub struct Arguments {
     /// Folder of manifests to serve and watch.
     #[arg(long, value_name = "FOLDER")]
     manifests: Option<PathBuf>,
+    /// Address for /healthz, /readyz, /metrics and /status.json.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    http_address: Option<String>,
+    /// Least level that is logged: error, warn, info, debug or trace.
+    #[arg(long, value_name = "LEVEL")]
+    log_level: Option<String>,
     #[command(flatten)]
     settings: SettingsArguments,
 }
 
+impl Arguments {
+    fn named(&self) -> Vec<(&'static str, String)> {
+        let manifests = self.manifests.as_ref().map(|path| {
+            // Settings take absolute paths; what is typed starts from the working folder.
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            ("manifests", path.to_string_lossy().into_owned())
+        });
+        let http = self.http_address.clone().map(|address| ("http.address", address));
+        let level = self.log_level.clone().map(|level| ("log.level", level));
+        [manifests, http, level].into_iter().flatten().collect()
+    }
+}
+
 /// Runs the command.
-pub fn run(_arguments: &Arguments) -> Exit {
-    Exit::Unavailable
+pub fn run(arguments: &Arguments) -> Exit {
+    let settings = match arguments.settings.load(arguments.named()) {
+        Ok(settings) => settings,
+        Err(exit) => return exit,
+    };
+    if let Err(error) = daemon::log::start(&settings.log) {
+        eprintln!("ingressd: {error}");
+        return Exit::Configuration;
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("ingressd: threads cannot be started: {error}");
+            return Exit::of_error(&error);
+        }
+    };
+    match runtime.block_on(serve(arguments.clone(), settings)) {
+        Ok(()) => Exit::Success,
+        Err(error) => {
+            tracing::error!("{error}");
+            exit_of(&error)
+        }
+    }
+}
+
+async fn serve(arguments: Arguments, settings: Settings) -> Result<(), Error> {
+    let (sender, requests) = mpsc::channel(1);
+    let (status, _) = watch::channel(Arc::<Status>::default());
+    let listening = tokio::spawn(listen(arguments, sender));
+    let ended = daemon::run(settings, requests, status).await;
+    listening.abort();
+    ended
+}
+
+/// Passes signals on for as long as the daemon runs.
+async fn listen(arguments: Arguments, requests: mpsc::Sender<Request>) -> std::io::Result<()> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    loop {
+        let request = tokio::select! {
+            _ = terminate.recv() => Request::Stop,
+            _ = interrupt.recv() => Request::Stop,
+            _ = hang_up.recv() => {
+                let loaded = arguments.settings.sources(arguments.named()).load();
+                Request::Reload(loaded.map(Box::new).map_err(|error| error.to_string()))
+            }
+        };
+        if requests.send(request).await.is_err() {
+            return Ok(());
+        }
+    }
+}
+
+fn exit_of(error: &Error) -> Exit {
+    match error {
+        Error::NoSource => Exit::Configuration,
+        Error::Http { source, .. } | Error::Control { source, .. } => Exit::of_error(source),
+        error if error.is_permission() => Exit::Permission,
+        Error::Source(_) | Error::Pipeline(_) => Exit::Unavailable,
+    }
 }

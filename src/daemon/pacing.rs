@@ -29,11 +29,6 @@ impl Pacer {
         Pacer { rules, waiting_since: None, last: None, running_since: None }
     }
 
-    /// Follows other rules from now on.
-    pub fn set_rules(&mut self, rules: Pacing) {
-        self.rules = rules;
-    }
-
     /// Something changed.
     pub fn changed(&mut self, now: Duration) {
         self.waiting_since.get_or_insert(now);

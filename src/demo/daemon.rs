@@ -1,17 +1,46 @@
-//! The daemon inside the demo's own process, on a thread of its own; it must not know what it serves.
+//! The daemon inside the demo's own process, exactly as `ingressd run` runs it; it must not know what it serves.
+
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
 
 use super::session::DemoError;
 use crate::config::Settings;
+use crate::daemon::{self, Request, Status};
 
 /// A running daemon.
-pub struct Running {}
+pub struct Running {
+    requests: mpsc::Sender<Request>,
+    task: JoinHandle<Result<(), daemon::Error>>,
+}
 
 /// Starts it.
-pub fn start(_settings: Settings) -> Result<Running, DemoError> {
-    Err(DemoError::Daemon("it is not there yet".to_owned()))
+pub fn start(settings: Settings) -> Running {
+    let (requests, received) = mpsc::channel(1);
+    // Whoever wants to know asks over HTTP, as users' tools do.
+    let (status, _) = watch::channel(Arc::new(Status::default()));
+    Running { requests, task: tokio::spawn(daemon::run(settings, received, status)) }
 }
 
 impl Running {
+    /// Fails when it has ended on its own.
+    pub async fn check(&mut self) -> Result<(), DemoError> {
+        if !self.task.is_finished() {
+            return Ok(());
+        }
+        let why = match (&mut self.task).await {
+            Ok(Ok(())) => "it ended".to_owned(),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => error.to_string(),
+        };
+        Err(DemoError::Daemon(why))
+    }
+
     /// Asks it to end and waits for that.
-    pub async fn stop(self) {}
+    pub async fn stop(self) {
+        if self.requests.send(Request::Stop).await.is_ok() {
+            let _ = self.task.await;
+        }
+    }
 }

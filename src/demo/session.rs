@@ -157,7 +157,7 @@ impl Session {
         let nginx_folder = folder.path().join("nginx");
         let nginx = PrivateNginx::start(&binary, &nginx_folder, &folder.path().join("generations"))
             .map_err(|source| DemoError::Nginx(source.to_string()))?;
-        let daemon = super::daemon::start(settings)?;
+        let daemon = super::daemon::start(settings);
         let client = Client::new(HTTP_PORT, HTTPS_PORT, authority.roots())?;
         Ok(Session { examples, client, daemon_status, daemon, nginx, _backends: backends, folder })
     }
@@ -166,12 +166,13 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// When nginx has ended on its own.
+    /// When nginx or the daemon has ended on its own.
     pub async fn status(&mut self) -> Result<Option<Status>, DemoError> {
         if self.nginx.has_ended() {
             let log = std::fs::read_to_string(self.folder.path().join("nginx/error.log")).unwrap_or_default();
             return Err(DemoError::Nginx(log.lines().last().unwrap_or("it ended without a word").to_owned()));
         }
+        self.daemon.check().await?;
         Ok(Status::ask(self.daemon_status).await)
     }
 

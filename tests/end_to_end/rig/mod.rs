@@ -23,12 +23,14 @@ pub mod namespace;
 pub mod nginx;
 pub mod wait;
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use ingressd::demo::echo::Echo;
+use ingressd::demo::echo::{ADDRESS_HEADER, Echo};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
+use client::{Reply, Request};
 use daemon::Daemon;
 use manifests::Manifests;
 use nginx::Nginx;
@@ -47,6 +49,7 @@ pub struct Rig {
     /// The folder that the daemon watches: classes, and Service `web` at 10.244.0.1, stand in it already.
     pub manifests: Manifests,
     echo: Vec<JoinHandle<()>>,
+    services: Vec<String>,
     folder: tempfile::TempDir,
 }
 
@@ -75,7 +78,7 @@ impl Rig {
         manifests.write("classes.yaml", &manifests::classes());
         manifests.write("web.yaml", &manifests::service_at("web", &["10.244.0.1"], ECHO));
         let daemon = Daemon::prepare(folder.path(), &nginx, &manifests);
-        let mut rig = Rig { daemon, nginx, manifests, echo: Vec::new(), folder };
+        let mut rig = Rig { daemon, nginx, manifests, echo: Vec::new(), services: Vec::new(), folder };
         rig.serve_echo(ECHO, Echo::plain("echo")).await;
         rig.serve_echo(ECHO_TLS, Echo::tls("echo.tls").unwrap()).await;
         rig
@@ -92,6 +95,37 @@ impl Rig {
         self.nginx.start();
         self.daemon.start();
         self.daemon.ready().await;
+    }
+
+    /// Writes Services of these names, each with one address of its own, for [`Rig::who`] to tell apart.
+    pub fn serve(&mut self, names: &[&str]) {
+        self.services = names.iter().map(|name| (*name).to_owned()).collect();
+        let services = (1..).zip(names).flat_map(|(number, name)| {
+            let address = format!("10.244.1.{number}");
+            manifests::service_at(name, &[&address], ECHO)
+        });
+        self.manifests.write("services.yaml", &services.collect::<Vec<_>>());
+    }
+
+    /// Which Service of [`Rig::serve`] answered, or the status when none did.
+    pub fn who(&self, reply: &Reply) -> String {
+        let Some(address) = reply.header(ADDRESS_HEADER) else { return reply.status.to_string() };
+        let address: SocketAddr = address.parse().unwrap();
+        let number = (1..).zip(&self.services).find(|(number, _)| address.ip() == IpAddr::from([10, 244, 1, *number]));
+        number.map_or_else(|| address.to_string(), |(_, name)| name.clone())
+    }
+
+    /// Sends each request and compares who answered: rows of a table of request and Service (or status).
+    pub async fn expect(&self, rows: impl IntoIterator<Item = (Request, &str)>) {
+        let mut wrong = Vec::new();
+        for (request, expected) in rows {
+            let shown = request.to_string();
+            let who = self.who(&request.send().await);
+            if who != expected {
+                wrong.push(format!("{shown}: {who} instead of {expected}"));
+            }
+        }
+        assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
     }
 
     /// The test's folder.

@@ -5,6 +5,7 @@ mod peer;
 mod raw;
 mod websocket;
 
+use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
 use http::header::{CONTENT_TYPE, HOST};
@@ -172,6 +173,13 @@ impl Request {
             }
         }
         request
+    }
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let from = self.from.map(|address| format!(" from {address}")).unwrap_or_default();
+        write!(formatter, "{} {}{from}", self.method, self.uri)
     }
 }
 

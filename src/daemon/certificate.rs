@@ -1,0 +1,80 @@
+//! The certificate for hosts that have none, made once and kept; it must not know which hosts those are.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rcgen::{CertificateParams, DnType, KeyPair};
+
+use super::state_file;
+use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes};
+
+/// Name in the certificate: it tells whoever looks what is missing.
+const COMMON_NAME: &str = "ingressd default certificate";
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It cannot be kept.
+    #[error("the default certificate cannot be kept in {path}: {source}; check apply.state")]
+    Keep {
+        /// The file.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It cannot be made.
+    #[error("the default certificate cannot be made: {0}")]
+    Make(#[from] rcgen::Error),
+}
+
+/// Reads the certificate from the state folder, or makes it. One file holds key and chain, so that they always fit.
+pub fn self_signed(state: &Path) -> Result<Certificate, Error> {
+    let path = state.join("default-certificate.pem");
+    if let Some(certificate) = std::fs::read_to_string(&path).ok().as_deref().and_then(read) {
+        return Ok(certificate);
+    }
+    let key = KeyPair::generate()?;
+    let mut parameters = CertificateParams::new(vec!["ingressd.invalid".to_owned()])?;
+    parameters.distinguished_name.push(DnType::CommonName, COMMON_NAME);
+    let certificate = parameters.self_signed(&key)?;
+    let (key, chain) = (key.serialize_pem(), certificate.pem());
+    state_file::write_bytes(&path, format!("{key}{chain}").as_bytes())
+        .map_err(|source| Error::Keep { path: path.display().to_string(), source })?;
+    Ok(of_parts(&key, &chain, parameters.not_after.unix_timestamp()))
+}
+
+fn read(text: &str) -> Option<Certificate> {
+    let (key, chain) = text.split_at(text.find("-----BEGIN CERTIFICATE-----")?);
+    let (_, pem) = x509_parser::pem::parse_x509_pem(chain.as_bytes()).ok()?;
+    let not_after = pem.parse_x509().ok()?.validity().not_after.timestamp();
+    KeyPair::from_pem(key).ok()?;
+    Some(of_parts(key, chain, not_after))
+}
+
+fn of_parts(key: &str, chain: &str, not_after: i64) -> Certificate {
+    let settings = Arc::new(ObjectId::new(Kind::Settings, "", "tls.default-certificate"));
+    Certificate {
+        id: CertificateId::SelfSigned,
+        origin: Origin::object(&settings),
+        chain: chain.as_bytes().into(),
+        key: SecretBytes(key.as_bytes().into()),
+        not_after,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_made_once_and_again_when_damaged() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let state = tempfile::tempdir().unwrap();
+        let first = self_signed(state.path()).unwrap();
+        assert_eq!(self_signed(state.path()).unwrap(), first);
+        let file = state.path().join("default-certificate.pem");
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        std::fs::write(&file, "nonsense").unwrap();
+        assert_ne!(self_signed(state.path()).unwrap().key, first.key);
+    }
+}

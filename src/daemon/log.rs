@@ -1,0 +1,136 @@
+//! Where log lines go and which findings are worth one; it must not know how findings come about.
+
+use std::collections::BTreeSet;
+use std::io::IsTerminal as _;
+use std::os::fd::AsFd as _;
+use std::os::linux::fs::MetadataExt as _;
+
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
+
+use crate::config::{Log, LogFormat};
+use crate::finding::{Finding, Severity};
+
+/// Why logging cannot begin.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The level or filter cannot be read.
+    #[error("log.level: {0:?} is no level and no filter of tracing; use error, warn, info, debug or trace")]
+    Level(String),
+    /// There is no journal.
+    #[error("log.format: the journal cannot be reached: {0}; use \"text\"")]
+    Journal(std::io::Error),
+}
+
+/// Begins logging for the whole process. A second call has no effect.
+pub fn start(settings: &Log) -> Result<(), Error> {
+    let filter = EnvFilter::try_new(&settings.level).map_err(|_| Error::Level(settings.level.clone()))?;
+    let layer: Box<dyn Layer<Registry> + Send + Sync> = match settings.format {
+        LogFormat::Journal => Box::new(journal().map_err(Error::Journal)?),
+        LogFormat::Automatic if stderr_is_the_journal() => match journal() {
+            Ok(layer) => Box::new(layer),
+            Err(_) => Box::new(text()),
+        },
+        LogFormat::Automatic | LogFormat::Text => Box::new(text()),
+        LogFormat::Json => Box::new(fmt::layer().json().with_writer(std::io::stderr)),
+    };
+    // Another caller in this process, such as the demo, may have begun already.
+    let _ = Registry::default().with(layer.with_filter(filter)).try_init();
+    Ok(())
+}
+
+/// Structured fields keep their own names: OBJECT=, REASON=, GENERATION=.
+fn journal() -> std::io::Result<tracing_journald::Layer> {
+    Ok(tracing_journald::layer()?.with_field_prefix(None).with_syslog_identifier("ingressd".to_owned()))
+}
+
+fn text<S>() -> impl Layer<S> + Send + Sync
+where
+    S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
+{
+    fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(std::io::stderr().is_terminal())
+}
+
+/// systemd tells device and inode of the stream that it connected; it may have been redirected since.
+fn stderr_is_the_journal() -> bool {
+    let Some(told) = std::env::var("JOURNAL_STREAM").ok() else { return false };
+    let Some((device, inode)) = told.split_once(':') else { return false };
+    let Ok(stderr) = std::io::stderr().as_fd().try_clone_to_owned() else { return false };
+    let Ok(metadata) = std::fs::File::from(stderr).metadata() else { return false };
+    device.parse() == Ok(metadata.st_dev()) && inode.parse() == Ok(metadata.st_ino())
+}
+
+/// The findings that were logged last: only differences are logged.
+#[derive(Debug, Default)]
+pub struct FindingLog {
+    known: BTreeSet<Finding>,
+}
+
+impl FindingLog {
+    /// Logs what is new and what was mended.
+    pub fn update(&mut self, findings: &[Finding], generation: Option<u64>) {
+        let (new, mended) = self.difference(findings);
+        for finding in &new {
+            tell(finding, generation, "");
+        }
+        for finding in &mended {
+            tell(finding, generation, "mended: ");
+        }
+    }
+
+    /// What is new and what is gone, in order; the given findings are known from now on.
+    fn difference(&mut self, findings: &[Finding]) -> (Vec<Finding>, Vec<Finding>) {
+        let now: BTreeSet<_> = findings.iter().cloned().collect();
+        let new = now.difference(&self.known).cloned().collect();
+        let mended = self.known.difference(&now).cloned().collect();
+        self.known = now;
+        (new, mended)
+    }
+}
+
+fn tell(finding: &Finding, generation: Option<u64>, prefix: &str) {
+    let (object, field) = (finding.origin.object.to_string(), finding.origin.field.to_string());
+    let reason = finding.reason.row().name;
+    let severity = if prefix.is_empty() { finding.severity } else { Severity::Info };
+    // Upper case names reach the journal as they are.
+    macro_rules! write {
+        ($level:ident) => {
+            tracing::$level!(
+                OBJECT = object,
+                FIELD = field,
+                REASON = reason,
+                GENERATION = generation,
+                "{prefix}{finding}"
+            )
+        };
+    }
+    match severity {
+        Severity::Error => write!(error),
+        Severity::Warning => write!(warn),
+        Severity::Info => write!(info),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::finding::Reason;
+    use crate::model::{Kind, ObjectId, Origin};
+
+    #[test]
+    fn findings_are_told_once_and_when_they_are_mended() {
+        let finding = |name: &str| {
+            let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+            Finding::new(Reason::InvalidHost, Origin::object(&id), "it is not a DNS name")
+        };
+        let (a, b) = (finding("a"), finding("b"));
+        let mut log = FindingLog::default();
+        assert_eq!(log.difference(std::slice::from_ref(&a)), (vec![a.clone()], vec![]));
+        assert_eq!(log.difference(&[a.clone(), b.clone()]), (vec![b.clone()], vec![]));
+        assert_eq!(log.difference(&[a.clone(), b.clone()]), (vec![], vec![]));
+        assert_eq!(log.difference(std::slice::from_ref(&b)), (vec![], vec![a]));
+    }
+}

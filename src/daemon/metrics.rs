@@ -1,0 +1,373 @@
+//! Numbers for Prometheus: what happened is counted here, what is true now is drawn from the status; it must not know who asks.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::{Registry, Unit};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use super::status::Status;
+use crate::apply::Outcome;
+use crate::finding::Reason;
+
+/// Where nginx tells its connection counters, on the status address.
+const STUB_STATUS_PATH: &str = "/stub_status";
+
+/// How long nginx may take to answer.
+const STUB_STATUS_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// Why a cycle ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The first one.
+    Start,
+    /// Objects changed.
+    Change,
+    /// nginx started, stopped or was restarted.
+    Nginx,
+    /// The last attempt failed.
+    Retry,
+}
+
+impl Cause {
+    const fn name(self) -> &'static str {
+        match self {
+            Cause::Start => "start",
+            Cause::Change => "change",
+            Cause::Nginx => "nginx",
+            Cause::Retry => "retry",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReloadLabels {
+    reason: &'static str,
+    result: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ObjectLabels {
+    kind: &'static str,
+    state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct FindingLabels {
+    reason: &'static str,
+    severity: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StateLabel {
+    state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct NameLabels {
+    namespace: String,
+    name: String,
+}
+
+/// What happened since the start.
+#[derive(Debug)]
+pub struct Metrics {
+    reloads: Family<ReloadLabels, Counter>,
+    reload_duration: Histogram,
+    test_duration: Histogram,
+    change_to_serving: Histogram,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let histogram =
+            || Histogram::new([0.01, 0.025, 0.05, 0.1, 0.15, 0.25, 0.4, 0.7, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0]);
+        Metrics {
+            reloads: Family::default(),
+            reload_duration: histogram(),
+            test_duration: histogram(),
+            change_to_serving: histogram(),
+        }
+    }
+}
+
+impl Metrics {
+    /// Counts how an attempt ended; `waited` is the time since the oldest change that it carried.
+    pub fn count(&self, cause: Cause, outcome: &Outcome, waited: Option<Duration>) {
+        let result = match outcome {
+            Outcome::Unchanged { .. } => return,
+            Outcome::Confirmed { test, reload, .. } => {
+                self.test_duration.observe(test.as_secs_f64());
+                self.reload_duration.observe(reload.as_secs_f64());
+                waited.inspect(|waited| self.change_to_serving.observe(waited.as_secs_f64()));
+                "confirmed"
+            }
+            Outcome::Refused { .. } => "refused",
+            Outcome::RolledBack { .. } => "rolled_back",
+            Outcome::Ready { .. } => "nginx_down",
+            Outcome::Failed { .. } => "failed",
+        };
+        self.reloads.get_or_create(&ReloadLabels { reason: cause.name(), result }).inc();
+    }
+
+    /// Everything in the text form of OpenMetrics.
+    pub fn encode(&self, status: &Status, stub_status: Option<StubStatus>, now: Instant) -> String {
+        let mut registry = Registry::with_prefix("ingressd");
+        let build = Info::new([
+            ("version", env!("CARGO_PKG_VERSION").to_owned()),
+            ("nginx_version", status.nginx_version.to_string()),
+        ]);
+        registry.register("build", "Version of ingressd and of the nginx it found", build);
+        registry.register(
+            "reloads",
+            "Attempts to bring nginx to a new generation, by cause and result",
+            self.reloads.clone(),
+        );
+        let histograms = [
+            ("reload_duration", "Time from HUP to confirmation", &self.reload_duration),
+            ("test_duration", "Time that the test of a generation took", &self.test_duration),
+            (
+                "change_to_serving",
+                "Time from the first sight of a change to the confirmation that it is served",
+                &self.change_to_serving,
+            ),
+        ];
+        for (name, help, histogram) in histograms {
+            registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
+        }
+        register_status(&mut registry, status, now);
+        if let Some(stub_status) = stub_status {
+            stub_status.register(&mut registry);
+        }
+        register_process(&mut registry);
+        let mut text = String::new();
+        // Writing to a string fails only when a metric cannot be encoded, which the tests would show.
+        match prometheus_client::encoding::text::encode(&mut text, &registry) {
+            Ok(()) => text,
+            Err(_) => String::from("# EOF\n"),
+        }
+    }
+}
+
+fn gauge(registry: &mut Registry, name: &str, help: &str, value: i64) {
+    registry.register(name, help, ConstGauge::new(value));
+}
+
+fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
+    let generation = status.generation.and_then(|number| i64::try_from(number).ok()).unwrap_or(0);
+    gauge(registry, "generation", "Generation that nginx was last seen to run, 0 for none", generation);
+    gauge(registry, "ready", "Whether nginx serves the confirmed generation", i64::from(status.ready().is_ok()));
+    if let Some(read) = status.data_read {
+        let age = ConstGauge::new((now - read).as_secs_f64());
+        registry.register_with_unit(
+            "data_age",
+            "Time since the source was last known to be complete",
+            Unit::Seconds,
+            age,
+        );
+    }
+
+    let workers = Family::<StateLabel, Gauge>::default();
+    for (state, count) in [("current", status.workers), ("draining", status.draining)] {
+        workers.get_or_create(&StateLabel { state }).set(whole(count));
+    }
+    registry.register("nginx_workers", "Workers of nginx that take connections, and that finish theirs", workers);
+
+    let objects = Family::<ObjectLabels, Gauge>::default();
+    for (kind, count) in &status.objects {
+        objects.get_or_create(&ObjectLabels { kind, state: "read" }).set(whole(*count));
+    }
+    objects.get_or_create(&ObjectLabels { kind: "Ingress", state: "accepted" }).set(whole(status.accepted.len()));
+    for finding in status.findings.iter().filter(|finding| finding.reason == Reason::Quarantined) {
+        let kind = finding.origin.object.kind.name();
+        objects.get_or_create(&ObjectLabels { kind, state: "quarantined" }).inc();
+    }
+    registry.register("objects", "Objects by kind: read, accepted as ours, in quarantine", objects);
+
+    let findings = Family::<FindingLabels, Gauge>::default();
+    for finding in status.findings.iter() {
+        let labels = FindingLabels { reason: finding.reason.row().name, severity: finding.severity.name() };
+        findings.get_or_create(&labels).inc();
+    }
+    registry.register("findings", "What is wrong now, by reason", findings);
+
+    let expiry = Family::<NameLabels, Gauge>::default();
+    for (id, not_after) in status.certificates.iter() {
+        let labels = NameLabels { namespace: id.namespace.to_string(), name: id.name.to_string() };
+        expiry.get_or_create(&labels).set(*not_after);
+    }
+    let help = "End of validity of each certificate that is served, by its Secret";
+    registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, expiry);
+}
+
+fn whole(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
+}
+
+/// What the daemon itself uses, under the names that every Prometheus client has for it.
+fn register_process(registry: &mut Registry) {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok();
+    let resident: Option<i64> = pages.and_then(|text| text.split(' ').nth(1)?.parse().ok());
+    let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten();
+    if let (Some(resident), Some(page)) = (resident, page) {
+        let help = "Resident memory of the daemon";
+        registry.register_with_unit("process_resident_memory", help, Unit::Bytes, ConstGauge::new(resident * page));
+    }
+    if let Ok(usage) = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF) {
+        let seconds = |time: nix::sys::time::TimeVal| {
+            Duration::new(u64::try_from(time.tv_sec()).unwrap_or(0), u32::try_from(time.tv_usec()).unwrap_or(0) * 1000)
+        };
+        let total = seconds(usage.user_time()) + seconds(usage.system_time());
+        let counter: Counter<f64, std::sync::atomic::AtomicU64> = Counter::default();
+        counter.inc_by(total.as_secs_f64());
+        registry.register_with_unit("process_cpu", "Processor time of the daemon", Unit::Seconds, counter);
+    }
+}
+
+/// What nginx counts by itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StubStatus {
+    active: i64,
+    accepted: u64,
+    handled: u64,
+    requests: u64,
+    reading: i64,
+    writing: i64,
+    waiting: i64,
+}
+
+impl StubStatus {
+    /// Asks nginx; `None` when it does not answer.
+    pub async fn ask(address: SocketAddr) -> Option<StubStatus> {
+        let exchange = async {
+            let mut stream = tokio::net::TcpStream::connect(address).await.ok()?;
+            let request = format!("GET {STUB_STATUS_PATH} HTTP/1.0\r\nHost: {address}\r\n\r\n");
+            stream.write_all(request.as_bytes()).await.ok()?;
+            let mut answer = String::new();
+            stream.take(4096).read_to_string(&mut answer).await.ok()?;
+            StubStatus::read(answer.split_once("\r\n\r\n")?.1)
+        };
+        tokio::time::timeout(STUB_STATUS_TIMEOUT, exchange).await.ok().flatten()
+    }
+
+    fn read(text: &str) -> Option<StubStatus> {
+        let numbers: Vec<u64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let [active, accepted, handled, requests, reading, writing, waiting] = numbers[..] else { return None };
+        let whole = |number| i64::try_from(number).ok();
+        Some(StubStatus {
+            active: whole(active)?,
+            accepted,
+            handled,
+            requests,
+            reading: whole(reading)?,
+            writing: whole(writing)?,
+            waiting: whole(waiting)?,
+        })
+    }
+
+    fn register(self, registry: &mut Registry) {
+        let connections = Family::<StateLabel, Gauge>::default();
+        let states =
+            [("active", self.active), ("reading", self.reading), ("writing", self.writing), ("waiting", self.waiting)];
+        for (state, count) in states {
+            connections.get_or_create(&StateLabel { state }).set(count);
+        }
+        registry.register("nginx_connections", "Connections of clients to nginx, by state", connections);
+        for (name, help, count) in [
+            ("nginx_connections_accepted", "Connections that nginx accepted", self.accepted),
+            ("nginx_connections_handled", "Connections that nginx handled", self.handled),
+            ("nginx_requests", "Requests that nginx took", self.requests),
+        ] {
+            let counter: Counter = Counter::default();
+            counter.inc_by(count);
+            registry.register(name, help, counter);
+        }
+    }
+}
+
+/// The moment at which the loop last turned, for health checks.
+#[derive(Debug)]
+pub struct Heartbeat(Mutex<Instant>);
+
+impl Heartbeat {
+    /// It turns now.
+    pub fn new(now: Instant) -> Self {
+        Heartbeat(Mutex::new(now))
+    }
+
+    /// It turned.
+    pub fn beat(&self, now: Instant) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
+    /// How long ago it turned.
+    pub fn age(&self, now: Instant) -> Duration {
+        now - *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::ObjectId;
+
+    #[test]
+    fn stub_status_is_read() {
+        let text =
+            "Active connections: 2 \nserver accepts handled requests\n 16 15 44 \nReading: 0 Writing: 1 Waiting: 1 \n";
+        let expected =
+            StubStatus { active: 2, accepted: 16, handled: 15, requests: 44, reading: 0, writing: 1, waiting: 1 };
+        assert_eq!(StubStatus::read(text), Some(expected));
+        assert_eq!(StubStatus::read("404 Not Found"), None);
+    }
+
+    #[test]
+    fn names_and_units_are_those_that_are_documented() {
+        let metrics = Metrics::default();
+        let outcome = Outcome::Confirmed {
+            generation: 3,
+            test: Duration::from_millis(20),
+            reload: Duration::from_millis(30),
+            written: 1,
+        };
+        metrics.count(Cause::Change, &outcome, Some(Duration::from_millis(70)));
+        metrics.count(Cause::Change, &Outcome::Unchanged { generation: 3 }, None);
+        let now = Instant::now();
+        let status = Status {
+            generation: Some(3),
+            workers: 2,
+            data_read: Some(now),
+            certificates: vec![(Arc::new(ObjectId::new(crate::model::Kind::Secret, "shop", "cert")), 1_800_000_000)]
+                .into(),
+            objects: vec![("Service", 4)],
+            ..Status::default()
+        };
+        let text = metrics.encode(&status, Some(StubStatus::default()), now);
+        for line in [
+            "ingressd_reloads_total{reason=\"change\",result=\"confirmed\"} 1",
+            "ingressd_reload_duration_seconds_count 1",
+            "ingressd_test_duration_seconds_count 1",
+            "ingressd_change_to_serving_seconds_bucket{le=\"0.1\"} 1",
+            "ingressd_generation 3",
+            "ingressd_ready 0",
+            "ingressd_nginx_workers{state=\"current\"} 2",
+            "ingressd_objects{kind=\"Service\",state=\"read\"} 4",
+            "ingressd_nginx_requests_total 0",
+            "ingressd_certificate_expiry_timestamp_seconds{namespace=\"shop\",name=\"cert\"} 1800000000",
+            "# UNIT ingressd_process_resident_memory_bytes bytes",
+            "# EOF",
+        ] {
+            assert!(text.contains(line), "{line} is not in\n{text}");
+        }
+        assert!(text.contains("ingressd_build_info{"), "{text}");
+    }
+}

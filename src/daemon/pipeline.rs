@@ -1,0 +1,179 @@
+//! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::certificate;
+use super::cycle::{Product, Stages};
+use super::state_file;
+use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Survey, System, SystemOptions};
+use crate::config::Settings;
+use crate::model::{CertificateId, Model, ObjectId};
+use crate::nginx::{GateOptions, gate};
+use crate::render::{FileSet, Renderer};
+use crate::source::Snapshot;
+use crate::translate::{self, Translation, Translator};
+
+/// How long a translator is used before it gets a new time of day, in seconds: certificates expire meanwhile.
+const CLOCK_STEP: i64 = 600;
+
+/// How often nginx's version and the other sites of the host are looked at.
+const SURVEY_INTERVAL: Duration = Duration::from_secs(10);
+
+/// Why the pipeline cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The state folder cannot be used.
+    #[error("the state folder {} cannot be used: {source}", path.display())]
+    State {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The default certificate is missing.
+    #[error(transparent)]
+    Certificate(#[from] certificate::Error),
+    /// nginx or its folders.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+}
+
+/// Everything between a snapshot and nginx.
+#[derive(Debug)]
+pub struct Pipeline {
+    options: translate::Options,
+    translator: Translator,
+    gate_options: GateOptions,
+    renderer: Renderer,
+    applier: Applier<System>,
+    survey: Survey,
+    surveyed: Instant,
+    settings: Settings,
+}
+
+impl Pipeline {
+    /// Looks at the host's nginx and takes the folders into use; nginx itself is not touched.
+    pub fn open(settings: &Settings) -> Result<Self, Error> {
+        let state = &settings.apply.state;
+        state_file::make_folder(state).map_err(|source| Error::State { path: state.clone(), source })?;
+        let mut options = settings.translate_options();
+        options.self_signed = Some(Arc::new(certificate::self_signed(state)?));
+        options.now = now();
+        let survey = look(settings)?;
+        let system = System::new(SystemOptions {
+            binary: settings.nginx.binary.clone(),
+            configuration: Some(settings.nginx.configuration.clone()),
+            prefix: settings.nginx.prefix.clone(),
+            pid_file: settings.nginx.pid_file.clone(),
+            unit: settings.nginx.unit.clone(),
+            status: settings.gate.status,
+            ..SystemOptions::default()
+        })?;
+        let applier = Applier::open(
+            Options {
+                root: settings.apply.root.clone(),
+                state: state.clone(),
+                nginx_configuration: Some(settings.nginx.configuration.clone()),
+                keep: settings.apply.kept_generations.max(2),
+                confirm_timeout: settings.apply.confirm_timeout,
+                workers_group: survey.workers_group,
+                ..Options::default()
+            },
+            system,
+        )?;
+        Ok(Pipeline {
+            translator: Translator::new(options.clone()),
+            options,
+            gate_options: settings.gate_options(),
+            renderer: Renderer::default(),
+            applier,
+            survey,
+            surveyed: Instant::now(),
+            settings: settings.clone(),
+        })
+    }
+
+    /// Gives the translation a new time of day now and then: certificates expire meanwhile.
+    pub fn set_clock(&mut self) {
+        let now = now();
+        if (now - self.options.now).abs() >= CLOCK_STEP {
+            self.options.now = now;
+            self.translator = Translator::new(self.options.clone());
+        }
+    }
+
+    /// Whether the package was upgraded or another site changed since the last look, so that files may have to differ.
+    pub fn survey_changed(&mut self) -> bool {
+        if self.surveyed.elapsed() < SURVEY_INTERVAL {
+            return false;
+        }
+        self.surveyed = Instant::now();
+        match look(&self.settings) {
+            Ok(survey) => std::mem::replace(&mut self.survey, survey) != self.survey,
+            Err(error) => {
+                tracing::warn!("nginx is held to be as it was: {error}");
+                false
+            }
+        }
+    }
+
+    /// The version of nginx.
+    pub fn nginx_version(&self) -> String {
+        self.survey.capabilities.version.to_string()
+    }
+
+    /// Whether nginx came up, went down or was restarted since the last look.
+    pub fn recheck(&mut self) -> Option<Outcome> {
+        self.applier.recheck()
+    }
+
+    /// What is true of nginx now.
+    pub fn status(&mut self) -> Status {
+        self.applier.status()
+    }
+
+    /// Removes old generations.
+    pub fn sweep(&self) {
+        if let Err(error) = self.applier.sweep() {
+            tracing::warn!("old generations stay: {error}");
+        }
+    }
+}
+
+impl Stages for Pipeline {
+    fn make(&mut self, snapshot: &Snapshot) -> Product {
+        let Translation { model, mut findings, accepted, refused } = self.translator.translate(snapshot);
+        let certificates = certificates(&model);
+        let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
+        findings.extend(of_gate);
+        Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates }
+    }
+
+    fn apply(&mut self, files: &FileSet) -> Outcome {
+        self.applier.apply(files)
+    }
+}
+
+fn look(settings: &Settings) -> Result<Survey, ApplyError> {
+    let nginx = &settings.nginx;
+    Survey::of(&nginx.binary, Some(&nginx.configuration), nginx.prefix.as_deref(), &settings.apply.root)
+}
+
+fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
+    let of_secret = |id: &CertificateId| match id {
+        CertificateId::Secret(secret) => Some(Arc::clone(secret)),
+        CertificateId::SelfSigned => None,
+    };
+    model
+        .certificates
+        .iter()
+        .filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.not_after)))
+        .collect()
+}
+
+fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}

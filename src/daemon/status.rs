@@ -1,0 +1,188 @@
+//! What is true now, for whoever asks: one value from which every answer is drawn; it must not know who asks.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::finding::Finding;
+use crate::model::ObjectId;
+use crate::translate::Accepted;
+
+/// Where the daemon stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Phase {
+    /// Nothing was applied yet.
+    #[default]
+    Starting,
+    /// nginx runs the generation that was made last.
+    Serving,
+    /// The generation is ready, and nginx does not run.
+    NginxDown,
+    /// The last attempt failed: nginx runs an earlier generation, when it runs.
+    Failed,
+    /// The daemon is about to end; nginx goes on.
+    Stopping,
+}
+
+impl Phase {
+    /// The word for people and machines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::Starting => "starting",
+            Phase::Serving => "serving",
+            Phase::NginxDown => "nginx-down",
+            Phase::Failed => "failed",
+            Phase::Stopping => "stopping",
+        }
+    }
+}
+
+/// What is true now.
+#[derive(Debug, Clone, Default)]
+pub struct Status {
+    /// Where the daemon stands.
+    pub phase: Phase,
+    /// What failed, or why nginx is held not to run.
+    pub why: Option<Arc<str>>,
+    /// The generation that nginx was last seen to run.
+    pub generation: Option<u64>,
+    /// The nginx master.
+    pub master: Option<u32>,
+    /// The version of nginx's binary.
+    pub nginx_version: Arc<str>,
+    /// Workers that take connections.
+    pub workers: usize,
+    /// Workers that finish their connections.
+    pub draining: usize,
+    /// The Ingresses that are served.
+    pub accepted: Arc<[Accepted]>,
+    /// How many objects of each kind were read.
+    pub objects: Vec<(&'static str, usize)>,
+    /// What is wrong.
+    pub findings: Arc<[Finding]>,
+    /// Certificates that are served, and the end of their validity in seconds since 1970.
+    pub certificates: Arc<[(Arc<ObjectId>, i64)]>,
+    /// When the source was last known to be read completely.
+    pub data_read: Option<Instant>,
+    /// What is wrong with the source.
+    pub source_failure: Option<Arc<str>>,
+}
+
+impl Status {
+    /// Whether nginx serves the confirmed generation; otherwise why not.
+    pub fn ready(&self) -> Result<(), String> {
+        match self.phase {
+            Phase::Serving => Ok(()),
+            phase => Err(match &self.why {
+                Some(why) => format!("{}: {why}", phase.name()),
+                None => phase.name().to_owned(),
+            }),
+        }
+    }
+
+    /// How many hosts are served.
+    pub fn hosts(&self) -> usize {
+        let mut hosts: Vec<_> = self.accepted.iter().flat_map(|accepted| &accepted.hosts).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        hosts.len()
+    }
+
+    /// How many routes are served.
+    pub fn routes(&self) -> u64 {
+        self.accepted.iter().map(|accepted| u64::from(accepted.routes)).sum()
+    }
+
+    /// One line for `systemctl status`.
+    pub fn line(&self, now: Instant) -> String {
+        let generation = self.generation.map_or("no generation".to_owned(), |number| format!("generation {number}"));
+        let age = self.data_read.map_or("no data".to_owned(), |read| format!("data {} s old", (now - read).as_secs()));
+        let state = match (self.phase, &self.why) {
+            (Phase::Serving, _) => "serving".to_owned(),
+            (phase, Some(why)) => format!("{} ({why})", phase.name()),
+            (phase, None) => phase.name().to_owned(),
+        };
+        let (hosts, routes, findings) = (self.hosts(), self.routes(), self.findings.len());
+        format!("{state}: {generation}, {hosts} hosts, {routes} routes, {findings} findings, {age}, role standalone")
+    }
+
+    /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
+    pub fn json(&self, now: Instant) -> Value {
+        let findings = self.findings.iter().map(|finding| {
+            json!({
+                "kind": finding.origin.object.kind.name(),
+                "namespace": &*finding.origin.object.namespace,
+                "name": &*finding.origin.object.name,
+                "field": finding.origin.field.to_string(),
+                "severity": finding.severity.name(),
+                "reason": finding.reason.row().name,
+                "note": &*finding.note,
+            })
+        });
+        let ingresses = self.accepted.iter().map(|accepted| {
+            json!({
+                "namespace": &*accepted.id.namespace,
+                "name": &*accepted.id.name,
+                "version": &*accepted.version.0,
+                "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
+                "routes": accepted.routes,
+            })
+        });
+        let objects = self.objects.iter().map(|(kind, count)| ((*kind).to_owned(), json!(count)));
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "phase": self.phase.name(),
+            "why": self.why.as_deref(),
+            "ready": self.ready().is_ok(),
+            "role": "standalone",
+            "generation": self.generation,
+            "nginx": {
+                "version": &*self.nginx_version,
+                "master": self.master,
+                "workers": self.workers,
+                "draining": self.draining,
+            },
+            "hosts": self.hosts(),
+            "routes": self.routes(),
+            "objects": objects.collect::<serde_json::Map<_, _>>(),
+            "data_age_seconds": self.data_read.map(|read| (now - read).as_secs()),
+            "source_failure": self.source_failure.as_deref(),
+            "ingresses": ingresses.collect::<Vec<_>>(),
+            "findings": findings.collect::<Vec<_>>(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::Kind;
+    use crate::source::Version;
+
+    #[test]
+    fn the_line_tells_generation_hosts_routes_age_and_role() {
+        let now = Instant::now();
+        let accepted = |name: &str, hosts: &[&str]| Accepted {
+            id: Arc::new(ObjectId::new(Kind::Ingress, "shop", name)),
+            version: Version("1".into()),
+            hosts: hosts.iter().map(|host| Arc::from(*host)).collect(),
+            routes: 2,
+        };
+        let status = Status {
+            phase: Phase::Serving,
+            generation: Some(7),
+            accepted: vec![accepted("a", &["x.example", "y.example"]), accepted("b", &["x.example"])].into(),
+            data_read: Some(now),
+            ..Status::default()
+        };
+        let later = now + Duration::from_secs(3);
+        assert_eq!(
+            status.line(later),
+            "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"
+        );
+        assert_eq!(Status::default().ready(), Err("starting".to_owned()));
+    }
+}

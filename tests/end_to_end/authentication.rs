@@ -1,0 +1,61 @@
+//! Names and passwords; this test must not know how they are stored.
+
+use base64::Engine;
+
+use crate::rig;
+use crate::rig::client::{Request, get};
+use crate::rig::manifests::{Ingress, ingress, secret};
+
+/// The password is `secret`, by `openssl passwd -apr1`.
+const HASH: &str = "$apr1$ingressd$yUwEQ6DErlP6TQvhuj7Mm0";
+
+fn private(name: &str, users: &str) -> Ingress {
+    let host = format!("{name}.test");
+    ingress(name).host(&host, "web").annotation("auth-type", "basic").annotation("auth-secret", users)
+}
+
+fn with_password(url: &str, user: &str, password: &str) -> Request {
+    let encoded = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
+    get(url).header("Authorization", &format!("Basic {encoded}"))
+}
+
+#[test]
+fn both_types_of_secrets_let_in_who_knows_the_password() {
+    rig::run(async |rig| {
+        rig.manifests.write(
+            "private.yaml",
+            &[
+                secret("file", "Opaque", &[("auth", &format!("ann:{HASH}\n"))]),
+                secret("map", "Opaque", &[("ann", HASH), ("bob", HASH)]),
+                private("file", "file").annotation("auth-realm", "Staff only").build(),
+                private("map", "map").annotation("auth-secret-type", "auth-map").build(),
+                private("missing", "absent").build(),
+                private("foreign", "elsewhere/file").build(),
+            ],
+        );
+        rig.start().await;
+        for host in ["file", "map"] {
+            let url = format!("http://{host}.test/");
+            let refused = get(&url).send().await;
+            assert_eq!(refused.status, 401, "{host}");
+            assert!(refused.header("www-authenticate").unwrap().starts_with("Basic realm="), "{host}");
+            let reply = with_password(&url, "ann", "secret").send().await;
+            assert_eq!(reply.status, 200, "{host}");
+            assert_eq!(reply.echo().header("authorization"), None, "the backend does not see the password");
+            assert_eq!(with_password(&url, "ann", "wrong").send().await.status, 401, "{host}");
+        }
+        assert_eq!(
+            get("http://file.test/").send().await.header("www-authenticate"),
+            Some("Basic realm=\"Staff only\"")
+        );
+        assert_eq!(with_password("http://map.test/", "bob", "secret").send().await.status, 200);
+        assert_eq!(with_password("http://file.test/", "bob", "secret").send().await.status, 401);
+        for host in ["missing", "foreign"] {
+            assert_eq!(
+                with_password(&format!("http://{host}.test/"), "ann", "secret").send().await.status,
+                503,
+                "{host}"
+            );
+        }
+    });
+}

@@ -1,0 +1,132 @@
+//! Which object answers for a host; this test must not know how servers are written.
+
+use crate::rig::client::get;
+use crate::rig::manifests::{classes, in_namespace, ingress, service_at};
+use crate::rig::{self, ECHO};
+
+#[test]
+fn hosts_are_exact_then_wildcard_then_everybody_elses() {
+    rig::run(async |rig| {
+        rig.serve(&["exact", "wildcard", "deep", "other"]);
+        rig.manifests.write(
+            "hosts.yaml",
+            &[
+                ingress("exact").host("a.example.com", "exact").build(),
+                ingress("wildcard").host("*.example.com", "wildcard").host("*.deep.example.com", "deep").build(),
+                ingress("other").host("other.test", "other").build(),
+            ],
+        );
+        rig.start().await;
+        rig.expect([
+            (get("http://a.example.com/"), "exact"),
+            (get("http://A.Example.COM/"), "exact"),
+            (get("http://a.example.com/").header("host", "a.example.com:80"), "exact"),
+            (get("http://a.example.com/").header("host", "a.example.com."), "exact"),
+            (get("http://b.example.com/"), "wildcard"),
+            // One label, no less and no more.
+            (get("http://example.com/"), "404"),
+            (get("http://x.deep.example.com/"), "deep"),
+            (get("http://x.y.example.com/"), "404"),
+            (get("http://other.test/"), "other"),
+            (get("http://unknown.test/"), "404"),
+            (get("http://other.test.evil.test/"), "404"),
+        ])
+        .await;
+    });
+}
+
+#[test]
+fn a_rule_without_host_and_a_default_backend_take_what_is_left() {
+    rig::run(async |rig| {
+        rig.serve(&["named", "everybody", "rest"]);
+        rig.manifests.write(
+            "hosts.yaml",
+            &[
+                ingress("named").path("named.test", "Prefix", "/here", "named").build(),
+                ingress("everybody").path("", "Prefix", "/all", "everybody").default_backend("rest").build(),
+            ],
+        );
+        rig.start().await;
+        rig.expect([
+            (get("http://named.test/here"), "named"),
+            (get("http://unknown.test/all"), "everybody"),
+            (get("http://unknown.test/other"), "rest"),
+        ])
+        .await;
+    });
+}
+
+#[test]
+fn objects_share_a_host_and_the_oldest_wins_a_conflict() {
+    rig::run(async |rig| {
+        rig.serve(&["old", "new", "aside"]);
+        rig.manifests.write(
+            "hosts.yaml",
+            &[
+                ingress("a-new").created("2026-02-01T00:00:00Z").host("shared.test", "new").build(),
+                ingress("z-old").created("2026-01-01T00:00:00Z").host("shared.test", "old").build(),
+                ingress("aside").path("shared.test", "Prefix", "/aside", "aside").build(),
+            ],
+        );
+        rig.start().await;
+        rig.expect([(get("http://shared.test/"), "old"), (get("http://shared.test/aside"), "aside")]).await;
+        let status = rig.daemon.status().await.unwrap();
+        let loser = status["findings"].as_array().unwrap().iter().find(|finding| finding["reason"] == "PathConflict");
+        assert_eq!(loser.unwrap()["name"], "a-new");
+
+        // The winner goes, the loser takes its place.
+        rig.manifests.write("hosts.yaml", &[ingress("a-new").host("shared.test", "new").build()]);
+        get("http://shared.test/").send_until("the newer object", |reply| rig.who(reply) == "new").await;
+    });
+}
+
+#[test]
+fn only_objects_of_our_classes_are_served() {
+    rig::run(async |rig| {
+        rig.manifests.write(
+            "classes.yaml",
+            &[
+                classes(),
+                vec![serde_json::json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "foreign"},
+            "spec": {"controller": "example.com/other"}})],
+            ]
+            .concat(),
+        );
+        let mut classless = ingress("classless").host("classless.test", "web").build();
+        classless["spec"].as_object_mut().unwrap().remove("ingressClassName");
+        rig.manifests.write(
+            "hosts.yaml",
+            &[
+                ingress("ours").host("ours.test", "web").build(),
+                ingress("theirs").class("foreign").host("theirs.test", "web").build(),
+                ingress("nobodys").class("missing").host("nobodys.test", "web").build(),
+                classless,
+            ],
+        );
+        rig.start().await;
+        rig.expect([
+            (get("http://ours.test/"), "10.244.0.1:8080"),
+            (get("http://theirs.test/"), "404"),
+            (get("http://nobodys.test/"), "404"),
+            (get("http://classless.test/"), "404"),
+        ])
+        .await;
+    });
+}
+
+#[test]
+fn names_with_dashes_in_two_namespaces_never_meet() {
+    rig::run(async |rig| {
+        let slices = [("a-b", "c", "10.244.2.1"), ("a", "b-c", "10.244.2.2")];
+        let mut objects = Vec::new();
+        for (namespace, service, address) in slices {
+            let of = service_at(service, &[address], ECHO);
+            objects.extend(of.map(|object| in_namespace(namespace, object)));
+            objects.push(ingress("x").namespace(namespace).host(&format!("{namespace}.test"), service).build());
+        }
+        rig.manifests.write("both.yaml", &objects);
+        rig.start().await;
+        rig.expect([(get("http://a-b.test/"), "10.244.2.1:8080"), (get("http://a.test/"), "10.244.2.2:8080")]).await;
+    });
+}

@@ -1,0 +1,85 @@
+//! What is spoken with clients and with backends; this test must not know how it is set up.
+
+use crate::rig::client::{get, grpc_check};
+use crate::rig::manifests::{endpoint_slice, ingress, service, service_at, tls_secret};
+use crate::rig::{self, ECHO_TLS};
+
+#[test]
+fn websockets_need_no_setting() {
+    rig::run(async |rig| {
+        rig.manifests.write(
+            "ws.yaml",
+            &[
+                tls_secret("s", &["ws.test"]),
+                ingress("ws").host("ws.test", "web").tls(&["ws.test"], "s").annotation("ssl-redirect", "false").build(),
+            ],
+        );
+        rig.start().await;
+        for url in ["http://ws.test/chat", "https://ws.test/chat"] {
+            let mut socket = get(url).open_websocket().await.unwrap();
+            for text in ["one", "two"] {
+                assert_eq!(socket.say(text).await.unwrap(), text);
+            }
+        }
+    });
+}
+
+#[test]
+fn clients_speak_http2_over_tls() {
+    rig::run(async |rig| {
+        rig.manifests.write("h2.yaml", &[ingress("h2").host("h2.test", "web").build()]);
+        rig.start().await;
+        let reply = get("https://h2.test/").http2().send().await;
+        assert_eq!((reply.version, reply.status), (http::Version::HTTP_2, 200));
+        assert_eq!(reply.echo().protocol, "HTTP/1.1");
+        assert_eq!(reply.echo().header("host"), Some("h2.test"));
+    });
+}
+
+#[test]
+fn backends_are_spoken_to_as_annotations_and_services_say() {
+    rig::run(async |rig| {
+        let to = |name: &str, service: &str, protocol: &str| {
+            let host = format!("{name}.test");
+            ingress(name).host(&host, service).annotation("backend-protocol", protocol).build()
+        };
+        let mut by_protocol = service("by-protocol", ECHO_TLS);
+        by_protocol["spec"]["ports"][0]["appProtocol"] = "https".into();
+        let mut objects = vec![
+            to("https", "secure", "HTTPS"),
+            to("grpc", "web", "GRPC"),
+            to("grpcs", "secure", "grpcs"),
+            by_protocol,
+            endpoint_slice("by-protocol", &["10.244.0.3"], ECHO_TLS),
+            ingress("app").host("app.test", "by-protocol").build(),
+        ];
+        objects.extend(service_at("secure", &["10.244.0.2"], ECHO_TLS));
+        rig.manifests.write("protocols.yaml", &objects);
+        rig.start().await;
+
+        for (host, address) in [("https", "10.244.0.2:8443"), ("app", "10.244.0.3:8443")] {
+            let answer = get(&format!("http://{host}.test/")).send().await.echo();
+            assert!(answer.tls.is_some(), "{host}");
+            assert_eq!(answer.address, address.parse().unwrap());
+        }
+        for (host, address) in [("grpc", "10.244.0.1:8080"), ("grpcs", "10.244.0.2:8443")] {
+            let reply = grpc_check(&format!("https://{host}.test")).send().await;
+            assert_eq!(reply.status, 200, "{host}: {reply:?}");
+            assert_eq!(reply.trailers.get("grpc-status").unwrap(), "0", "{host}");
+            assert_eq!(reply.body, [0, 0, 0, 0, 2, 8, 1], "{host}");
+            assert_eq!(reply.header("x-echo-address"), Some(address), "{host}");
+        }
+    });
+}
+
+#[test]
+fn streams_arrive_as_they_are_sent() {
+    rig::run(async |rig| {
+        rig.manifests
+            .write("sse.yaml", &[ingress("sse").host("sse.test", "web").annotation("proxy-buffering", "off").build()]);
+        rig.start().await;
+        let reply = get("http://sse.test/?events=3").send().await;
+        assert_eq!(reply.text(), "data: 1\n\ndata: 2\n\ndata: 3\n\n");
+        assert_eq!(get("http://sse.test/?size=3000000").send().await.body.len(), 3_000_000);
+    });
+}

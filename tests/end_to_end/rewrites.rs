@@ -1,0 +1,50 @@
+//! What the backend gets to see of a path; this test must not know how rewrites are written.
+
+use crate::rig;
+use crate::rig::client::get;
+use crate::rig::manifests::ingress;
+
+#[test]
+fn the_backend_sees_the_target() {
+    rig::run(async |rig| {
+        let rewrite = |class: &str, host: &str, path: &str, target: &str| {
+            ingress(&host.replace('.', "-"))
+                .class(class)
+                .path(host, "ImplementationSpecific", path, "web")
+                .annotation("use-regex", "true")
+                .annotation("rewrite-target", target)
+                .build()
+        };
+        rig.manifests.write(
+            "rewrites.yaml",
+            &[
+                rewrite("nginx", "group.test", "/v1(/|$)(.*)", "/$2"),
+                rewrite("nginx", "fixed.test", "/old", "/new"),
+                rewrite("nginx", "middle.test", "/(a|b)/x/(.*)", "/$2/$1"),
+                rewrite("ingressd", "spec.test", "/v1(/|$)(.*)", "/$2"),
+            ],
+        );
+        rig.start().await;
+        for (url, seen) in [
+            ("http://group.test/v1/users?page=2", "/users?page=2"),
+            ("http://group.test/v1", "/"),
+            ("http://group.test/v1/a%20b", "/a%20b"),
+            ("http://fixed.test/old/deep", "/new"),
+            ("http://middle.test/b/x/y/z", "/y/z/b"),
+            ("http://spec.test/v1/users", "/users"),
+        ] {
+            assert_eq!(get(url).send().await.echo().path, seen, "{url}");
+        }
+    });
+}
+
+#[test]
+fn without_a_rewrite_the_target_is_passed_as_it_came() {
+    rig::run(async |rig| {
+        rig.manifests.write("web-host.yaml", &[ingress("web").host("web.test", "web").build()]);
+        rig.start().await;
+        for target in ["/a%2Fb/%20?x=%26&y", "/a//b/./c?", "/%C3%A4", "/;a=b?$c={d}"] {
+            assert_eq!(get(&format!("http://web.test{target}")).send().await.echo().path, target);
+        }
+    });
+}

@@ -1,0 +1,202 @@
+//! Golden cases: manifests in; files, findings and statuses out, for every profile of nginx, judged by real ones.
+//!
+//! A case is `tests/golden/NAME.yaml`, read together with `prelude.yaml`. Its snapshot holds the findings, what was
+//! accepted, the files for nginx 1.22 and, for each other version, how its files differ. `make generate` writes them again.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "golden/judge.rs"]
+mod judge;
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use ingressd::finding::Finding;
+use ingressd::model::catalogue::Version;
+use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
+use ingressd::render::{FileSet, Renderer};
+use ingressd::source::directory::Changes;
+use ingressd::source::{Directory, Snapshot};
+use ingressd::translate::{ClassRule, Dialect, Options, Translation, Translator};
+
+/// The version whose files are shown in full.
+const SHOWN: Version = Version(1, 22, 1);
+/// The others, from the oldest to the newest.
+const OTHERS: [Version; 7] = [
+    Version(1, 18, 0),
+    Version(1, 20, 1),
+    Version(1, 24, 0),
+    Version(1, 26, 3),
+    Version(1, 28, 0),
+    Version(1, 30, 6),
+    Version(1, 31, 4),
+];
+/// 2027-01-01, when certificates are judged.
+const NOW: i64 = 1_798_761_600;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+fn cases() -> Vec<String> {
+    let mut names: Vec<_> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "yaml"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|name| name != "prelude")
+        .collect();
+    names.sort();
+    assert!(names.len() >= 20, "the golden cases were not found");
+    names
+}
+
+/// The documents of the prelude and of the case.
+fn documents(case: &str) -> Vec<String> {
+    ["prelude", case]
+        .iter()
+        .map(|name| std::fs::read_to_string(folder().join(name).with_extension("yaml")).unwrap())
+        .flat_map(|text| text.split("\n---\n").map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+fn snapshot(documents: &[String]) -> Snapshot {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("case.yaml");
+    std::fs::write(&file, documents.join("\n---\n")).unwrap();
+    let mut directory = Directory::new(vec![file]);
+    let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| ()).unwrap();
+    Snapshot::clone(&snapshot)
+}
+
+fn options() -> Options {
+    let class = |controller: &str, dialect, legacy: Option<&str>| ClassRule {
+        controller: controller.into(),
+        dialect,
+        legacy_class: legacy.map(Into::into),
+        without_class: false,
+        endpoints: None,
+    };
+    Options {
+        classes: vec![
+            class("ingressd/nginx", Dialect::Specification, None),
+            class("k8s.io/ingress-nginx", Dialect::IngressNginx, Some("nginx")),
+        ],
+        default_certificate: Some(("default".into(), "wildcard-tls".into())),
+        now: NOW,
+        ..Options::default()
+    }
+}
+
+fn gate_options() -> GateOptions {
+    GateOptions { resolvers: vec![SocketAddr::from(([192, 0, 2, 53], 53))], ..GateOptions::default() }
+}
+
+struct Product {
+    translation: Translation,
+    findings: Vec<Finding>,
+    files: FileSet,
+}
+
+fn produce(snapshot: &Snapshot, version: Version) -> Product {
+    let translation = Translator::new(options()).translate(snapshot);
+    let capabilities = Capabilities::profile(version);
+    let (plan, gated) = nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &gate_options());
+    let files = Renderer::default().render(&plan);
+    let findings = snapshot.findings.iter().chain(&translation.findings).chain(&gated).cloned().collect();
+    Product { translation, findings, files }
+}
+
+/// One text for all files; secret ones only by name.
+fn show(files: &FileSet) -> String {
+    let mut text = String::new();
+    for (path, file) in &files.files {
+        match file.content.secret {
+            true => writeln!(text, "=== {path} (secret)").unwrap(),
+            false => write!(text, "=== {path}\n{}", String::from_utf8_lossy(&file.content.bytes)).unwrap(),
+        }
+    }
+    text
+}
+
+/// The lines that only one of two texts has, each behind the file it is in.
+fn difference(from: &str, to: &str) -> String {
+    let difference = similar::TextDiff::from_lines(from, to);
+    let mut text = String::new();
+    for change in difference.iter_all_changes().filter(|change| change.tag() != similar::ChangeTag::Equal) {
+        write!(text, "{}{}", change.tag(), change.value()).unwrap();
+    }
+    text
+}
+
+fn golden(case: &str) -> String {
+    let snapshot = snapshot(&documents(case));
+    let product = produce(&snapshot, SHOWN);
+    let mut text = String::from("## findings\n");
+    for finding in &product.findings {
+        writeln!(text, "{}: {finding}", finding.severity.name()).unwrap();
+    }
+    text.push_str("## accepted\n");
+    for accepted in &product.translation.accepted {
+        writeln!(text, "{}: {} routes for {}", accepted.id, accepted.routes, accepted.hosts.join(", ")).unwrap();
+    }
+    text.push_str("## refused\n");
+    for (object, _) in &product.translation.refused {
+        writeln!(text, "{object}").unwrap();
+    }
+    let shown = show(&product.files);
+    write!(text, "## files\n{shown}").unwrap();
+    for version in OTHERS {
+        let other = produce(&snapshot, version);
+        let Version(major, minor, patch) = version;
+        write!(text, "## differences with nginx {major}.{minor}.{patch}\n").unwrap();
+        for finding in other.findings.iter().filter(|finding| !product.findings.contains(finding)) {
+            writeln!(text, "{}: {finding}", finding.severity.name()).unwrap();
+        }
+        text.push_str(&difference(&shown, &show(&other.files)));
+    }
+    text
+}
+
+#[test]
+fn cases_give_what_their_snapshots_say() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(folder().join("snapshots"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| {
+        for case in cases() {
+            insta::assert_snapshot!(case.clone(), golden(&case));
+        }
+    });
+}
+
+#[test]
+fn real_nginx_accepts_every_case() {
+    let judges = judge::judges();
+    assert!(!judges.is_empty(), "no nginx was found: run `make test`, which installs it");
+    for case in cases() {
+        let snapshot = snapshot(&documents(&case));
+        for judge in &judges {
+            let files = produce(&snapshot, judge.version).files;
+            judge.accepts(&files).unwrap_or_else(|words| panic!("{case}, nginx {:?}: {words}", judge.version));
+        }
+    }
+}
+
+#[test]
+fn order_of_objects_does_not_matter() {
+    for case in cases() {
+        let mut documents = documents(&case);
+        let expected = show(&produce(&snapshot(&documents), SHOWN).files);
+        // Reversed, and every rotation by a third: no pair of documents keeps its order in all of them.
+        documents.reverse();
+        for _ in 0..3 {
+            let third = documents.len() / 3;
+            documents.rotate_left(third);
+            let shuffled = show(&produce(&snapshot(&documents), SHOWN).files);
+            assert_eq!(difference(&expected, &shuffled), "", "{case}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The real versions of nginx that say whether they would load a configuration; it must not know what is in it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ingressd::model::catalogue::Version;
+use ingressd::render::FileSet;
+
+/// An nginx that can test configurations.
+pub struct Judge {
+    /// Its version.
+    pub version: Version,
+    program: PathBuf,
+}
+
+/// The installed nginx and those that `tests/nginx-versions` unpacked.
+pub fn judges() -> Vec<Judge> {
+    let unpacked = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/nginx");
+    let others = ["bullseye", "trixie", "forky"].map(|suite| unpacked.join(suite).join("run"));
+    let installed = ["/usr/sbin/nginx", "/usr/bin/nginx"].map(PathBuf::from);
+    let programs = installed.into_iter().chain(others).filter(|program| program.exists());
+    programs.map(|program| Judge { version: version(&program), program }).collect()
+}
+
+fn version(program: &Path) -> Version {
+    let output = Command::new(program).arg("-v").output().unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
+    let numbers = text.trim().rsplit('/').next().unwrap().split(' ').next().unwrap();
+    let numbers: Vec<u16> = numbers.split('.').map(|number| number.parse().unwrap()).collect();
+    Version(numbers[0], numbers[1], numbers[2])
+}
+
+impl Judge {
+    /// Whether `nginx -t` accepts the files; otherwise what it says.
+    pub fn accepts(&self, files: &FileSet) -> Result<(), String> {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().to_str().unwrap();
+        for (path, file) in &files.files {
+            let target = folder.path().join(&**path);
+            std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+            // The only absolute paths in generated files are those of the current generation.
+            match std::str::from_utf8(&file.content.bytes) {
+                Ok(text) => std::fs::write(target, text.replace("/etc/nginx/ingressd/current", root)).unwrap(),
+                Err(_) => std::fs::write(target, &file.content.bytes).unwrap(),
+            }
+        }
+        let configuration = format!(
+            "pid {root}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\nclient_body_temp_path {root}/t1;\n\
+             proxy_temp_path {root}/t2;\nfastcgi_temp_path {root}/t3;\nuwsgi_temp_path {root}/t4;\nscgi_temp_path {root}/t5;\n\
+             geo $ingressd_generation {{ default 1; }}\ninclude {root}/http/*.conf;\n}}\n"
+        );
+        let main = folder.path().join("nginx.conf");
+        std::fs::write(&main, configuration).unwrap();
+        let output = Command::new(&self.program).arg("-t").arg("-c").arg(&main).output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(words),
+        }
+    }
+}
