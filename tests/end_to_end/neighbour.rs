@@ -140,7 +140,8 @@ fn hosts_behave_the_same_whatever_the_host_sets() {
     assert!(expected.lines().filter(|line| line.contains(": 200")).count() > 5, "{expected}");
     for settings in IMPOSED {
         let found = answers_beside(settings);
-        let changed: Vec<_> = found.lines().zip(expected.lines()).filter(|(found, expected)| found != expected).collect();
+        let changed: Vec<_> =
+            found.lines().zip(expected.lines()).filter(|(found, expected)| found != expected).collect();
         assert!(changed.is_empty(), "{settings}: {changed:#?}");
     }
 }

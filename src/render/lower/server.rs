@@ -118,17 +118,17 @@ fn head(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<view:
             false => Vec::new(),
         },
         hsts: hsts.cloned().into_iter().collect(),
-        resets: resets(decisions),
+        resets: resets(decisions, |_| true),
     })
 }
 
 /// What a server takes back of the host's `http` level.
-pub fn resets(decisions: &Decisions) -> Vec<view::Directive> {
+pub fn resets(decisions: &Decisions, concerns: impl Fn(&str) -> bool) -> Vec<view::Directive> {
     let line = |reset: &Reset| view::Directive {
         name: Word::fixed(reset.name),
         arguments: Words::join([Word::fixed(reset.arguments)]),
     };
-    decisions.resets.iter().map(line).collect()
+    decisions.resets.iter().filter(|reset| concerns(reset.name)).map(line).collect()
 }
 
 fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {

@@ -34,7 +34,8 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
     });
     let status = decisions.status.map(|(address, stub_status)| view::Status {
         address: Word::address(address),
-        resets: resets(decisions),
+        // It asks no backend, and sizes for backends must fit others that it does not set.
+        resets: resets(decisions, |name| !name.starts_with("proxy_")),
         stub_status,
     });
     let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
