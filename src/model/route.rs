@@ -26,28 +26,13 @@ pub enum PathMatch {
     Regex(Pattern),
 }
 
-/// How a backend is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Protocol {
-    /// HTTP/1.1, with upgrades to WebSocket.
-    Http,
-    /// HTTP/1.1 over TLS.
-    Https,
-    /// gRPC over cleartext HTTP/2.
-    Grpc,
-    /// gRPC over TLS.
-    Grpcs,
-}
-
 /// What is done with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// It goes to an endpoint of an upstream.
     Proxy {
-        /// Where to.
+        /// Where to, and how.
         upstream: UpstreamId,
-        /// How.
-        protocol: Protocol,
     },
     /// It is redirected.
     Redirect {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientLimits, Cors, Hsts, LimitRate, ObjectId, PasswordFileId, ServerName, UpstreamId,
+    CertificateId, ClientLimits, Cors, Hsts, LimitRate, ObjectId, PasswordFileId, Protocol, ServerName, UpstreamId,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -34,18 +34,21 @@ fn object(id: &ObjectId) -> [&str; 3] {
     [id.kind.name(), &id.namespace, &id.name]
 }
 
-/// The name of an upstream: `ingressd.NAMESPACE.SERVICE.PORT[.MODE]`.
+/// The name of an upstream: `ingressd.NAMESPACE.SERVICE.PORT[.MODE][.PROTOCOL]`, pods and HTTP being left out.
 pub fn upstream(id: &UpstreamId) -> String {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-'))
     };
-    let UpstreamId { namespace, service, port, mode } = id;
+    let UpstreamId { namespace, service, port, mode, protocol } = id;
+    let protocol = if *protocol == Protocol::Http { "" } else { protocol.name() };
     let length = namespace.len() + service.len() + port.len();
     match [namespace, service, port].into_iter().all(|part| plain(part)) && length <= LONGEST_READABLE - 40 {
-        true if mode.is_empty() => format!("ingressd.{namespace}.{service}.{port}"),
-        true => format!("ingressd.{namespace}.{service}.{port}.{mode}"),
+        true => {
+            let parts = ["ingressd", namespace, service, port, mode, protocol];
+            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
+        }
         // Two parts, which no readable name has.
-        false => format!("ingressd.{}", hash(&[namespace, service, port, mode])),
+        false => format!("ingressd.{}", hash(&[namespace, service, port, mode, protocol])),
     }
 }
 
@@ -57,7 +60,7 @@ pub fn upstream_file(id: &UpstreamId) -> FilePath {
 
 /// The variable with host and port of an upstream that nginx resolves while it runs.
 pub fn named_upstream(id: &UpstreamId) -> String {
-    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode]))
+    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode, id.protocol.name()]))
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
@@ -139,7 +142,8 @@ mod tests {
     use super::*;
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
-        UpstreamId { namespace: namespace.into(), service: service.into(), port: port.into(), mode }
+        let protocol = Protocol::Http;
+        UpstreamId { namespace: namespace.into(), service: service.into(), port: port.into(), mode, protocol }
     }
 
     #[test]
@@ -153,6 +157,9 @@ mod tests {
             id("a", "b.c", "80", ""),
             id("a", "b", "80", "nodeport"),
             id("a", "b", "80.nodeport", ""),
+            UpstreamId { protocol: Protocol::Grpc, ..id("a", "b", "80", "") },
+            UpstreamId { protocol: Protocol::Grpc, ..id("a", "b", "80", "nodeport") },
+            id("a", "b", "80", "grpc-"),
             id("a", "../b;", "80", ""),
             id("a", &"b".repeat(200), "80", ""),
         ];

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Behaviour, CertificateId, Cors, Endpoints, HeaderName, LONGEST, Model, PasswordFileId, Protocol, Route,
-    Server, TlsTermination, UpstreamId,
+    Action, Behaviour, CertificateId, Cors, Endpoints, HeaderName, LONGEST, Model, PasswordFileId, Route, Server,
+    TlsTermination, UpstreamId,
 };
 use crate::nginx::{Capabilities, GateOptions};
 
@@ -104,12 +104,12 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
 }
 
 fn is_grpc(route: &Route) -> bool {
-    matches!(route.action, Action::Proxy { protocol: Protocol::Grpc | Protocol::Grpcs, .. })
+    matches!(&route.action, Action::Proxy { upstream } if upstream.protocol.is_grpc())
 }
 
 /// Why the route's backend cannot be asked.
 fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
-    let Action::Proxy { upstream, .. } = &route.action else { return None };
+    let Action::Proxy { upstream } = &route.action else { return None };
     let grpc = is_grpc(route);
     if grpc && !known.capabilities.has(Module::Grpc) {
         let words = "nginx has no ngx_http_grpc_module: the route answers 503";

@@ -3,7 +3,7 @@
 use crate::model::catalogue::Module;
 use crate::model::{
     AccessList, Action, Argument, BasicAuthentication, ClientLimits, Cors, Directive, HttpsRedirect, OriginPattern,
-    Protocol, Refused, Rewrite, RewritePattern, Route, UpstreamId,
+    Refused, Rewrite, RewritePattern, Route, UpstreamId,
 };
 use crate::render::names;
 use crate::render::token::{Literal, Number, Path, Text, Word, Words};
@@ -42,11 +42,9 @@ pub fn location(
         ..empty(place)?
     };
     match &route.action {
-        Action::Proxy { upstream, protocol: protocol @ (Protocol::Http | Protocol::Https) } => {
-            view.proxy.push(proxy(upstream, *protocol == Protocol::Https, facts)?);
-        }
-        Action::Proxy { upstream, protocol } => view.grpc.push(view::Grpc {
-            scheme: Word::fixed(if *protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
+        Action::Proxy { upstream } if !upstream.protocol.is_grpc() => view.proxy.push(proxy(upstream, facts)?),
+        Action::Proxy { upstream } => view.grpc.push(view::Grpc {
+            scheme: Word::fixed(if upstream.protocol.is_tls() { "grpcs://" } else { "grpc://" }),
             upstream: Word::new(&names::upstream(upstream))?,
             hsts: hsts.cloned().into_iter().collect(),
         }),
@@ -83,7 +81,7 @@ pub fn directives(route: &Route) -> impl Iterator<Item = (view::Directive, &Dire
 }
 
 fn is_grpc(action: &Action) -> bool {
-    matches!(action, Action::Proxy { protocol: Protocol::Grpc | Protocol::Grpcs, .. })
+    matches!(action, Action::Proxy { upstream } if upstream.protocol.is_grpc())
 }
 
 fn optional<T, V>(part: Option<&T>, view: impl FnOnce(&T) -> Result<V, Refused>) -> Result<Vec<V>, Refused> {
@@ -185,7 +183,8 @@ fn rewrite(rewrite: &Rewrite) -> Result<view::Rewrite, Refused> {
     Ok(view::Rewrite { pattern: Literal::new(&pattern)?, target: Text::replacement(&rewrite.target)? })
 }
 
-fn proxy(upstream: &UpstreamId, tls: bool, facts: &Facts<'_>) -> Result<view::Proxy, Refused> {
+fn proxy(upstream: &UpstreamId, facts: &Facts<'_>) -> Result<view::Proxy, Refused> {
+    let tls = upstream.protocol.is_tls();
     let scheme = Word::fixed(if tls { "https://" } else { "http://" });
     match facts.named.contains(upstream) {
         false => {
