@@ -462,7 +462,7 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
     (status.phase, status.why) = (phase, why);
     match outcome {
         Outcome::Unchanged { generation } | Outcome::Confirmed { generation, .. } => {
-            status.generation = Some(*generation)
+            status.generation = Some(*generation);
         }
         Outcome::RolledBack { generation, .. } => status.generation = *generation,
         Outcome::Ready { .. } | Outcome::Refused { .. } | Outcome::Failed { .. } => {}

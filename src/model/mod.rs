@@ -15,9 +15,9 @@ pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, Rewr
 pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};
 pub use origin::{Field, Kind, ObjectId, Origin};
-pub use route::{Action, PathMatch, Route};
+pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Hsts, Server, ServerName, TlsTermination};
-pub use upstream::{Endpoint, Endpoints, Protocol, Upstream, UpstreamId};
+pub use upstream::{Endpoint, Endpoints, Upstream, UpstreamId};
 pub use value::{
     ByteSize, Cidr, HeaderName, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart,
     Text, UrlPath, Variable,

@@ -26,6 +26,19 @@ pub enum PathMatch {
     Regex(Pattern),
 }
 
+/// How a backend is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// HTTP/1.1, with upgrades to WebSocket.
+    Http,
+    /// HTTP/1.1 over TLS.
+    Https,
+    /// gRPC over cleartext HTTP/2.
+    Grpc,
+    /// gRPC over TLS.
+    Grpcs,
+}
+
 /// What is done with a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
@@ -38,7 +51,7 @@ pub enum Action {
     Redirect {
         /// 300 to 308.
         status: u16,
-        /// Where to.
+        /// Where to, and how.
         location: RedirectUrl,
     },
     /// It is answered with a status and a short text: 404 where nothing is configured, 503 where something is wrong.

@@ -3,42 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{HostName, Origin};
-
-/// How a backend is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Protocol {
-    /// HTTP/1.1, with upgrades to WebSocket.
-    Http,
-    /// HTTP/1.1 over TLS.
-    Https,
-    /// gRPC over cleartext HTTP/2.
-    Grpc,
-    /// gRPC over TLS.
-    Grpcs,
-}
-
-impl Protocol {
-    /// Whether it is gRPC, in cleartext or over TLS.
-    pub const fn is_grpc(self) -> bool {
-        matches!(self, Protocol::Grpc | Protocol::Grpcs)
-    }
-
-    /// Whether it is spoken over TLS.
-    pub const fn is_tls(self) -> bool {
-        matches!(self, Protocol::Https | Protocol::Grpcs)
-    }
-
-    /// The word for it, as in a URL.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Protocol::Http => "http",
-            Protocol::Https => "https",
-            Protocol::Grpc => "grpc",
-            Protocol::Grpcs => "grpcs",
-        }
-    }
-}
+use super::{HostName, Origin, Protocol};
 
 /// Names an upstream; parts hold no dots, as Kubernetes guarantees for namespaces, Services and port names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,8 +16,8 @@ pub struct UpstreamId {
     pub port: Arc<str>,
     /// How the endpoints were found, when not by pod address: `nodeport`, `clusterip`, `loadbalancer`, `auto`; else empty.
     pub mode: &'static str,
-    /// How the endpoints are spoken to. Connections are kept by address, and one that speaks HTTP/1.1 cannot take a call
-    /// of gRPC: each protocol has an upstream of its own.
+    /// How the endpoints are spoken to. Idle connections are kept by upstream: one that has spoken HTTP/1.1 must never be
+    /// taken for gRPC, nor one without TLS for one with it.
     pub protocol: Protocol,
 }
 

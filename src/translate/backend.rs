@@ -28,14 +28,14 @@ pub struct BackendReference<'a> {
     pub dialect: Dialect,
     /// How endpoints are reached unless the Service says otherwise.
     pub mode: EndpointMode,
-    /// How they are spoken to; `None` follows the Service.
+    /// How endpoints are spoken to; `None` leaves it to the Service.
     pub protocol: Option<Protocol>,
 }
 
 /// What is wrong with a reference, for whoever refers.
 pub type Note = (Reason, Arc<str>);
 
-/// An upstream or nothing, and what is wrong.
+/// An upstream, or nothing; and what is wrong.
 #[derive(Debug, Clone, Default)]
 pub struct Resolution {
     /// The upstream.
@@ -105,7 +105,7 @@ impl<'a> Backends<'a> {
                 let port = port.ok_or_else(|| missing_port(reference))?;
                 let mode = choose_mode(service, reference.mode, notes);
                 let endpoints = self.endpoints(service, port, mode, notes)?;
-                let id = id(reference, port.port, mode::name(mode), port::protocol(port));
+                let id = id(reference, port.port, mode::name(mode), Some(port));
                 Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
             }
         }
@@ -176,16 +176,16 @@ impl<'a> Backends<'a> {
                 }
             }
         };
-        let id = id(reference, i32::from(number), "", port.and_then(port::protocol));
+        let id = id(reference, i32::from(number), "", port);
         Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
     }
 }
 
 /// The number stands for the port however a rule names it, so that two names of one port share an upstream.
-fn id(reference: &BackendReference<'_>, port: i32, mode: &'static str, wanted: Option<Protocol>) -> UpstreamId {
+fn id(reference: &BackendReference<'_>, number: i32, mode: &'static str, port: Option<&ServicePort>) -> UpstreamId {
     let (namespace, service) = (reference.namespace.into(), reference.service.into());
-    let protocol = reference.protocol.or(wanted).unwrap_or(Protocol::Http);
-    UpstreamId { namespace, service, port: port.to_string().into(), mode, protocol }
+    let protocol = reference.protocol.or_else(|| port.and_then(port::protocol)).unwrap_or(Protocol::Http);
+    UpstreamId { namespace, service, port: number.to_string().into(), mode, protocol }
 }
 
 fn missing_port(reference: &BackendReference<'_>) -> (Reason, String) {

@@ -126,7 +126,8 @@ impl<'a> Servers<'a, '_> {
             return UNAVAILABLE;
         };
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
-        let (mode, protocol) = (subject.mode(self.options), subject.reading.protocol);
+        let mode = subject.mode(self.options);
+        let protocol = subject.reading.protocol;
         let reference = BackendReference { namespace, service: &service.name, port, dialect, mode, protocol };
         self.proxy(&reference, origin)
     }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Behaviour, CertificateId, Cors, Endpoints, HeaderName, LONGEST, Model, PasswordFileId, Route, Server,
-    TlsTermination, UpstreamId,
+    Action, Behaviour, CertificateId, Cors, Endpoints, HeaderName, LONGEST, Model, PasswordFileId, Protocol, Route,
+    Server, TlsTermination, UpstreamId,
 };
 use crate::nginx::{Capabilities, GateOptions};
 
@@ -104,7 +104,7 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
 }
 
 fn is_grpc(route: &Route) -> bool {
-    matches!(&route.action, Action::Proxy { upstream } if upstream.protocol.is_grpc())
+    matches!(&route.action, Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
 }
 
 /// Why the route's backend cannot be asked.

@@ -3,7 +3,7 @@
 use crate::model::catalogue::Module;
 use crate::model::{
     AccessList, Action, Argument, BasicAuthentication, ClientLimits, Cors, Directive, HttpsRedirect, OriginPattern,
-    Refused, Rewrite, RewritePattern, Route, UpstreamId,
+    Protocol, Refused, Rewrite, RewritePattern, Route, UpstreamId,
 };
 use crate::render::names;
 use crate::render::token::{Literal, Number, Path, Text, Word, Words};
@@ -42,9 +42,11 @@ pub fn location(
         ..empty(place)?
     };
     match &route.action {
-        Action::Proxy { upstream } if !upstream.protocol.is_grpc() => view.proxy.push(proxy(upstream, facts)?),
+        Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
+            view.proxy.push(proxy(upstream, upstream.protocol == Protocol::Https, facts)?);
+        }
         Action::Proxy { upstream } => view.grpc.push(view::Grpc {
-            scheme: Word::fixed(if upstream.protocol.is_tls() { "grpcs://" } else { "grpc://" }),
+            scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
             upstream: Word::new(&names::upstream(upstream))?,
             hsts: hsts.cloned().into_iter().collect(),
         }),
@@ -81,7 +83,7 @@ pub fn directives(route: &Route) -> impl Iterator<Item = (view::Directive, &Dire
 }
 
 fn is_grpc(action: &Action) -> bool {
-    matches!(action, Action::Proxy { upstream } if upstream.protocol.is_grpc())
+    matches!(action, Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
 }
 
 fn optional<T, V>(part: Option<&T>, view: impl FnOnce(&T) -> Result<V, Refused>) -> Result<Vec<V>, Refused> {
@@ -183,8 +185,7 @@ fn rewrite(rewrite: &Rewrite) -> Result<view::Rewrite, Refused> {
     Ok(view::Rewrite { pattern: Literal::new(&pattern)?, target: Text::replacement(&rewrite.target)? })
 }
 
-fn proxy(upstream: &UpstreamId, facts: &Facts<'_>) -> Result<view::Proxy, Refused> {
-    let tls = upstream.protocol.is_tls();
+fn proxy(upstream: &UpstreamId, tls: bool, facts: &Facts<'_>) -> Result<view::Proxy, Refused> {
     let scheme = Word::fixed(if tls { "https://" } else { "http://" });
     match facts.named.contains(upstream) {
         false => {
