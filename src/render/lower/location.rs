@@ -43,11 +43,11 @@ pub fn location(
         ..empty(place)?
     };
     match &route.action {
-        Action::Proxy { upstream, protocol: protocol @ (Protocol::Http | Protocol::Https) } => {
-            view.proxy.push(proxy(upstream, *protocol == Protocol::Https, facts)?);
+        Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
+            view.proxy.push(proxy(upstream, upstream.protocol == Protocol::Https, facts)?);
         }
-        Action::Proxy { upstream, protocol } => view.grpc.push(view::Grpc {
-            scheme: Word::fixed(if *protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
+        Action::Proxy { upstream } => view.grpc.push(view::Grpc {
+            scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
             upstream: Word::new(&names::upstream(upstream))?,
             hsts: hsts.cloned().into_iter().collect(),
         }),
@@ -110,7 +110,7 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
 }
 
 fn is_grpc(action: &Action) -> bool {
-    matches!(action, Action::Proxy { protocol: Protocol::Grpc | Protocol::Grpcs, .. })
+    matches!(action, Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
 }
 
 fn optional<T, V>(part: Option<&T>, view: impl FnOnce(&T) -> Result<V, Refused>) -> Result<Vec<V>, Refused> {

@@ -54,7 +54,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(facts.catch_all.iter().cloned());
     }
     for route in server.routes.iter().chain([&server.fallback]) {
-        if let Action::Proxy { upstream, .. } = &route.action {
+        if let Action::Proxy { upstream } = &route.action {
             requires.insert(names::upstream_file(upstream));
         }
         let behaviour = &route.behaviour;

@@ -77,7 +77,7 @@ fn line(route: &Route) -> String {
         PathMatch::Regex(pattern) => format!("~ {pattern}"),
     };
     let action = match &route.action {
-        Action::Proxy { upstream, protocol } => format!("{} {protocol:?}", upstream.service),
+        Action::Proxy { upstream } => format!("{} {:?}", upstream.service, upstream.protocol),
         Action::Redirect { status, location } => format!("{status} {location}"),
         Action::Respond { status } => status.to_string(),
     };

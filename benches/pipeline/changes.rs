@@ -1,0 +1,80 @@
+//! The sorts of changes whose way into service is measured, and how each is seen from outside; it must not know how time is taken.
+
+use std::net::IpAddr;
+
+use crate::applications::Application;
+use crate::rig::client::{Reply, Request, get};
+use crate::rig::manifests::Manifests;
+
+/// A sort of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// Another application comes.
+    RouteAdd,
+    /// A path gets another name.
+    PathEdit,
+    /// All pods of a Service are replaced.
+    EndpointChange,
+    /// A host gets another certificate.
+    CertificateChange,
+}
+
+impl Change {
+    /// All of them.
+    pub const ALL: [Change; 4] =
+        [Change::RouteAdd, Change::PathEdit, Change::EndpointChange, Change::CertificateChange];
+
+    /// For people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Change::RouteAdd => "route add",
+            Change::PathEdit => "path edit",
+            Change::EndpointChange => "endpoint change",
+            Change::CertificateChange => "certificate change",
+        }
+    }
+
+    /// The application that changes in the given round, as it is afterwards. `size` applications were there at first.
+    pub fn of_round(self, round: usize, size: usize) -> Application {
+        // Spread over all files, and never the same application twice as long as there are enough.
+        let tens = (round * 7) % (size / 10);
+        let plain = tens * 10 + 3;
+        let revision = round + 1;
+        match self {
+            Change::RouteAdd => Application::new(size + round * 10 + 1),
+            Change::PathEdit => Application { path_revision: revision, ..Application::new(plain) },
+            Change::EndpointChange => Application { endpoint_revision: revision, ..Application::new(plain + 2) },
+            Change::CertificateChange => {
+                Application { certificate_revision: 1 + round % 3, ..Application::new(tens * 10) }
+            }
+        }
+    }
+
+    /// Puts the file in place.
+    pub fn write(self, application: &Application, manifests: &Manifests) {
+        match (self, application.secret()) {
+            (Change::CertificateChange, Some(secret)) => manifests.write(&application.secret_file(), &[secret]),
+            _ => manifests.write_text(&application.file(), &application.text()),
+        }
+    }
+
+    /// The request that shows it.
+    pub fn request(self, application: &Application) -> Request {
+        match self {
+            Change::RouteAdd | Change::EndpointChange | Change::CertificateChange => get(&application.url("/app/x")),
+            Change::PathEdit => get(&application.url(&application.second_path())),
+        }
+    }
+
+    /// Whether the answer comes from the new configuration.
+    pub fn is_served(self, application: &Application, reply: &Reply) -> bool {
+        let new_certificate = || reply.peer.as_ref().is_some_and(|peer| peer.certificate == application.certificate());
+        is_right(application, reply) && (self != Change::CertificateChange || new_certificate())
+    }
+}
+
+/// Whether one of the application's pods answered.
+pub fn is_right(application: &Application, reply: &Reply) -> bool {
+    let addresses = application.addresses().map(IpAddr::from);
+    reply.status == 200 && reply.try_echo().is_some_and(|answer| addresses.contains(&answer.address.ip()))
+}
