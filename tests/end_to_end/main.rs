@@ -13,6 +13,7 @@ mod headers;
 mod hosts;
 mod load;
 mod many;
+mod neighbour;
 mod paths;
 mod protocols;
 mod quarantine;
