@@ -7,6 +7,7 @@ mod cors;
 mod endpoints;
 mod headers;
 mod hosts;
+mod neighbour;
 mod paths;
 mod protocols;
 mod quarantine;
