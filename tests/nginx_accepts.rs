@@ -27,16 +27,16 @@ fn origin() -> Origin {
     Origin { object: object(Kind::Ingress, "everything"), field: Field::Object }
 }
 
-fn upstream_id(service: &str) -> UpstreamId {
-    UpstreamId { namespace: "shop".into(), service: service.into(), port: "80".into(), mode: "" }
+fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
+    UpstreamId { namespace: "shop".into(), service: service.into(), port: "80".into(), mode: "", protocol }
 }
 
-fn upstream(service: &str, endpoints: Endpoints) -> Arc<Upstream> {
-    Arc::new(Upstream { id: upstream_id(service), origin: origin(), endpoints })
+fn upstream(service: &str, protocol: Protocol, endpoints: Endpoints) -> Arc<Upstream> {
+    Arc::new(Upstream { id: upstream_id(service, protocol), origin: origin(), endpoints })
 }
 
 fn proxy(service: &str, protocol: Protocol) -> Action {
-    Action::Proxy { upstream: upstream_id(service), protocol }
+    Action::Proxy { upstream: upstream_id(service, protocol) }
 }
 
 fn route(path: PathMatch, action: Action, behaviour: Behaviour) -> Route {
@@ -195,9 +195,11 @@ fn model() -> Model {
     Model {
         servers: servers.into_iter().map(Arc::new).collect(),
         upstreams: vec![
-            upstream("external", Endpoints::Name { host: host("example.net"), port: 80 }),
-            upstream("grpc", two.clone()),
-            upstream("web", two),
+            upstream("external", Protocol::Http, Endpoints::Name { host: host("example.net"), port: 80 }),
+            upstream("grpc", Protocol::Grpc, two.clone()),
+            upstream("grpc", Protocol::Grpcs, two.clone()),
+            upstream("web", Protocol::Http, two.clone()),
+            upstream("web", Protocol::Https, two),
         ],
         certificates: vec![certificate(CertificateId::SelfSigned), certificate(own)],
         password_files: vec![Arc::new(PasswordFile {
@@ -289,7 +291,7 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
     // Servers, upstreams, certificates and the password file.
-    assert_eq!(kept, 4 + 3 + 2 + 1);
+    assert_eq!(kept, 4 + 5 + 2 + 1);
     assert_eq!(Renderer::default().render(&plan), first);
 }
 

@@ -10,7 +10,7 @@ use super::exit::Exit;
 use super::offline::{Manifests, Processed};
 use crate::finding::{Finding, Severity};
 use crate::model::{Field, Kind};
-use crate::source::place::line_of;
+use crate::source::place::Lines;
 
 /// Arguments of `ingressd check`.
 #[derive(Debug, clap::Args)]
@@ -91,7 +91,7 @@ fn json(processed: &Processed) -> Value {
 
 /// The texts of files with findings.
 #[derive(Default)]
-struct Places(BTreeMap<Arc<str>, String>);
+struct Places(BTreeMap<Arc<str>, Lines>);
 
 impl Places {
     fn of(&mut self, processed: &Processed, finding: &Finding) -> Option<(Arc<str>, u32)> {
@@ -101,10 +101,10 @@ impl Places {
             return Some((Arc::clone(&object.name), line));
         }
         let place = processed.snapshot.place(object)?;
-        let text = self.0.entry(Arc::clone(&place.file)).or_insert_with(|| {
+        let lines = self.0.entry(Arc::clone(&place.file)).or_insert_with(|| {
             let bytes = std::fs::read(&*place.file).unwrap_or_default();
-            String::from_utf8_lossy(&bytes).into_owned()
+            Lines::new(&String::from_utf8_lossy(&bytes))
         });
-        Some((Arc::clone(&place.file), line_of(text, place.line, field)))
+        Some((Arc::clone(&place.file), lines.of(place.line, field)))
     }
 }

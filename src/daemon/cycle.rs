@@ -168,7 +168,7 @@ impl Cycle {
         trial: Option<&Trial>,
     ) -> (Cow<'a, Snapshot>, Product) {
         let mut excluded = self.excluded(snapshot, trial);
-        let mut about_refused = Vec::new();
+        let mut about_refused: Vec<Finding> = Vec::new();
         for pass in 1.. {
             let served = self.substitute(snapshot, &excluded);
             let mut product = stages.make(&served);
@@ -178,7 +178,6 @@ impl Cycle {
                 if excluded.contains_key(id) || !self.has_earlier(id, version) {
                     continue;
                 }
-                about_refused.extend(product.findings.iter().filter(|finding| finding.origin.object == *id).cloned());
                 excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out: false });
             }
             if excluded.len() == before {
@@ -187,6 +186,9 @@ impl Cycle {
                 product.findings.append(&mut about_refused);
                 return (served, product);
             }
+            // What is wrong with a refused version may be told of whoever refers to it, as of the Ingress that names a
+            // Secret: everything told with it counts.
+            about_refused.append(&mut product.findings);
         }
         unreachable!("the last pass excludes nothing")
     }

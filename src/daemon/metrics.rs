@@ -315,7 +315,10 @@ impl Heartbeat {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::model::ObjectId;
 
     #[test]
     fn stub_status_is_read() {
@@ -343,6 +346,8 @@ mod tests {
             generation: Some(3),
             workers: 2,
             data_read: Some(now),
+            certificates: vec![(Arc::new(ObjectId::new(crate::model::Kind::Secret, "shop", "cert")), 1_800_000_000)]
+                .into(),
             objects: vec![("Service", 4)],
             ..Status::default()
         };
@@ -357,7 +362,7 @@ mod tests {
             "ingressd_nginx_workers{state=\"current\"} 2",
             "ingressd_objects{kind=\"Service\",state=\"read\"} 4",
             "ingressd_nginx_requests_total 0",
-            "# UNIT ingressd_certificate_expiry_timestamp_seconds seconds",
+            "ingressd_certificate_expiry_timestamp_seconds{namespace=\"shop\",name=\"cert\"} 1800000000",
             "# UNIT ingressd_process_resident_memory_bytes bytes",
             "# EOF",
         ] {

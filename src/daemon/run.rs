@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{AbortHandle, JoinHandle};
+use tokio::task::JoinHandle;
 
 use super::control::Control;
 use super::cycle::{Cycle, Report};
@@ -130,7 +130,7 @@ pub async fn run(
             }
             Some(new) => {
                 // Addresses and folders may stay the same: the old ones have to be let go first.
-                drop(daemon);
+                daemon.close().await;
                 daemon = match Daemon::start(&new, &status, &metrics).await {
                     Ok(daemon) => {
                         settings = *new;
@@ -154,7 +154,7 @@ struct Daemon {
     pacer: Pacer,
     metrics: Arc<Metrics>,
     heartbeat: Arc<Heartbeat>,
-    servers: Vec<AbortHandle>,
+    servers: Vec<JoinHandle<()>>,
     /// `None` while a thread has it.
     work: Option<Work>,
     running: Option<JoinHandle<Done>>,
@@ -198,10 +198,7 @@ impl Daemon {
             heartbeat: Arc::clone(&heartbeat),
             nginx: settings.gate.status,
         };
-        let servers = vec![
-            tokio::spawn(http::serve(listener, facts)).abort_handle(),
-            tokio::spawn(control.serve(status.subscribe())).abort_handle(),
-        ];
+        let servers = vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(status.subscribe()))];
         Ok(Daemon {
             feed,
             pacer: Pacer::new(settings.pacing),
@@ -220,6 +217,15 @@ impl Daemon {
             began,
             stopping: None,
         })
+    }
+
+    /// Lets go of sockets and folders; returns when they are free.
+    async fn close(mut self) {
+        for server in std::mem::take(&mut self.servers) {
+            server.abort();
+            // It ends by being aborted, which is no news.
+            let _ = server.await;
+        }
     }
 
     /// Serves until it is asked to stop (`None`) or to go on with other settings.
@@ -373,8 +379,10 @@ impl Daemon {
             publish(status, set_nginx);
             if let Some(outcome) = done.changed {
                 tracing::info!("nginx changed by itself: {}", describe(&outcome));
-                publish(status, |status| set_outcome(status, &outcome));
-                // The cycle that follows tells all that comes of it.
+                // That an earlier generation runs does not mean that the last one does: the cycle that follows tells.
+                if !matches!(outcome, Outcome::Unchanged { .. } | Outcome::Confirmed { .. }) {
+                    publish(status, |status| set_outcome(status, &outcome));
+                }
                 self.cause = Cause::Nginx;
                 self.retry = Some(now);
             }
@@ -425,7 +433,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        self.servers.iter().for_each(AbortHandle::abort);
+        self.servers.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -456,7 +464,7 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
     (status.phase, status.why) = (phase, why);
     match outcome {
         Outcome::Unchanged { generation } | Outcome::Confirmed { generation, .. } => {
-            status.generation = Some(*generation)
+            status.generation = Some(*generation);
         }
         Outcome::RolledBack { generation, .. } => status.generation = *generation,
         Outcome::Ready { .. } | Outcome::Refused { .. } | Outcome::Failed { .. } => {}

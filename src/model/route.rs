@@ -27,7 +27,7 @@ pub enum PathMatch {
 }
 
 /// How a backend is spoken to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
     /// HTTP/1.1, with upgrades to WebSocket.
     Http,
@@ -44,16 +44,14 @@ pub enum Protocol {
 pub enum Action {
     /// It goes to an endpoint of an upstream.
     Proxy {
-        /// Where to.
+        /// Where to, and how.
         upstream: UpstreamId,
-        /// How.
-        protocol: Protocol,
     },
     /// It is redirected.
     Redirect {
         /// 300 to 308.
         status: u16,
-        /// Where to.
+        /// Where to, and how.
         location: RedirectUrl,
     },
     /// It is answered with a status and a short text: 404 where nothing is configured, 503 where something is wrong.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{HostName, Origin};
+use super::{HostName, Origin, Protocol};
 
 /// Names an upstream; parts hold no dots, as Kubernetes guarantees for namespaces, Services and port names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +16,9 @@ pub struct UpstreamId {
     pub port: Arc<str>,
     /// How the endpoints were found, when not by pod address: `nodeport`, `clusterip`, `loadbalancer`, `auto`; else empty.
     pub mode: &'static str,
+    /// How the endpoints are spoken to. Idle connections are kept by upstream: one that has spoken HTTP/1.1 must never be
+    /// taken for gRPC, nor one without TLS for one with it.
+    pub protocol: Protocol,
 }
 
 /// One address that takes requests.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientLimits, Cors, Hsts, LimitRate, ObjectId, PasswordFileId, ServerName, UpstreamId,
+    CertificateId, ClientLimits, Cors, Hsts, LimitRate, ObjectId, PasswordFileId, Protocol, ServerName, UpstreamId,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -34,30 +34,42 @@ fn object(id: &ObjectId) -> [&str; 3] {
     [id.kind.name(), &id.namespace, &id.name]
 }
 
-/// The name of an upstream: `ingressd.NAMESPACE.SERVICE.PORT[.MODE]`.
+/// The name of an upstream: `ingressd.NAMESPACE.SERVICE.PORT[.MODE][.PROTOCOL]`.
 pub fn upstream(id: &UpstreamId) -> String {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-'))
     };
-    let UpstreamId { namespace, service, port, mode } = id;
+    let UpstreamId { namespace, service, port, mode, protocol } = id;
+    let protocol = protocol_name(*protocol);
     let length = namespace.len() + service.len() + port.len();
     match [namespace, service, port].into_iter().all(|part| plain(part)) && length <= LONGEST_READABLE - 40 {
-        true if mode.is_empty() => format!("ingressd.{namespace}.{service}.{port}"),
-        true => format!("ingressd.{namespace}.{service}.{port}.{mode}"),
+        true => {
+            let suffixes = [*mode, protocol].into_iter().filter(|suffix| !suffix.is_empty());
+            suffixes.fold(format!("ingressd.{namespace}.{service}.{port}"), |name, suffix| format!("{name}.{suffix}"))
+        }
         // Two parts, which no readable name has.
-        false => format!("ingressd.{}", hash(&[namespace, service, port, mode])),
+        false => format!("ingressd.{}", hash(&[namespace, service, port, mode, protocol])),
     }
 }
 
-/// The file of an upstream. It sorts before servers: nginx takes one upstream for both `http://` and `https://` only
-/// when it has read it before its users.
+/// The end of an upstream's name; no mode of reaching endpoints is called so.
+fn protocol_name(protocol: Protocol) -> &'static str {
+    match protocol {
+        Protocol::Http => "",
+        Protocol::Https => "https",
+        Protocol::Grpc => "grpc",
+        Protocol::Grpcs => "grpcs",
+    }
+}
+
+/// The file of an upstream. It sorts before its users, the servers.
 pub fn upstream_file(id: &UpstreamId) -> FilePath {
     format!("http/20-upstream-{}.conf", upstream(id)).into()
 }
 
 /// The variable with host and port of an upstream that nginx resolves while it runs.
 pub fn named_upstream(id: &UpstreamId) -> String {
-    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode]))
+    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode, protocol_name(id.protocol)]))
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
@@ -139,7 +151,8 @@ mod tests {
     use super::*;
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
-        UpstreamId { namespace: namespace.into(), service: service.into(), port: port.into(), mode }
+        let protocol = Protocol::Http;
+        UpstreamId { namespace: namespace.into(), service: service.into(), port: port.into(), mode, protocol }
     }
 
     #[test]

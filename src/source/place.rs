@@ -1,41 +1,90 @@
 //! The line of a field in the text of a manifest, for messages; it must not know files, nor keep what it read.
 
-use saphyr::{LoadableYamlNode as _, MarkedYaml, SafelyIndex as _};
+use std::collections::BTreeMap;
+
+use saphyr::{LoadableYamlNode as _, MarkedYamlOwned};
 
 use super::document::split;
+use super::yaml;
 use crate::model::Field;
 
-/// The line of a field of the object that begins at `line`, both from 1; the object's own line when the field is not there.
-pub fn line_of(text: &str, line: u32, field: &Field) -> u32 {
-    if let Field::Line(line) = field {
-        return *line;
+/// The text of one file, of which each document is read at most once however many fields are looked up.
+#[derive(Debug)]
+pub struct Lines {
+    /// First line and text of each document.
+    documents: Vec<(u32, String)>,
+    read: BTreeMap<usize, Option<Item>>,
+}
+
+/// A document that was read; the items of a list by their lines.
+#[derive(Debug)]
+struct Item {
+    root: MarkedYamlOwned,
+    items: BTreeMap<u32, usize>,
+}
+
+impl Lines {
+    /// The lines of this text.
+    pub fn new(text: &str) -> Self {
+        let documents = split(text).iter().map(|document| (document.line, document.text.to_owned())).collect();
+        Lines { documents, read: BTreeMap::new() }
     }
-    let documents = split(text);
-    let after = documents.partition_point(|document| document.line <= line);
-    let Some(document) = after.checked_sub(1).map(|index| documents[index]) else { return line };
-    let Ok(nodes) = MarkedYaml::load_from_str(document.text) else { return line };
-    let number = |node: &MarkedYaml<'_>| {
-        document.line.saturating_add(u32::try_from(node.span.start.line()).unwrap_or(u32::MAX).saturating_sub(1))
-    };
-    let Some(root) = nodes.first() else { return line };
-    // An item of a list begins at its own line.
-    let items = root.get("items").and_then(|items| items.data.as_vec());
-    let object = items.and_then(|items| items.iter().find(|item| number(item) == line)).unwrap_or(root);
-    let (mut node, mut found) = (object, line);
-    for step in steps(field) {
-        let next = match step {
-            Step::Key(key) => node.data.as_mapping().and_then(|mapping| {
-                mapping
-                    .iter()
-                    .find(|(name, _)| name.data.as_str() == Some(&*key))
-                    .map(|(name, value)| (number(name), value))
-            }),
-            Step::Index(index) => node.data.as_vec().and_then(|list| list.get(index)).map(|item| (number(item), item)),
-        };
-        let Some((line, value)) = next else { break };
-        (found, node) = (line, value);
+
+    /// The line of a field of the object that begins at `line`, both from 1; of what is nearest around it when the
+    /// field is not there.
+    pub fn of(&mut self, line: u32, field: &Field) -> u32 {
+        if let Field::Line(line) = field {
+            return *line;
+        }
+        let after = self.documents.partition_point(|(first, _)| *first <= line);
+        let Some(index) = after.checked_sub(1) else { return line };
+        let (first, text) = &self.documents[index];
+        let read = self.read.entry(index).or_insert_with(|| Item::read(*first, text));
+        let Some(item) = read else { return line };
+        let (mut node, mut found) = (item.object(line), line);
+        for step in steps(field) {
+            let next = match step {
+                Step::Key(key) => node.data.as_mapping().and_then(|mapping| {
+                    let entry = mapping.iter().find(|(name, _)| name.data.as_str() == Some(&*key));
+                    entry.map(|(name, value)| (number(*first, name), value))
+                }),
+                Step::Index(index) => {
+                    node.data.as_vec().and_then(|list| list.get(index)).map(|item| (number(*first, item), item))
+                }
+            };
+            let Some((line, value)) = next else { break };
+            (found, node) = (line, value);
+        }
+        found
     }
-    found
+}
+
+impl Item {
+    fn read(first: u32, text: &str) -> Option<Item> {
+        // Aliases are expanded without bounds below, so what the bounded reader refuses is not read again.
+        yaml::read(text).ok()?;
+        let root = MarkedYamlOwned::load_from_str(text).ok()?.into_iter().next()?;
+        let items = list(&root).into_iter().flatten().enumerate().map(|(index, item)| (number(first, item), index));
+        let items = items.collect();
+        Some(Item { root, items })
+    }
+
+    /// The object that begins at this line: an item of a list, or the document.
+    fn object(&self, line: u32) -> &MarkedYamlOwned {
+        let item = self.items.get(&line).and_then(|index| list(&self.root)?.get(*index));
+        item.unwrap_or(&self.root)
+    }
+}
+
+fn list(root: &MarkedYamlOwned) -> Option<&Vec<MarkedYamlOwned>> {
+    let mapping = root.data.as_mapping()?;
+    let (_, items) = mapping.iter().find(|(name, _)| name.data.as_str() == Some("items"))?;
+    items.data.as_vec()
+}
+
+/// The line of a node in the file, given the first line of its document.
+fn number(first: u32, node: &MarkedYamlOwned) -> u32 {
+    first.saturating_add(u32::try_from(node.span.start.line()).unwrap_or(u32::MAX).saturating_sub(1))
 }
 
 enum Step {
@@ -86,10 +135,12 @@ mod tests {
             (Field::Tls(3), 15),
             (Field::Line(7), 7),
         ] {
-            assert_eq!(line_of(text, 3, &field), line, "{field:?}");
+            assert_eq!(Lines::new(text).of(3, &field), line, "{field:?}");
         }
         let list = "kind: List\nitems:\n- kind: A\n- kind: B\n  spec:\n    a: 1\n";
-        assert_eq!(line_of(list, 4, &Field::Other("spec.a".into())), 6);
-        assert_eq!(line_of("{{{", 1, &Field::Rule(0)), 1);
+        assert_eq!(Lines::new(list).of(4, &Field::Other("spec.a".into())), 6);
+        let bomb: String = (1..40).map(|level| format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1)).collect();
+        assert_eq!(Lines::new(&format!("a0: &a0 x\n{bomb}")).of(1, &Field::Rule(0)), 1);
+        assert_eq!(Lines::new("{{{").of(1, &Field::Rule(0)), 1);
     }
 }

@@ -29,16 +29,18 @@ pub struct BackendReference<'a> {
     pub dialect: Dialect,
     /// How endpoints are reached unless the Service says otherwise.
     pub mode: EndpointMode,
+    /// How endpoints are spoken to; `None` leaves it to the Service.
+    pub protocol: Option<Protocol>,
 }
 
 /// What is wrong with a reference, for whoever refers.
 pub type Note = (Reason, Arc<str>);
 
-/// An upstream with its protocol, or nothing; and what is wrong.
+/// An upstream, or nothing; and what is wrong.
 #[derive(Debug, Clone, Default)]
 pub struct Resolution {
-    /// The upstream, and how the Service wants to be spoken to.
-    pub target: Option<(UpstreamId, Option<Protocol>)>,
+    /// The upstream.
+    pub target: Option<UpstreamId>,
     /// What is wrong; never empty without a target.
     pub notes: Vec<Note>,
 }
@@ -67,10 +69,10 @@ impl<'a> Backends<'a> {
         }
         let mut notes = Vec::new();
         let target = match self.upstream(reference, &mut notes) {
-            Ok((upstream, protocol)) => {
+            Ok(upstream) => {
                 let id = upstream.id.clone();
                 self.upstreams.entry(id.clone()).or_insert(upstream);
-                Some((id, protocol))
+                Some(id)
             }
             Err((reason, note)) => {
                 notes.push((reason, note.into()));
@@ -87,11 +89,7 @@ impl<'a> Backends<'a> {
         self.upstreams.into_values()
     }
 
-    fn upstream(
-        &self,
-        reference: &BackendReference<'a>,
-        notes: &mut Vec<Note>,
-    ) -> Result<(Upstream, Option<Protocol>), (Reason, String)> {
+    fn upstream(&self, reference: &BackendReference<'a>, notes: &mut Vec<Note>) -> Result<Upstream, (Reason, String)> {
         let BackendReference { namespace, service: name, .. } = reference;
         let missing =
             || (Reason::MissingService, format!("there is no Service {name:?} in the namespace {namespace:?}"));
@@ -108,9 +106,8 @@ impl<'a> Backends<'a> {
                 let port = port.ok_or_else(|| missing_port(reference))?;
                 let mode = choose_mode(service, reference.mode, notes);
                 let endpoints = self.endpoints(service, port, mode, notes)?;
-                let id = id(reference, port.port, mode::name(mode));
-                let upstream = Upstream { id, origin: Origin::object(&service.id), endpoints };
-                Ok((upstream, port::protocol(port)))
+                let id = id(reference, port.port, mode::name(mode), Some(port));
+                Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
             }
         }
     }
@@ -153,7 +150,7 @@ impl<'a> Backends<'a> {
         reference: &BackendReference<'a>,
         service: &'a Stored<Service>,
         port: Option<&ServicePort>,
-    ) -> Result<(Upstream, Option<Protocol>), (Reason, String)> {
+    ) -> Result<Upstream, (Reason, String)> {
         let name = reference.service;
         if !self.options.external_names {
             let note = format!("Service {name:?} is of type ExternalName, which the administrator has switched off");
@@ -181,16 +178,16 @@ impl<'a> Backends<'a> {
                 }
             }
         };
-        let id = id(reference, i32::from(number), "");
-        let upstream = Upstream { id, origin: Origin::object(&service.id), endpoints };
-        Ok((upstream, port.and_then(port::protocol)))
+        let id = id(reference, i32::from(number), "", port);
+        Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
     }
 }
 
 /// The number stands for the port however a rule names it, so that two names of one port share an upstream.
-fn id(reference: &BackendReference<'_>, port: i32, mode: &'static str) -> UpstreamId {
+fn id(reference: &BackendReference<'_>, number: i32, mode: &'static str, port: Option<&ServicePort>) -> UpstreamId {
     let (namespace, service) = (reference.namespace.into(), reference.service.into());
-    UpstreamId { namespace, service, port: port.to_string().into(), mode }
+    let protocol = reference.protocol.or_else(|| port.and_then(port::protocol)).unwrap_or(Protocol::Http);
+    UpstreamId { namespace, service, port: number.to_string().into(), mode, protocol }
 }
 
 fn missing_port(reference: &BackendReference<'_>) -> (Reason, String) {

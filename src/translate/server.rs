@@ -11,11 +11,11 @@ use super::port::PortReference;
 use super::site::{self, Claim, Site};
 use super::subject::Subject;
 use super::tls::Tls;
-use super::{Dialect, EndpointMode, Options, Reading, annotation};
+use super::{Dialect, EndpointMode, Options, annotation};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Behaviour, Field, Hsts, Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName,
-    TlsTermination, UrlPath,
+    Action, Behaviour, Field, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName, TlsTermination,
+    UrlPath,
 };
 use crate::source::Snapshot;
 
@@ -127,20 +127,18 @@ impl<'a> Servers<'a, '_> {
         };
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
         let mode = subject.mode(self.options);
-        let reference = BackendReference { namespace, service: &service.name, port, dialect, mode };
-        self.proxy(&reference, origin, &subject.reading)
+        let protocol = subject.reading.protocol;
+        let reference = BackendReference { namespace, service: &service.name, port, dialect, mode, protocol };
+        self.proxy(&reference, origin)
     }
 
-    fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin, reading: &Reading) -> Action {
+    fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {
         let resolution = self.backends.resolve(reference);
         let findings =
             resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
         self.findings.extend(findings);
         match &resolution.target {
-            Some((upstream, wanted)) => Action::Proxy {
-                upstream: upstream.clone(),
-                protocol: reading.protocol.or(*wanted).unwrap_or(Protocol::Http),
-            },
+            Some(upstream) => Action::Proxy { upstream: upstream.clone() },
             None => UNAVAILABLE,
         }
     }
@@ -148,8 +146,9 @@ impl<'a> Servers<'a, '_> {
     fn daemon_backend(&mut self, dialect: Dialect) -> Action {
         let Some((namespace, service)) = &self.options.default_backend else { return NOT_FOUND };
         let mode: EndpointMode = self.options.endpoints;
-        let reference = BackendReference { namespace, service, port: PortReference::First, dialect, mode };
-        self.proxy(&reference, &Origin::object(&settings()), &Reading::default())
+        let reference =
+            BackendReference { namespace, service, port: PortReference::First, dialect, mode, protocol: None };
+        self.proxy(&reference, &Origin::object(&settings()))
     }
 
     /// The dialect and behaviour where no object has a say: what the settings ask for everywhere.

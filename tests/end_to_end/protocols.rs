@@ -73,6 +73,23 @@ fn backends_are_spoken_to_as_annotations_and_services_say() {
 }
 
 #[test]
+fn kept_connections_of_one_protocol_never_serve_another() {
+    rig::run(async |rig| {
+        let to = |name: &str, protocol: &str| {
+            ingress(name).host(&format!("{name}.test"), "web").annotation("backend-protocol", protocol).build()
+        };
+        rig.manifests.write("shared.yaml", &[to("http", "HTTP"), to("grpc", "GRPC")]);
+        rig.start().await;
+        // Often enough that each worker has kept a connection of each.
+        for _ in 0..20 {
+            assert_eq!(get("http://http.test/").send().await.echo().protocol, "HTTP/1.1");
+            let reply = grpc_check("https://grpc.test").send().await;
+            assert_eq!(reply.trailers.get("grpc-status").unwrap(), "0", "{reply:?}");
+        }
+    });
+}
+
+#[test]
 fn streams_arrive_as_they_are_sent() {
     rig::run(async |rig| {
         rig.manifests

@@ -104,12 +104,12 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
 }
 
 fn is_grpc(route: &Route) -> bool {
-    matches!(route.action, Action::Proxy { protocol: Protocol::Grpc | Protocol::Grpcs, .. })
+    matches!(&route.action, Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
 }
 
 /// Why the route's backend cannot be asked.
 fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
-    let Action::Proxy { upstream, .. } = &route.action else { return None };
+    let Action::Proxy { upstream } = &route.action else { return None };
     let grpc = is_grpc(route);
     if grpc && !known.capabilities.has(Module::Grpc) {
         let words = "nginx has no ngx_http_grpc_module: the route answers 503";

@@ -2,8 +2,10 @@
 
 mod backends;
 mod certificates;
+mod fallbacks;
 mod hosts_and_paths;
 mod manifests;
+mod modes;
 mod order;
 
 use super::{ClassRule, Dialect, Options, Translation, Translator, host};
@@ -75,7 +77,7 @@ fn line(route: &Route) -> String {
         PathMatch::Regex(pattern) => format!("~ {pattern}"),
     };
     let action = match &route.action {
-        Action::Proxy { upstream, protocol } => format!("{} {protocol:?}", upstream.service),
+        Action::Proxy { upstream } => format!("{} {:?}", upstream.service, upstream.protocol),
         Action::Redirect { status, location } => format!("{status} {location}"),
         Action::Respond { status } => status.to_string(),
     };

@@ -1,0 +1,107 @@
+//! The binary as the shell sees it: exit codes and the first words of its complaints.
+
+use std::path::Path;
+use std::process::Command;
+
+/// Arguments, the exit code, and what standard error has to hold. `DIR` stands for a folder of the test's own.
+const ROWS: &[(&[&str], i32, &str)] = &[
+    (&["--version"], 0, ""),
+    (&["--help"], 0, ""),
+    (&["completions", "bash"], 0, ""),
+    (&[], 64, "Usage"),
+    (&["dance"], 64, "unrecognized subcommand"),
+    (&["run", "--set", "log.level"], 64, "KEY=VALUE"),
+    (&["run", "--config", "DIR/none.toml"], 78, "none.toml cannot be read"),
+    (
+        &["run", "--config", "DIR/bad.toml"],
+        78,
+        "bad.toml:2: listen.http-prot: there is no such key; did you mean listen.http-port?",
+    ),
+    (&["run", "--set", "log.level=a=b=c"], 78, "log.level"),
+    (&["run", "--config", "DIR/good.toml"], 78, "nothing to serve"),
+    (
+        &["run", "--config", "DIR/good.toml", "--manifests", "DIR", "--set", "nginx.binary=/nonexistent/nginx"],
+        69,
+        "nginx",
+    ),
+    (&["status", "--config", "DIR/good.toml"], 69, "no daemon runs here"),
+];
+
+#[test]
+fn exit_codes_follow_sysexits() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(Path::new(directory).join(name), text).unwrap();
+    write("bad.toml", "[listen]\nhttp-prot = 80\n");
+    write(
+        "good.toml",
+        &format!(
+            "http.address = '127.0.0.1:0'\ncontrol.socket = '{directory}/run/control.sock'\n\
+             apply.root = '{directory}/root'\napply.state = '{directory}/state'\n"
+        ),
+    );
+    for (arguments, code, words) in ROWS {
+        let arguments: Vec<_> = arguments.iter().map(|argument| argument.replace("DIR", directory)).collect();
+        let output = Command::new(env!("CARGO_BIN_EXE_ingressd"))
+            .args(&arguments)
+            .env_remove("INGRESSD_CONFIG")
+            .env_remove("NOTIFY_SOCKET")
+            .output()
+            .unwrap();
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {complaint}");
+        assert!(complaint.contains(words), "{arguments:?}: {complaint}");
+    }
+}
+
+#[test]
+fn systemd_hears_of_the_start_and_of_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let socket = std::os::unix::net::UnixDatagram::bind(folder.path().join("notify")).unwrap();
+    socket.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    // The host's nginx stays untouched: there is no master behind this pid file, so the daemon never gets ready.
+    std::fs::write(folder.path().join("nginx.conf"), "events {}\nhttp { include root/current/http/*.conf; }\n")
+        .unwrap();
+    std::fs::create_dir(folder.path().join("manifests")).unwrap();
+    let settings = [
+        format!("apply.root={directory}/root"),
+        format!("apply.state={directory}/state"),
+        format!("nginx.configuration={directory}/nginx.conf"),
+        format!("nginx.prefix={directory}"),
+        format!("nginx.pid-file={directory}/nginx.pid"),
+        "nginx.unit=".to_owned(),
+        format!("control.socket={directory}/run/control.sock"),
+        "http.address=127.0.0.1:0".to_owned(),
+    ];
+    let daemon = Command::new(env!("CARGO_BIN_EXE_ingressd"))
+        .args(["run", "--manifests", &format!("{directory}/manifests")])
+        .args(settings.iter().flat_map(|setting| ["--set", setting]))
+        .env("NOTIFY_SOCKET", folder.path().join("notify"))
+        .env("WATCHDOG_USEC", "3000000")
+        .env_remove("JOURNAL_STREAM")
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut heard = String::new();
+    let mut listen_for = |word: &str| {
+        while !heard.contains(word) {
+            let mut datagram = [0; 4096];
+            let length = socket.recv(&mut datagram).unwrap_or_else(|error| panic!("{word}: {error}; heard {heard}"));
+            heard.push_str(std::str::from_utf8(&datagram[..length]).unwrap());
+        }
+        heard.clone()
+    };
+    let heard_before_ready = listen_for("STATUS=nginx-down");
+    assert!(heard_before_ready.contains("WATCHDOG=1") && heard_before_ready.contains("EXTEND_TIMEOUT_USEC="));
+    assert!(!heard_before_ready.contains("READY=1"), "nothing is confirmed: {heard_before_ready}");
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(daemon.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGHUP).unwrap();
+    assert!(listen_for("RELOADING=1").contains("MONOTONIC_USEC="));
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    listen_for("STOPPING=1");
+    let output = daemon.wait_with_output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{log}");
+    assert!(log.contains("the settings were read again"), "sockets are free again before they are taken: {log}");
+}
