@@ -3,10 +3,16 @@
 
 mod access;
 mod authentication;
+mod clock;
 mod cors;
+mod crash;
+mod disk;
 mod endpoints;
+mod failure;
 mod headers;
 mod hosts;
+mod load;
+mod many;
 mod neighbour;
 mod paths;
 mod protocols;
@@ -15,4 +21,5 @@ mod redirects;
 mod rewrites;
 mod rig;
 mod rig_itself;
+mod settings;
 mod tls;

@@ -23,7 +23,7 @@ fn certificates() {
     assert_eq!(hosts, expected);
     assert_eq!(
         findings(&translation),
-        ["mismatched InvalidCertificate", "missing MissingSecret", "several CertificateHostMismatch"]
+        ["missing MissingSecret", "several CertificateHostMismatch", "mismatched-tls InvalidCertificate"]
     );
     let refused: Vec<_> = translation.refused.iter().map(|(id, _)| &*id.name).collect();
     assert_eq!(refused, ["mismatched-tls"]);
