@@ -4,6 +4,7 @@
 mod access;
 mod authentication;
 mod cors;
+mod demo;
 mod endpoints;
 mod headers;
 mod hosts;
