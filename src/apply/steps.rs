@@ -64,7 +64,31 @@ impl fmt::Display for Step {
 #[derive(Default)]
 pub struct Steps(Option<Box<dyn FnMut(Step) + Send>>);
 
+/// The variable that lets a process of a debug build abort at the step of this name, as if it were killed there.
+#[cfg(debug_assertions)]
+const ABORT_AT: &str = "TEST_INGRESSD_ABORT_AT";
+
 impl Steps {
+    /// Tells nobody; in debug builds a variable of the environment can ask for an abort, so that tests can break the
+    /// real daemon between any two steps.
+    #[cfg(debug_assertions)]
+    pub fn of_environment() -> Self {
+        match std::env::var(ABORT_AT).ok().and_then(|name| Step::named(&name)) {
+            Some(wanted) => Steps::observed_by(move |step| {
+                if step == wanted {
+                    std::process::abort()
+                }
+            }),
+            None => Steps::default(),
+        }
+    }
+
+    /// Tells nobody.
+    #[cfg(not(debug_assertions))]
+    pub fn of_environment() -> Self {
+        Steps::default()
+    }
+
     /// Tells this function.
     pub fn observed_by(observer: impl FnMut(Step) + Send + 'static) -> Self {
         Steps(Some(Box::new(observer)))

@@ -7,9 +7,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use super::certificate;
 use super::cycle::{Product, Stages};
 use super::state_file;
-use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Survey, System, SystemOptions};
+use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Steps, Survey, System, SystemOptions};
 use crate::config::Settings;
-use crate::model::{CertificateId, Model, ObjectId};
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::{CertificateId, Kind, Model, ObjectId, Origin};
 use crate::nginx::{GateOptions, gate};
 use crate::render::{FileSet, Renderer};
 use crate::source::Snapshot;
@@ -82,7 +83,8 @@ impl Pipeline {
                 ..Options::default()
             },
             system,
-        )?;
+        )?
+        .with_steps(Steps::of_environment());
         Ok(Pipeline {
             translator: Translator::new(options.clone()),
             options,
@@ -148,6 +150,7 @@ impl Stages for Pipeline {
         let certificates = certificates(&model);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         findings.extend(of_gate);
+        findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates }
     }
 
@@ -159,6 +162,18 @@ impl Stages for Pipeline {
 fn look(settings: &Settings) -> Result<Survey, ApplyError> {
     let nginx = &settings.nginx;
     Survey::of(&nginx.binary, Some(&nginx.configuration), nginx.prefix.as_deref(), &settings.apply.root)
+}
+
+/// Nobody told nginx to read what we write.
+fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
+    let configuration = survey.configuration.display();
+    let current = options.current.display();
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", &configuration.to_string())));
+    let note = format!(
+        "it does not include the generated files, so nginx never serves them; write the line `include \
+         {current}/http/*.conf;` into a file that its http block includes, for example /etc/nginx/conf.d/ingressd.conf"
+    );
+    Finding { severity: Severity::Error, ..Finding::new(Reason::HostConflict, origin, note) }
 }
 
 fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {

@@ -379,8 +379,10 @@ impl Daemon {
             publish(status, set_nginx);
             if let Some(outcome) = done.changed {
                 tracing::info!("nginx changed by itself: {}", describe(&outcome));
-                publish(status, |status| set_outcome(status, &outcome));
-                // The cycle that follows tells all that comes of it.
+                // That an earlier generation runs does not mean that the last one does: the cycle that follows tells.
+                if !matches!(outcome, Outcome::Unchanged { .. } | Outcome::Confirmed { .. }) {
+                    publish(status, |status| set_outcome(status, &outcome));
+                }
                 self.cause = Cause::Nginx;
                 self.retry = Some(now);
             }

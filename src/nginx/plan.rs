@@ -80,6 +80,15 @@ pub struct NamesHash {
     pub bucket_size: u32,
 }
 
+/// A line of our servers that takes back what the host's `http` level says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Reset {
+    /// The directive.
+    pub name: &'static str,
+    /// Its arguments, as nginx reads them.
+    pub arguments: &'static str,
+}
+
 /// What one nginx makes necessary, apart from the model; it changes rarely.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Decisions {
@@ -87,8 +96,11 @@ pub struct Decisions {
     pub listens: Vec<Listen>,
     /// How HTTP/2 is switched on.
     pub http2: Http2,
-    /// Every server names its certificate: another site is the default server of a socket of ours.
+    /// Every server names its certificate: another site is the default server of a socket of ours, or the host names
+    /// one for all sites.
     pub explicit_certificates: bool,
+    /// What our servers take back of the host's `http` level.
+    pub resets: Vec<Reset>,
     /// The table of server names.
     pub names_hash: Option<NamesHash>,
     /// The table of variables is ours to size: the host's `nginx.conf` does not.

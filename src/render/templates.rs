@@ -38,6 +38,10 @@ pub fn load() -> Result<Engine, Unfit> {
 const WORD: Word = Word::fixed("word");
 const NUMBER: Number = Number(1);
 
+fn directive() -> view::Directive {
+    view::Directive { name: WORD, arguments: Words::join([WORD]) }
+}
+
 fn shared() -> Result<Value, Refused> {
     Ok(json!(view::Shared {
         names_hash: vec![view::NamesHash { max_size: NUMBER, bucket_size: NUMBER }],
@@ -46,7 +50,9 @@ fn shared() -> Result<Value, Refused> {
         trusted: vec![WORD],
         append: true,
         hsts: vec![view::Hsts { variable: WORD, value: Text::new("text")? }],
-        status: vec![view::Status { address: WORD, stub_status: true }],
+        status: vec![view::Status { address: WORD, resets: vec![directive()], stub_status: true }],
+        unlimited_requests: true,
+        unlimited_connections: true,
     }))
 }
 
@@ -61,6 +67,7 @@ fn server() -> Result<Value, Refused> {
         keepalive_min_timeout: true,
         trusted: vec![view::Networks { networks: vec![WORD] }],
         hsts: vec![WORD],
+        resets: vec![directive()],
     }))
 }
 
@@ -85,7 +92,7 @@ fn location() -> Result<Value, Refused> {
     Ok(json!(view::Location {
         modifier: WORD,
         path: Literal::new("/")?,
-        directives: vec![view::Directive { name: WORD, arguments: Words::join([WORD]) }],
+        directives: vec![directive()],
         protected: true,
         https_redirect: vec![view::HttpsRedirect { status: NUMBER, port: vec![NUMBER], uri: WORD }],
         cors: vec![cors],

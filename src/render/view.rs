@@ -11,6 +11,10 @@ pub struct Shared {
     pub names_hash: Vec<NamesHash>,
     /// Whether the table of variables is ours to size.
     pub variables_hash: bool,
+    /// Whether servers take back the host's limits of requests.
+    pub unlimited_requests: bool,
+    /// Whether servers take back the host's limits of connections.
+    pub unlimited_connections: bool,
     /// The variable with the address that the connection came from.
     pub peer: Word,
     /// Proxies that are believed.
@@ -46,6 +50,8 @@ pub struct Hsts {
 pub struct Status {
     /// Where it listens.
     pub address: Word,
+    /// What it takes back of the host's `http` level.
+    pub resets: Vec<Directive>,
     /// Whether it tells nginx's counters.
     pub stub_status: bool,
 }
@@ -69,6 +75,8 @@ pub struct Server {
     pub trusted: Vec<Networks>,
     /// The variable with the policy of strict transport security, none or one.
     pub hsts: Vec<Word>,
+    /// What it takes back of the host's `http` level.
+    pub resets: Vec<Directive>,
 }
 
 /// A list of networks.

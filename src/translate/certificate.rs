@@ -104,7 +104,7 @@ fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let (written_chain, written_key) = (write_chain(&chain), write_key(&key)?);
     drop(parsed);
     if !fits(chain, &key) {
-        return Err("the key does not belong to the certificate");
+        return Err("the key does not belong to the certificate (key values mismatch)");
     }
     let certificate = Certificate {
         id: CertificateId::Secret(Arc::clone(&secret.id)),

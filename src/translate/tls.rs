@@ -116,8 +116,9 @@ impl<'a> Tls<'a> {
                 Some(checked)
             }
             Err(fault) => {
-                let note = format!("Secret {name:?} cannot be used: {fault}");
-                self.findings.push(Finding::new(Reason::InvalidCertificate, origin.clone(), note));
+                // It is told of the Secret, so that it is still told when its last good version takes its place.
+                let note = format!("it cannot be used: {fault}");
+                self.findings.push(Finding::new(Reason::InvalidCertificate, Origin::object(&secret.id), note));
                 self.refused.push((Arc::clone(&secret.id), secret.version.clone()));
                 None
             }

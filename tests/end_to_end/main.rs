@@ -3,11 +3,18 @@
 
 mod access;
 mod authentication;
+mod clock;
 mod cors;
 mod demo;
+mod crash;
+mod disk;
 mod endpoints;
+mod failure;
 mod headers;
 mod hosts;
+mod load;
+mod many;
+mod neighbour;
 mod paths;
 mod protocols;
 mod quarantine;
@@ -15,4 +22,5 @@ mod redirects;
 mod rewrites;
 mod rig;
 mod rig_itself;
+mod settings;
 mod tls;

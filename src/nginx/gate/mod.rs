@@ -1,5 +1,6 @@
 //! Fits a model to one nginx: what it lacks is left out, out loud, and never opens what was closed; it must not know how nginx is written to.
 
+mod inherited;
 mod names;
 mod routes;
 mod sockets;
@@ -60,11 +61,16 @@ pub fn gate(
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
         }
     }
+    let http2 = if has_tls { sockets.http2 } else { Http2::Off };
+    // A server without a certificate of its own would present the one of the `http` level.
+    let certificate_inherited = neighbours.http_directives.contains("ssl_certificate");
+    let resets = inherited::resets(neighbours, http2, &mut findings);
     let (names_hash, longest_name) = names::table(&model, neighbours);
     let decisions = Decisions {
         listens: sockets.listens,
-        http2: if has_tls { sockets.http2 } else { Http2::Off },
-        explicit_certificates: sockets.default_server_taken,
+        http2,
+        explicit_certificates: sockets.default_server_taken || certificate_inherited,
+        resets,
         names_hash,
         variables_hash: !neighbours.http_directives.iter().any(|name| name.starts_with("variables_hash_")),
         longest_name,

@@ -2,9 +2,10 @@
 
 use crate::model::catalogue::Module;
 use crate::model::{
-    AccessList, Action, Argument, BasicAuthentication, ClientLimits, Cors, Directive, HttpsRedirect, OriginPattern,
-    Protocol, Refused, Rewrite, RewritePattern, Route, UpstreamId,
+    AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientLimits, Cors, Directive, HttpsRedirect,
+    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, UpstreamId,
 };
+use crate::nginx::Decisions;
 use crate::render::names;
 use crate::render::token::{Literal, Number, Path, Text, Word, Words};
 use crate::render::view;
@@ -24,7 +25,7 @@ pub fn location(
     let behaviour = &*route.behaviour;
     let grpc = is_grpc(&route.action);
     let mut view = view::Location {
-        directives: directives(route).map(|(view, _)| view).collect(),
+        directives: directives(route).map(|(view, _)| view).chain(buffer_limits(route, facts.decisions)).collect(),
         protected: behaviour.access.is_some() || behaviour.basic_authentication.is_some(),
         https_redirect: behaviour
             .https_redirect
@@ -80,6 +81,32 @@ pub fn directives(route: &Route) -> impl Iterator<Item = (view::Directive, &Dire
         let arguments = Words::join(directive.arguments.iter().map(argument));
         Some((view::Directive { name: Word::fixed(name), arguments }, directive))
     })
+}
+
+/// nginx derives these two from the buffers unless an outer level sets them, as our server then does; they must not
+/// stay behind when a route has larger buffers.
+fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
+    let own = &route.behaviour.directives;
+    let size = |directive: &Directive| match directive.row.name {
+        "proxy_buffer_size" | "proxy_buffers" => directive.arguments.iter().find_map(|argument| match argument {
+            Argument::Size(size) => Some(size.0),
+            _ => None,
+        }),
+        _ => None,
+    };
+    let Some(largest) = own.iter().filter_map(size).max().filter(|_| !is_grpc(&route.action)) else {
+        return Vec::new();
+    };
+    let is_set = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
+    let is_own = |name: &str| own.iter().any(|directive| directive.row.name == name);
+    ["proxy_busy_buffers_size", "proxy_temp_file_write_size"]
+        .into_iter()
+        .filter(|name| is_set(name) && !is_own(name))
+        .map(|name| view::Directive {
+            name: Word::fixed(name),
+            arguments: Words::join([Word::size(ByteSize(2 * largest.max(4096)))]),
+        })
+        .collect()
 }
 
 fn is_grpc(action: &Action) -> bool {

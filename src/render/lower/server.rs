@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::model::{
     Action, CertificateId, Forwarded, HostName, Origin, Refused, Route, Server, ServerName, TlsTermination, UpstreamId,
 };
-use crate::nginx::{Decisions, Http2, Listen};
+use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
@@ -118,7 +118,17 @@ fn head(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<view:
             false => Vec::new(),
         },
         hsts: hsts.cloned().into_iter().collect(),
+        resets: resets(decisions, |_| true),
     })
+}
+
+/// What a server takes back of the host's `http` level.
+pub fn resets(decisions: &Decisions, concerns: impl Fn(&str) -> bool) -> Vec<view::Directive> {
+    let line = |reset: &Reset| view::Directive {
+        name: Word::fixed(reset.name),
+        arguments: Words::join([Word::fixed(reset.arguments)]),
+    };
+    decisions.resets.iter().filter(|reset| concerns(reset.name)).map(line).collect()
 }
 
 fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {

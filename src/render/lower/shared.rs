@@ -10,6 +10,8 @@ use crate::render::names;
 use crate::render::token::{Literal, Number, Text, Word};
 use crate::render::view;
 
+use super::server::resets;
+
 /// The file that all servers require.
 pub fn shared(plan: &Plan, engine: &Engine) -> File {
     let text = shared_view(plan).ok().and_then(|view| engine.fill("shared", &view).ok()).unwrap_or_default();
@@ -30,9 +32,16 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         max_size: Number(u64::from(sizes.max_size)),
         bucket_size: Number(u64::from(sizes.bucket_size)),
     });
-    let status =
-        decisions.status.map(|(address, stub_status)| view::Status { address: Word::address(address), stub_status });
+    let status = decisions.status.map(|(address, stub_status)| view::Status {
+        address: Word::address(address),
+        // It asks no backend, and sizes for backends must fit others that it does not set.
+        resets: resets(decisions, |name| !name.starts_with("proxy_")),
+        stub_status,
+    });
+    let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
     Ok(view::Shared {
+        unlimited_requests: takes_back("limit_req"),
+        unlimited_connections: takes_back("limit_conn"),
         names_hash: names_hash.into_iter().collect(),
         variables_hash: decisions.variables_hash,
         peer: Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" }),

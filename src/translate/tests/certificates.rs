@@ -1,6 +1,9 @@
 //! TLS of hosts; they must not know how a certificate is parsed.
 
-use super::{findings, options, routes, translate};
+use std::sync::Arc;
+
+use super::{findings, ingress, options, path, routes, translate};
+use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes};
 
 #[test]
 fn certificates() {
@@ -20,7 +23,7 @@ fn certificates() {
     assert_eq!(hosts, expected);
     assert_eq!(
         findings(&translation),
-        ["mismatched InvalidCertificate", "missing MissingSecret", "several CertificateHostMismatch"]
+        ["missing MissingSecret", "several CertificateHostMismatch", "mismatched-tls InvalidCertificate"]
     );
     let refused: Vec<_> = translation.refused.iter().map(|(id, _)| &*id.name).collect();
     assert_eq!(refused, ["mismatched-tls"]);
@@ -35,4 +38,135 @@ fn validity_is_judged_by_the_settings() {
     let early = crate::translate::Options { now: 0, ..options() };
     let translation = translate(include_str!("../../../tests/golden/tls.yaml"), early);
     assert!(findings(&translation).contains(&"own CertificateExpired".to_owned()));
+}
+
+/// A certificate for these alternative names and this common name, with its key.
+fn made(names: &[&str], common: &str, algorithm: &'static rcgen::SignatureAlgorithm) -> (String, String) {
+    let names: Vec<_> = names.iter().map(|name| (*name).to_owned()).collect();
+    let mut parameters = rcgen::CertificateParams::new(names).unwrap();
+    parameters.distinguished_name.push(rcgen::DnType::CommonName, common);
+    let key = rcgen::KeyPair::generate_for(algorithm).unwrap();
+    (parameters.self_signed(&key).unwrap().pem(), key.serialize_pem())
+}
+
+fn tls_secret(name: &str, chain: &str, key: &str) -> String {
+    format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: default}}\ntype: kubernetes.io/tls\n\
+         stringData: {{tls.crt: {chain:?}, tls.key: {key:?}}}"
+    )
+}
+
+/// An Ingress with TLS for its host.
+fn tls_ingress(name: &str, class: &str, created: &str, host: &str, secret: &str) -> String {
+    ingress(name, class, host, "", &[path("/", "Prefix", "web")])
+        .replace("metadata: {", &format!("metadata: {{creationTimestamp: '{created}', "))
+        .replace("spec: {", &format!("spec: {{tls: [{{hosts: ['{host}'], secretName: {secret}}}], "))
+}
+
+const DATE: &str = "2026-01-01T00:00:00Z";
+
+#[test]
+fn every_sort_of_certificate_and_key() {
+    let plain = &rcgen::PKCS_ECDSA_P256_SHA256;
+    let (chain, key) = made(&["a.example"], "", plain);
+    let (_, other_key) = made(&["a.example"], "", plain);
+    let (ed, ed_key) = made(&["a.example"], "", &rcgen::PKCS_ED25519);
+    let (common, common_key) = made(&[], "a.example", plain);
+    let (both, both_key) = made(&["b.example"], "a.example", plain);
+    let (wild, wild_key) = made(&["*.example"], "", plain);
+    let block = |label: &str, body: &str| format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n");
+    let extra =
+        format!("a remark\n{}{}{chain}", block("DH PARAMETERS", "MAMCAQA="), block("EC PARAMETERS", "MAMCAQA="));
+    let parameters_first = format!("{}{key}", block("EC PARAMETERS", "MAMCAQA="));
+    let encrypted = block("ENCRYPTED PRIVATE KEY", "MAMCAQA=");
+    let unknown = block("PRIVATE KEY", "MAMCAQA=");
+    let garbage = block("CERTIFICATE", "MAMCAQA=");
+    let torn = block("CERTIFICATE", "####");
+    type Row<'r> = (&'r str, &'r str, &'r str, &'r str, &'r str, &'r [&'r str]);
+    let rows: &[Row<'_>] = &[
+        ("ingressd", "a.example", &chain, &key, "own", &[]),
+        ("ingressd", "a.example", &ed, &ed_key, "own", &[]),
+        ("ingressd", "a.example", &common, &common_key, "own", &[]),
+        // A common name counts only where there is no other.
+        ("ingressd", "a.example", &both, &both_key, "own", &["CertificateHostMismatch"]),
+        ("nginx", "a.example", &both, &both_key, "declared", &["CertificateHostMismatch"]),
+        ("nginx", "a.example", &wild, &wild_key, "own", &[]),
+        ("nginx", "*.example", &wild, &wild_key, "own", &[]),
+        ("nginx", "a.b.example", &wild, &wild_key, "declared", &["CertificateHostMismatch"]),
+        ("nginx", "a.example", &extra, &key, "own", &[]),
+        ("nginx", "a.example", &chain, &parameters_first, "own", &[]),
+        ("nginx", "a.example", &chain, &other_key, "declared", &["InvalidCertificate"]),
+        ("nginx", "a.example", &chain, &encrypted, "declared", &["InvalidCertificate"]),
+        ("nginx", "a.example", &chain, "", "declared", &["InvalidCertificate"]),
+        // What is not known here is for nginx to judge.
+        ("nginx", "a.example", &chain, &unknown, "own", &[]),
+        ("nginx", "a.example", "no PEM", &key, "declared", &["InvalidCertificate"]),
+        ("nginx", "a.example", &garbage, &key, "declared", &["InvalidCertificate"]),
+        ("nginx", "a.example", &torn, &key, "declared", &["InvalidCertificate"]),
+        ("nginx", "a.example", &key, &chain, "declared", &["InvalidCertificate"]),
+    ];
+    for (number, (class, host, chain, key, tls, expected)) in rows.iter().enumerate() {
+        let documents = [tls_secret("made", chain, key), tls_ingress("i", class, DATE, host, "made")].join("\n---\n");
+        let translation = translate(&documents, options());
+        let line = routes(&translation).swap_remove(0);
+        assert_eq!(line, format!("{host} {tls}"), "row {number}: {:?}", translation.findings);
+        let reasons: Vec<_> = translation.findings.iter().map(|finding| finding.reason.to_string()).collect();
+        assert_eq!(reasons, *expected, "row {number}");
+        for certificate in &translation.model.certificates {
+            let chain = String::from_utf8_lossy(&certificate.chain);
+            assert_eq!(chain.matches("-----BEGIN").count(), 1, "row {number}: {chain}");
+        }
+    }
+}
+
+#[test]
+fn the_oldest_object_with_tls_gives_the_certificate() {
+    let (old, old_key) = made(&["a.example"], "", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let (new, new_key) = made(&["a.example"], "", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let plain = ingress("oldest", "nginx", "a.example", "", &[path("/plain", "Prefix", "web")])
+        .replace("metadata: {", "metadata: {creationTimestamp: '2025-01-01T00:00:00Z', ");
+    let documents = [
+        tls_secret("old", &old, &old_key),
+        tls_secret("new", &new, &new_key),
+        tls_ingress("a-new", "nginx", "2026-02-01T00:00:00Z", "a.example", "new"),
+        tls_ingress("z-old", "nginx", DATE, "a.example", "old"),
+        plain,
+    ];
+    let translation = translate(&documents.join("\n---\n"), options());
+    let names: Vec<_> = translation.model.certificates.iter().map(|one| &*one.origin.object.name).collect();
+    assert_eq!(names, ["old"]);
+}
+
+#[test]
+fn the_default_certificate_is_configured_or_made() {
+    let own = Arc::new(Certificate {
+        id: CertificateId::SelfSigned,
+        origin: Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", "self-signed"))),
+        chain: Arc::from(&b""[..]),
+        key: SecretBytes(Arc::from(&b""[..])),
+        not_after: 0,
+    });
+    let rows: &[(Option<&str>, bool, &str, &[&str])] = &[
+        (None, false, "none", &[]),
+        (None, true, "self-signed", &[]),
+        (Some("shop-tls"), true, "shop-tls", &[]),
+        (Some("no-such"), true, "self-signed", &["default-certificate MissingSecret"]),
+        (Some("mismatched-tls"), false, "none", &["default-certificate InvalidCertificate"]),
+    ];
+    for (secret, has_own, expected, reasons) in rows {
+        let options = crate::translate::Options {
+            default_certificate: secret.map(|name| ("default".into(), name.into())),
+            self_signed: has_own.then(|| Arc::clone(&own)),
+            ..options()
+        };
+        let translation = translate(&ingress("i", "nginx", "a.example", "", &[path("/", "Prefix", "web")]), options);
+        let found = match &translation.model.default_certificate {
+            None => "none",
+            Some(CertificateId::SelfSigned) => "self-signed",
+            Some(CertificateId::Secret(id)) => &*id.name,
+        };
+        assert_eq!((found, findings(&translation)), (*expected, reasons.iter().map(ToString::to_string).collect()));
+        let id = translation.model.default_certificate.as_ref();
+        assert!(id.is_none_or(|id| translation.model.certificates.iter().any(|one| one.id == *id)));
+    }
 }

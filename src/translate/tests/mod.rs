@@ -2,8 +2,10 @@
 
 mod backends;
 mod certificates;
+mod fallbacks;
 mod hosts_and_paths;
 mod manifests;
+mod modes;
 mod order;
 
 use super::{ClassRule, Dialect, Options, Translation, Translator, host};

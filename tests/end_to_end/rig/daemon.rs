@@ -147,6 +147,15 @@ impl Daemon {
         line.map_or(0.0, |value| value.trim().parse().unwrap())
     }
 
+    /// How often nginx was told to read its configuration and did, by the metrics.
+    pub async fn reloads(&self) -> u64 {
+        let reply = self.get("/metrics").await.expect("metrics are served");
+        let text = String::from_utf8(reply.body).unwrap();
+        let confirmed = |line: &&str| line.starts_with("ingressd_reloads_total{") && line.contains(r#""confirmed""#);
+        let count = |line: &str| line.rsplit_once(' ').unwrap().1.parse::<f64>().unwrap();
+        text.lines().filter(confirmed).map(count).sum::<f64>() as u64
+    }
+
     /// Any path of its own HTTP server, when it answers.
     pub async fn get(&self, path: &str) -> Option<Reply> {
         client::get(&format!("http://localhost:10254{path}")).try_send().await.ok()

@@ -95,11 +95,7 @@ impl Load {
             if let Some(open) = connection.as_mut().filter(|connection| connection.is_open()) {
                 match open.send(request).await {
                     // Closed before a byte of the answer: clients send the request again.
-                    Err(Failure::Http(error))
-                        if error.is_closed() || error.is_incomplete_message() || error.is_canceled() =>
-                    {
-                        report.cuts += 1;
-                    }
+                    Err(Failure::Http(error)) if is_cut(&error) => report.cuts += 1,
                     other => answer = Some(other),
                 }
             }
@@ -149,6 +145,19 @@ impl Load {
             Err(failure) => report.failures.push(format!("{request:?}: {failure}")),
         }
     }
+}
+
+/// Whether the other end closed the connection instead of answering: with an end when it had not seen the request yet,
+/// with a reset when the request came after it had closed.
+fn is_cut(error: &hyper::Error) -> bool {
+    use std::io::ErrorKind::{BrokenPipe, ConnectionReset};
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<std::io::Error>());
+    let reset = source.is_some_and(|error| matches!(error.kind(), BrokenPipe | ConnectionReset));
+    // After the head of an answer an error is one of its body.
+    error.is_closed()
+        || error.is_incomplete_message()
+        || error.is_canceled()
+        || (reset && error.to_string() == "connection error")
 }
 
 impl Running {

@@ -19,8 +19,10 @@ pub mod client;
 pub mod daemon;
 pub mod load;
 pub mod manifests;
+pub mod mount;
 pub mod namespace;
 pub mod nginx;
+pub mod status;
 pub mod wait;
 
 use std::net::{IpAddr, SocketAddr};

@@ -1,0 +1,152 @@
+//! The daemon killed between any two steps of applying: nginx has the old or the new generation, and the next start goes on.
+
+use ingressd::apply::Step;
+
+use crate::rig::client::get;
+use crate::rig::manifests::{ingress, service_at, tls_secret};
+use crate::rig::status::serving;
+use crate::rig::{self, ECHO, Rig, wait};
+
+/// The variable that lets a debug build abort at a step.
+const ABORT_AT: &str = "TEST_INGRESSD_ABORT_AT";
+
+/// A state of the cluster that nginx can only serve as a whole: paths, backends and certificates change together.
+fn write_version(rig: &Rig, version: u8) {
+    let backend = format!("backend-{version}");
+    let mut objects: Vec<_> = ["a.example", "b.example"]
+        .into_iter()
+        .map(|host| {
+            let object = ingress(host).host(host, "web").path(host, "Prefix", &format!("/version-{version}"), &backend);
+            object.tls(&[host], &format!("pair-{version}")).annotation("ssl-redirect", "false").build()
+        })
+        .collect();
+    objects.push(ingress("only").host(&format!("only-{version}.example"), "web").build());
+    objects
+        .push(tls_secret(&format!("pair-{version}"), &["a.example", "b.example", &format!("only-{version}.example")]));
+    objects.extend(service_at(&backend, &[&format!("10.244.1.{version}")], ECHO));
+    rig.manifests.write("version.yaml", &objects);
+}
+
+/// Which version is served, by every trait of it.
+async fn served_version(versions: &[u8]) -> u8 {
+    let mut found = Vec::new();
+    for version in versions {
+        let mut seen = Vec::new();
+        for host in ["a.example", "b.example"] {
+            let reply = get(&format!("https://{host}/version-{version}")).send().await;
+            assert_eq!(reply.status, 200, "{host} is always served");
+            let names = reply.peer.clone().map(|peer| peer.names).unwrap_or_default();
+            seen.push(names.contains(&format!("only-{version}.example")));
+            seen.push(reply.echo().address.ip().to_string() == format!("10.244.1.{version}"));
+        }
+        seen.push(get(&format!("http://only-{version}.example/")).send().await.status == 200);
+        assert!(seen.iter().all(|trait_of_it| *trait_of_it == seen[0]), "a mix of versions: {version} {seen:?}");
+        found.extend(seen[0].then_some(*version));
+    }
+    assert_eq!(found.len(), 1, "exactly one version is served: {found:?}");
+    found[0]
+}
+
+/// Starts the daemon and waits until it has killed itself.
+async fn run_until(rig: &mut Rig, step: Step) {
+    rig.daemon.set_variable(ABORT_AT, &step.to_string());
+    rig.daemon.start();
+    let status = rig.daemon.ended().await;
+    assert!(!status.success(), "it is killed at {step}: {status}");
+    rig.daemon.set_variable(ABORT_AT, "");
+}
+
+fn leftovers(rig: &Rig) -> Vec<String> {
+    let names = |folder: &str| std::fs::read_dir(rig.daemon.root().join(folder)).unwrap();
+    let all = names("").chain(names("generations")).map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    all.filter(|name| name.ends_with(".partial") || name.ends_with(".next")).collect()
+}
+
+/// Every step that an undisturbed apply goes through.
+const STEPS: [Step; 11] = [
+    Step::FolderMade,
+    Step::FileWritten,
+    Step::FilesComplete,
+    Step::ManifestWritten,
+    Step::Staged,
+    Step::Tested,
+    Step::LinkMade,
+    Step::Switched,
+    Step::HungUp,
+    Step::Confirmed,
+    Step::Recorded,
+];
+
+#[test]
+fn killed_at_any_step_of_the_first_generation() {
+    rig::run(async |rig| {
+        write_version(rig, 1);
+        rig.nginx.start();
+        for step in STEPS {
+            run_until(rig, step).await;
+            assert!(rig.nginx.test().0, "nginx would start after {step}");
+        }
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        assert_eq!(served_version(&[1, 2]).await, 1);
+        assert_eq!(leftovers(rig), [""; 0]);
+    });
+}
+
+#[test]
+fn killed_at_any_step_of_a_later_generation() {
+    rig::run(async |rig| {
+        write_version(rig, 1);
+        rig.start().await;
+        rig.daemon.stop().await;
+        let mut current = 1;
+        for step in STEPS {
+            let next = 3 - current;
+            write_version(rig, next);
+            let workers = rig.nginx.workers();
+            run_until(rig, step).await;
+            if step == Step::HungUp {
+                // nginx was told, and nobody waits for it: for a while workers of both generations take connections.
+                let replaced = |now: &Vec<_>| !now.iter().any(|worker| workers.contains(worker));
+                wait::until_right("the old workers to end", async || rig.nginx.workers(), replaced).await;
+            }
+            let served = served_version(&[1, 2]).await;
+            if step < Step::HungUp {
+                assert_eq!(served, current, "nobody told nginx before {step}");
+            }
+            if step >= Step::HungUp {
+                assert_eq!(served, next, "nginx took it at {step}");
+            }
+            // What is on disk is whole too: nginx may be restarted before the daemon is.
+            rig.nginx.restart().await;
+            let from_disk = served_version(&[1, 2]).await;
+            assert_eq!(from_disk, if step < Step::Switched { current } else { next }, "{step}");
+            rig.daemon.start();
+            rig.daemon.ready().await;
+            assert_eq!(served_version(&[1, 2]).await, next, "nothing is lost after {step}");
+            assert_eq!(leftovers(rig), [""; 0], "{step}");
+            assert!(rig.daemon.stop().await.success());
+            current = next;
+        }
+    });
+}
+
+#[test]
+fn killed_while_it_goes_back_to_the_last_generation() {
+    rig::run(async |rig| {
+        write_version(rig, 1);
+        rig.start().await;
+        rig.daemon.stop().await;
+        rig.nginx.write_site("neighbour", "server { listen 8099; no_such_directive on; }");
+        write_version(rig, 2);
+        for step in [Step::HungUp, Step::SwitchedBack] {
+            run_until(rig, step).await;
+            assert_eq!(served_version(&[1, 2]).await, 1, "nginx refused the other");
+        }
+        rig.nginx.write_site("neighbour", "server { listen 8099; }");
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        assert_eq!(served_version(&[1, 2]).await, 2);
+        assert!(serving(&rig.daemon.status().await.unwrap()).is_some());
+    });
+}

@@ -1,0 +1,70 @@
+//! Folders that cannot be written: what is served stays, the status says what is wrong, and all is well when there is room again.
+
+use crate::rig::client::get;
+use crate::rig::manifests::ingress;
+use crate::rig::mount::Mount;
+use crate::rig::status::{notes, serving};
+use crate::rig::{self, Rig};
+
+/// Changes fail while `broken`, with these words; a restart of the daemon changes nothing; `mended` ends it.
+async fn fails_and_recovers(rig: &mut Rig, broken: impl Fn(), words: &str, mended: impl Fn()) {
+    rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+    rig.start().await;
+    let generation = serving(&rig.daemon.status().await.unwrap());
+    broken();
+    rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
+    for restarted in [false, true] {
+        if restarted {
+            rig.daemon.kill();
+            rig.daemon.start();
+        }
+        let status = rig.daemon.status_when("the failure", |status| status["phase"] == "failed").await;
+        let found = notes(&status, "Host nginx", "WriteFailed");
+        assert!(found.iter().any(|note| note.contains(words)), "{words} is not in {status}");
+        let reply = rig.daemon.get("/readyz").await.unwrap();
+        assert!(reply.status == 503 && reply.text().contains(words), "{}", reply.text());
+        assert_eq!(get("http://a.example/").send().await.status, 200);
+        assert_eq!(get("http://b.example/").send().await.status, 404);
+        assert!(rig.nginx.test().0, "nginx would start");
+    }
+    mended();
+    get("http://b.example/").send_until("the change", |reply| reply.status == 200).await;
+    rig.daemon.ready().await;
+    let status = rig.daemon.status().await.unwrap();
+    assert_eq!(notes(&status, "Host nginx", "WriteFailed"), [""; 0]);
+    assert!(serving(&status) > generation);
+}
+
+#[test]
+fn a_full_disk_of_generations() {
+    rig::run(async |rig| {
+        let disk = Mount::memory(&rig.daemon.root(), 1 << 20);
+        fails_and_recovers(rig, || disk.fill(), "free space there", || disk.empty()).await;
+    });
+}
+
+#[test]
+fn a_full_disk_of_state() {
+    rig::run(async |rig| {
+        let disk = Mount::memory(&rig.daemon.state(), 1 << 20);
+        fails_and_recovers(rig, || disk.fill(), "free space there", || disk.empty()).await;
+    });
+}
+
+#[test]
+fn a_read_only_folder_of_generations() {
+    rig::run(async |rig| {
+        let folder = Mount::again(&rig.daemon.root());
+        let words = "mount it writable";
+        fails_and_recovers(rig, || folder.set_read_only(true), words, || folder.set_read_only(false)).await;
+    });
+}
+
+#[test]
+fn a_read_only_folder_of_state() {
+    rig::run(async |rig| {
+        let folder = Mount::again(&rig.daemon.state());
+        let words = "mount it writable";
+        fails_and_recovers(rig, || folder.set_read_only(true), words, || folder.set_read_only(false)).await;
+    });
+}

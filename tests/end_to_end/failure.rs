@@ -1,0 +1,239 @@
+//! nginx stopped, killed, restarted or unwilling: everything ends converged and the status tells the truth meanwhile; nothing of the inside is known.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::rig::client::get;
+use crate::rig::load::Load;
+use crate::rig::manifests::{endpoint_slice, ingress};
+use crate::rig::nginx::is_alive;
+use crate::rig::status::{serving, tells};
+use crate::rig::{self, ECHO, Rig, wait};
+
+fn write_host(rig: &Rig, host: &str) {
+    rig.manifests.write(&format!("{host}.yaml"), &[ingress(host).host(host, "web").build()]);
+}
+
+async fn is_served(host: &str) {
+    get(&format!("http://{host}/")).send_until(host, |reply| reply.status == 200).await;
+}
+
+/// What `/readyz` answers when it is not ready.
+async fn not_ready(rig: &Rig) -> String {
+    let reply = rig.daemon.get("/readyz").await.unwrap();
+    assert_eq!(reply.status, 503, "{}", reply.text());
+    reply.text()
+}
+
+async fn phase(rig: &mut Rig, phase: &'static str) -> serde_json::Value {
+    rig.daemon.status_when(&format!("the phase {phase}"), |status| status["phase"] == phase).await
+}
+
+#[test]
+fn a_worker_that_dies_is_replaced_and_no_reload_follows() {
+    rig::run(async |rig| {
+        write_host(rig, "a.example");
+        rig.start().await;
+        let generation = serving(&rig.daemon.status().await.unwrap());
+        let workers = rig.nginx.workers();
+        kill(workers[0], Signal::SIGKILL).unwrap();
+        let restored = |now: &Vec<Pid>| now.len() == workers.len() && !now.contains(&workers[0]);
+        wait::until_right("another worker", async || rig.nginx.workers(), restored).await;
+        is_served("a.example").await;
+        assert_eq!(serving(&rig.daemon.status().await.unwrap()), generation);
+        assert_eq!(rig.daemon.reloads().await, 1);
+        // One that dies while nginx takes a new generation must neither fool nor stop the daemon.
+        for round in 0..3 {
+            let host = format!("{round}.example");
+            let known = rig.nginx.workers();
+            write_host(rig, &host);
+            kill(known[0], Signal::SIGKILL).unwrap();
+            is_served(&host).await;
+            let generation = generation.unwrap() + round + 1;
+            let status =
+                rig.daemon.status_when("the next generation", |status| serving(status) == Some(generation)).await;
+            assert_eq!(status["nginx"]["workers"], 2);
+        }
+    });
+}
+
+#[test]
+fn an_nginx_that_is_stopped_finds_everything_ready_when_it_starts() {
+    rig::run(async |rig| {
+        write_host(rig, "a.example");
+        rig.start().await;
+        let master = rig.nginx.master().unwrap();
+        rig.nginx.stop().await;
+        let status = phase(rig, "nginx-down").await;
+        assert!(status["nginx"]["master"].is_null() && status["ready"] == false, "{status}");
+        assert!(not_ready(rig).await.contains("nginx-down"));
+        assert_eq!(rig.daemon.metric("ingressd_ready").await, 0.0);
+        rig.daemon.status_when("a finding", |status| tells(status, "Host nginx", "NginxDown")).await;
+        let reloads = rig.daemon.reloads().await;
+
+        // What changes meanwhile is on disk, tested, before nginx starts; the daemon itself starts nothing.
+        write_host(rig, "b.example");
+        let host = |status: &serde_json::Value| status["hosts"] == 2;
+        rig.daemon.status_when("the host to be ready for nginx", host).await;
+        assert_eq!(rig.nginx.master(), None);
+        assert!(not_ready(rig).await.contains("nginx-down"));
+
+        rig.nginx.start();
+        let workers = wait::until_right("workers", async || rig.nginx.workers(), |workers| workers.len() == 2).await;
+        is_served("a.example").await;
+        is_served("b.example").await;
+        rig.daemon.ready().await;
+        let status = rig.daemon.status_when("no finding", |status| !tells(status, "Host nginx", "NginxDown")).await;
+        assert_eq!(status["nginx"]["master"], rig.nginx.master().unwrap().as_raw());
+        assert_ne!(rig.nginx.master(), Some(master));
+        assert_eq!(rig.nginx.workers(), workers, "nginx read it by itself, so it was not told to again");
+        assert!(rig.daemon.reloads().await <= reloads + 1);
+    });
+}
+
+#[test]
+fn a_daemon_that_starts_before_nginx_waits_for_it() {
+    rig::run(async |rig| {
+        write_host(rig, "a.example");
+        rig.daemon.start();
+        phase(rig, "nginx-down").await;
+        assert!(not_ready(rig).await.contains("nginx-down"));
+        rig.nginx.start();
+        rig.daemon.ready().await;
+        is_served("a.example").await;
+    });
+}
+
+#[test]
+fn a_killed_master_that_returns_under_another_number_is_followed() {
+    rig::run(async |rig| {
+        write_host(rig, "a.example");
+        rig.start().await;
+        let master = rig.nginx.master().unwrap();
+        let workers = rig.nginx.kill_master().await;
+        let status = phase(rig, "nginx-down").await;
+        assert!(status["nginx"]["master"].is_null());
+        // The workers live on and serve what they know; nobody can tell them anything.
+        is_served("a.example").await;
+        write_host(rig, "b.example");
+        rig.daemon.status_when("b.example to be ready", |status| status["hosts"] == 2).await;
+        assert!(not_ready(rig).await.contains("nginx-down"), "orphans that serve are not readiness");
+
+        // As an init system does: the rest of the old service goes, the new one comes.
+        workers.iter().for_each(|worker| kill(*worker, Signal::SIGKILL).unwrap());
+        wait::until("the end of the workers", async || workers.iter().all(|pid| !is_alive(*pid)).then_some(())).await;
+        rig.nginx.start();
+        rig.daemon.ready().await;
+        is_served("b.example").await;
+        let now = rig.nginx.master().unwrap();
+        assert_ne!(now, master);
+        rig.daemon.status_when("the new master", |status| status["nginx"]["master"] == now.as_raw()).await;
+        // And changes go on.
+        write_host(rig, "c.example");
+        is_served("c.example").await;
+    });
+}
+
+#[test]
+fn a_restarted_nginx_is_recognised_without_a_reload() {
+    rig::run(async |rig| {
+        write_host(rig, "a.example");
+        rig.start().await;
+        rig.nginx.restart().await;
+        let master = rig.nginx.master().unwrap();
+        let workers = wait::until_right("workers", async || rig.nginx.workers(), |workers| workers.len() == 2).await;
+        let seen =
+            |status: &serde_json::Value| status["nginx"]["master"] == master.as_raw() && serving(status).is_some();
+        rig.daemon.status_when("the new master", seen).await;
+        is_served("a.example").await;
+        assert_eq!(rig.nginx.workers(), workers);
+        write_host(rig, "b.example");
+        is_served("b.example").await;
+    });
+}
+
+#[test]
+fn a_hup_that_nginx_refuses_is_taken_back_until_the_host_is_mended() {
+    // Once a neighbour's site that only the whole configuration shows, once nginx.conf itself.
+    for broken in [Broken::Site, Broken::Main] {
+        rig::run(async move |rig| {
+            write_host(rig, "a.example");
+            rig.start().await;
+            let generation = serving(&rig.daemon.status().await.unwrap());
+            let workers = rig.nginx.workers();
+            let configuration = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
+            match broken {
+                Broken::Site => rig.nginx.write_site("neighbour", "server { listen 8099; no_such_directive on; }"),
+                Broken::Main => {
+                    let text = configuration.replace("sendfile on;", "sendfile perhaps;");
+                    std::fs::write(rig.nginx.configuration(), text).unwrap();
+                }
+            }
+            assert!(!rig.nginx.test().0);
+            write_host(rig, "b.example");
+            let status = phase(rig, "failed").await;
+            let words = if matches!(broken, Broken::Site) { "no_such_directive" } else { "perhaps" };
+            assert!(status["why"].as_str().unwrap().contains(words), "{status}");
+            assert!(tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+            assert!(not_ready(rig).await.contains(words));
+            assert_eq!(status["generation"].as_u64(), generation, "nginx still serves it");
+            is_served("a.example").await;
+            assert_eq!(get("http://b.example/").send().await.status, 404);
+            assert_eq!(rig.nginx.workers(), workers, "nginx goes on as it was");
+            // A daemon that is killed now and comes back says the same.
+            rig.daemon.kill();
+            rig.daemon.start();
+            phase(rig, "failed").await;
+            assert!(not_ready(rig).await.contains(words));
+            is_served("a.example").await;
+
+            match broken {
+                Broken::Site => rig.nginx.write_site("neighbour", "server { listen 8099; }"),
+                Broken::Main => std::fs::write(rig.nginx.configuration(), configuration).unwrap(),
+            }
+            is_served("b.example").await;
+            rig.daemon.ready().await;
+            let status = rig.daemon.status().await.unwrap();
+            assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+        });
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Broken {
+    Site,
+    Main,
+}
+
+#[test]
+fn traffic_does_not_notice_how_the_daemon_ends_or_begins() {
+    rig::run(async |rig| {
+        write_host(rig, "a.example");
+        rig.start().await;
+        let workers = rig.nginx.workers();
+        let load = Load::new(&[get("http://a.example/")]).start();
+        for _ in 0..2 {
+            assert!(rig.daemon.stop().await.success());
+            is_served("a.example").await;
+            rig.daemon.start();
+            rig.daemon.ready().await;
+            rig.daemon.kill();
+            is_served("a.example").await;
+            rig.daemon.start();
+            rig.daemon.ready().await;
+        }
+        assert_eq!(rig.daemon.reloads().await, 0, "nothing changed, so nothing is reloaded");
+        assert_eq!(rig.nginx.workers(), workers);
+        let report = load.stop().await;
+        assert_eq!((report.failures.as_slice(), report.cuts), (&[][..], 0));
+        assert!(report.kept > 0 && report.fresh > 0);
+        // What changed while it was away is served at its next start, once.
+        rig.daemon.kill();
+        write_host(rig, "b.example");
+        rig.manifests.write("more.yaml", &[endpoint_slice("web", &["10.244.0.9"], ECHO)]);
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        is_served("b.example").await;
+        assert_eq!(rig.daemon.reloads().await, 1);
+    });
+}

@@ -1,0 +1,34 @@
+//! What `/status.json` says, in the words of tests; it must not know how it comes about.
+
+use serde_json::Value;
+
+/// Notes of the findings with this reason about the object `Kind name` of any namespace.
+pub fn notes(status: &Value, object: &str, reason: &str) -> Vec<String> {
+    let text = |finding: &Value, member: &str| finding[member].as_str().unwrap_or_default().to_owned();
+    let findings = status["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let about = findings.iter().filter(|finding| {
+        format!("{} {}", text(finding, "kind"), text(finding, "name")) == object && text(finding, "reason") == reason
+    });
+    about.map(|finding| text(finding, "note")).collect()
+}
+
+/// Whether there is such a finding.
+pub fn tells(status: &Value, object: &str, reason: &str) -> bool {
+    !notes(status, object, reason).is_empty()
+}
+
+/// The objects in quarantine, as `Kind name`, sorted.
+pub fn quarantined(status: &Value) -> Vec<String> {
+    let findings = status["findings"].as_array().map_or(&[][..], Vec::as_slice);
+    let in_quarantine = findings.iter().filter(|finding| finding["reason"] == "Quarantined");
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let mut names: Vec<_> =
+        in_quarantine.map(|finding| format!("{} {}", text(&finding["kind"]), text(&finding["name"]))).collect();
+    names.sort();
+    names
+}
+
+/// Whether nginx serves everything that the last snapshot asked for, and since which generation.
+pub fn serving(status: &Value) -> Option<u64> {
+    (status["phase"] == "serving").then(|| status["generation"].as_u64())?
+}

@@ -1,0 +1,49 @@
+//! The settings are read again when the daemon is told to, and only good ones are used; nothing of the inside is known.
+
+use nix::sys::signal::Signal;
+
+use crate::rig::client::get;
+use crate::rig::manifests::ingress;
+use crate::rig::{self, wait};
+
+#[test]
+fn broken_settings_are_refused_and_good_ones_are_used() {
+    rig::run(async |rig| {
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.start().await;
+        let file = rig.folder().join("ingressd.toml");
+        let good = std::fs::read_to_string(&file).unwrap();
+        let workers = rig.nginx.workers();
+        let cases = [
+            ("not TOML", format!("{good}\n= nothing"), "ingressd.toml"),
+            ("an unknown key", format!("{good}\n[listen]\nhttp-prot = 81\n"), "http-prot"),
+            ("a value of another type", format!("{good}\n[listen]\nhttp-port = \"many\"\n"), "http-port"),
+            (
+                "an address of somebody else's",
+                format!("{good}\n[http]\naddress = \"127.0.0.1:{}\"\n", rig::ECHO),
+                "8080",
+            ),
+        ];
+        for (what, text, words) in cases {
+            let known = rig.daemon.log().len();
+            std::fs::write(&file, text).unwrap();
+            rig.daemon.signal(Signal::SIGHUP);
+            let log = async || rig.daemon.log().split_off(known);
+            let refused = |log: &String| log.contains("the new settings cannot be used") && log.contains(words);
+            wait::until_right(what, log, refused).await;
+            rig.daemon.ready().await;
+            assert_eq!(get("http://a.example/").send().await.status, 200, "{what}");
+            assert_eq!(rig.nginx.workers(), workers, "{what}: nothing was reloaded");
+        }
+        // The old ones are in force: changes are still served where they say.
+        rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
+        get("http://b.example/").send_until("a change under the old settings", |reply| reply.status == 200).await;
+
+        std::fs::write(&file, format!("{good}\n[listen]\nhttp-port = 81\n")).unwrap();
+        rig.daemon.signal(Signal::SIGHUP);
+        get("http://a.example:81/").send_until("the new port", |reply| reply.status == 200).await;
+        let old = async || get("http://a.example/").try_send().await;
+        drop(wait::until_right("nobody to listen on the old port", old, Result::is_err).await);
+        rig.daemon.ready().await;
+    });
+}
