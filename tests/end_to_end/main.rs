@@ -5,6 +5,7 @@ mod access;
 mod authentication;
 mod clock;
 mod cors;
+mod demo;
 mod crash;
 mod disk;
 mod endpoints;
