@@ -6,6 +6,8 @@ mod lower;
 mod memory;
 mod names;
 mod templates;
+#[cfg(test)]
+mod tests;
 mod token;
 mod view;
 

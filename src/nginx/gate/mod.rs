@@ -115,4 +115,6 @@ fn host() -> Origin {
 }
 
 #[cfg(test)]
+mod route_tests;
+#[cfg(test)]
 mod tests;
