@@ -116,15 +116,20 @@ fn names_are_resolved_where_there_is_a_resolver() {
 }
 
 #[test]
-fn a_name_that_another_site_has_is_told() {
+fn a_name_that_another_site_has_stays_with_it() {
     let options = GateOptions { https_port: 0, ..GateOptions::default() };
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    for (name, expected) in [("a.example", &[Reason::HostConflict][..]), ("b.example", &[]), ("*.example", &[])] {
-        let neighbours = Neighbours { server_names: [name.to_owned()].into(), ..Neighbours::default() };
+    // On a port that is not ours it is another name.
+    for (name, port, taken) in
+        [("a.example", 80, true), ("a.example", 8080, false), ("b.example", 80, false), ("*.example", 80, false)]
+    {
+        let server_names = [(name.to_owned(), [port].into())].into();
+        let neighbours = Neighbours { server_names, ..Neighbours::default() };
         let model = model(proxy("web", Protocol::Http), Behaviour::default());
-        let (_, findings) = gate(model, &capabilities, &neighbours, &options);
+        let (plan, findings) = gate(model, &capabilities, &neighbours, &options);
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
-        assert_eq!(found, expected, "{name}");
+        assert_eq!(found, Vec::from_iter(taken.then_some(Reason::HostConflict)), "{name} on port {port}");
+        assert_eq!(plan.model.servers.is_empty(), taken, "{name} on port {port}");
     }
 }
 
