@@ -134,6 +134,15 @@ impl Daemon {
         wait::until_right(what, ask, right).await
     }
 
+    /// Waits until nginx is confirmed to run an Ingress. Before, workers of the generation before may still take connections.
+    pub async fn confirmed(&mut self, ingress: &str) {
+        let names = |status: &Value| {
+            let ingresses = status["ingresses"].as_array();
+            ingresses.is_some_and(|ingresses| ingresses.iter().any(|object| object["name"] == ingress))
+        };
+        self.status_when(&format!("the confirmation of Ingress {ingress}"), names).await;
+    }
+
     /// `/status.json`, when it answers.
     pub async fn status(&self) -> Option<Value> {
         serde_json::from_slice(&self.get("/status.json").await?.body).ok()
