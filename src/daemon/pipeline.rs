@@ -1,5 +1,6 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -9,7 +10,8 @@ use super::cycle::{Product, Stages};
 use super::state_file;
 use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Steps, Survey, System, SystemOptions};
 use crate::config::Settings;
-use crate::model::{CertificateId, Model, ObjectId};
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::{CertificateId, Kind, Model, ObjectId, Origin};
 use crate::nginx::{GateOptions, gate};
 use crate::render::{FileSet, Renderer};
 use crate::source::Snapshot;
@@ -61,6 +63,8 @@ impl Pipeline {
         let mut options = settings.translate_options();
         options.self_signed = Some(Arc::new(certificate::self_signed(state)?));
         options.now = now();
+        // Our ports are ours on every address of this host: a request sent to one of them would come back for ever.
+        options.own_addresses.extend(addresses().map(|address| SocketAddr::new(address, settings.gate.http_port)));
         let survey = look(settings)?;
         let system = System::new(SystemOptions {
             binary: settings.nginx.binary.clone(),
@@ -149,6 +153,7 @@ impl Stages for Pipeline {
         let certificates = certificates(&model);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         findings.extend(of_gate);
+        findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates }
     }
 
@@ -160,6 +165,18 @@ impl Stages for Pipeline {
 fn look(settings: &Settings) -> Result<Survey, ApplyError> {
     let nginx = &settings.nginx;
     Survey::of(&nginx.binary, Some(&nginx.configuration), nginx.prefix.as_deref(), &settings.apply.root)
+}
+
+/// Nobody told nginx to read what we write.
+fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
+    let configuration = survey.configuration.display();
+    let current = options.current.display();
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", &configuration.to_string())));
+    let note = format!(
+        "it does not include the generated files, so nginx never serves them; write the line `include \
+         {current}/http/*.conf;` into a file that its http block includes, for example /etc/nginx/conf.d/ingressd.conf"
+    );
+    Finding { severity: Severity::Error, ..Finding::new(Reason::HostConflict, origin, note) }
 }
 
 fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
@@ -177,4 +194,14 @@ fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// The addresses of this host's interfaces; none when the system does not tell.
+fn addresses() -> impl Iterator<Item = IpAddr> {
+    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    interfaces.filter_map(|interface| {
+        let address = interface.address?;
+        let four = address.as_sockaddr_in().map(|four| IpAddr::V4(four.ip()));
+        four.or_else(|| address.as_sockaddr_in6().map(|six| IpAddr::V6(six.ip())))
+    })
 }
