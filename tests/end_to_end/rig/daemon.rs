@@ -108,9 +108,10 @@ impl Daemon {
         self.process = Some(command.spawn().unwrap());
     }
 
-    /// A command of ingressd with the settings of this daemon.
+    /// A command of ingressd with the settings of this daemon, and with the umask that its unit gives it.
     pub fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "umask 0077 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_ingressd")]);
         command.arg(name).arg("--config").arg(self.folder.join("ingressd.toml"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
