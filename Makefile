@@ -35,7 +35,7 @@ test: requirements ## unit, table, golden, property and end-to-end tests against
 
 lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --check
-	RUSTFLAGS="-D warnings" $(CARGO) clippy --locked --all-targets
+	$(CARGO) clippy --locked --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 
 bench: requirements ## measure speed and memory; prints a table and JSON
