@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use crate::model::Origin;
 
+/// Longest note in bytes: notes quote what users wrote, and reach the journal, the status and the cluster.
+const LONGEST_NOTE: usize = 1500;
+
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
@@ -62,7 +65,15 @@ pub struct Finding {
 impl Finding {
     /// A finding with the severity that its reason has by default.
     pub fn new(reason: Reason, origin: Origin, note: impl Into<Arc<str>>) -> Self {
-        Finding { origin, severity: reason.row().severity, reason, note: note.into() }
+        let note = note.into();
+        let note = match note.len() > LONGEST_NOTE {
+            true => {
+                let end = (0..=LONGEST_NOTE).rev().find(|end| note.is_char_boundary(*end)).unwrap_or_default();
+                format!("{}...", &note[..end]).into()
+            }
+            false => note,
+        };
+        Finding { origin, severity: reason.row().severity, reason, note }
     }
 }
 
@@ -70,9 +81,9 @@ impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // The note may quote what a user wrote: whatever could forge a line in a log is shown escaped.
         write!(formatter, "{}: {}: ", self.origin, self.reason)?;
-        self.note.chars().try_for_each(|character| match character.is_control() {
-            true => write!(formatter, "{}", character.escape_default()),
-            false => write!(formatter, "{character}"),
+        self.note.chars().try_for_each(|character| match character {
+            '"' | '\'' | '\\' => write!(formatter, "{character}"),
+            _ => write!(formatter, "{}", character.escape_debug()),
         })
     }
 }

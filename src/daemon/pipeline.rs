@@ -1,5 +1,6 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
 
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -62,6 +63,8 @@ impl Pipeline {
         let mut options = settings.translate_options();
         options.self_signed = Some(Arc::new(certificate::self_signed(state)?));
         options.now = now();
+        // Our ports are ours on every address of this host: a request sent to one of them would come back for ever.
+        options.own_addresses.extend(addresses().map(|address| SocketAddr::new(address, settings.gate.http_port)));
         let survey = look(settings)?;
         let system = System::new(SystemOptions {
             binary: settings.nginx.binary.clone(),
@@ -191,4 +194,14 @@ fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// The addresses of this host's interfaces; none when the system does not tell.
+fn addresses() -> impl Iterator<Item = IpAddr> {
+    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    interfaces.filter_map(|interface| {
+        let address = interface.address?;
+        let four = address.as_sockaddr_in().map(|four| IpAddr::V4(four.ip()));
+        four.or_else(|| address.as_sockaddr_in6().map(|six| IpAddr::V6(six.ip())))
+    })
 }

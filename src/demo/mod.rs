@@ -9,10 +9,10 @@ mod examples;
 mod nginx;
 mod screen;
 mod session;
+mod signals;
 mod status;
 mod trial;
 
-pub use check::check;
 pub use session::{DemoError, HTTP_PORT, HTTPS_PORT};
 
 use std::io::Write;
@@ -20,13 +20,24 @@ use std::path::Path;
 
 use session::Session;
 
+/// Runs the check on a copy of a folder of manifests and tells each step on a line. True when everything was as it
+/// should be, which a signal prevents.
+///
+/// # Errors
+///
+/// When the demo cannot run at all.
+pub async fn check(folder: &Path, output: &mut impl Write) -> Result<bool, DemoError> {
+    signals::unless_ended(check::check(folder, output)).await.unwrap_or(Ok(false))
+}
+
 /// Serves the manifests of a folder until a signal, and shows what is served.
 ///
 /// # Errors
 ///
 /// When nginx is missing, a port is taken, or a file cannot be read or written.
 pub async fn serve(folder: &Path, output: &mut impl Write, terminal: bool) -> Result<(), DemoError> {
-    let mut session = Session::start(folder).await?;
+    let Some(session) = signals::unless_ended(Session::start(folder)).await else { return Ok(()) };
+    let mut session = session?;
     let shown = screen::show(&mut session, output, terminal).await;
     session.stop().await;
     shown

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use std::pin::pin;
 use std::time::Duration;
-
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::examples::Examples;
 use super::session::{DemoError, HTTP_PORT, HTTPS_PORT, Session};
+use super::signals;
 use super::status::{Finding, Status};
 
 /// How often the daemon is asked.
@@ -19,7 +19,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 /// Shows the demo until a signal ends it. On a terminal the whole screen is drawn again at each change; elsewhere a
 /// line is written for it.
 pub async fn show(session: &mut Session, output: &mut impl Write, terminal: bool) -> Result<(), DemoError> {
-    let mut signals = [SignalKind::interrupt(), SignalKind::terminate()].map(signal);
+    let mut ended = pin!(signals::ended());
     let introduction = introduction(session)?;
     let mut last = None;
     if !terminal {
@@ -38,20 +38,9 @@ pub async fn show(session: &mut Session, output: &mut impl Write, terminal: bool
             last = status;
         }
         tokio::select! {
-            () = ended(&mut signals) => return Ok(()),
+            () = &mut ended => return Ok(()),
             () = tokio::time::sleep(PERIOD) => {}
         }
-    }
-}
-
-async fn ended(signals: &mut [std::io::Result<Signal>; 2]) {
-    let [interrupt, terminate] = signals;
-    match (interrupt, terminate) {
-        (Ok(interrupt), Ok(terminate)) => {
-            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-        }
-        // Without handlers the signals end the process as they always do.
-        _ => std::future::pending().await,
     }
 }
 

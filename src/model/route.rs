@@ -51,7 +51,7 @@ pub enum Action {
     Redirect {
         /// 300 to 308.
         status: u16,
-        /// Where to, and how.
+        /// Where to.
         location: RedirectUrl,
     },
     /// It is answered with a status and a short text: 404 where nothing is configured, 503 where something is wrong.

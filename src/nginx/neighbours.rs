@@ -1,6 +1,6 @@
 //! What other sites and the host's own `nginx.conf` already set, from parsed files; it must not know how files are found or read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::syntax::Directive;
@@ -34,8 +34,8 @@ pub struct Neighbours {
     pub listens: Vec<NeighbourListen>,
     /// Names of directives at http level, for example `gzip`.
     pub http_directives: BTreeSet<String>,
-    /// Host names that other sites claim.
-    pub server_names: BTreeSet<String>,
+    /// Host names that other sites claim, each with the ports on which they do.
+    pub server_names: BTreeMap<String, BTreeSet<u16>>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
 }
@@ -89,10 +89,10 @@ impl Neighbours {
             self.http_directives.insert(directive.name.clone());
             return;
         }
-        let (mut listens, mut ssl) = (Vec::new(), false);
+        let (mut listens, mut ssl, mut names) = (Vec::new(), false, Vec::new());
         walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
             "listen" => listens.extend(listen(&format!("{path}:{}", directive.line), &directive.arguments)),
-            "server_name" => self.server_names.extend(directive.arguments.iter().map(|name| name.to_ascii_lowercase())),
+            "server_name" => names.extend(directive.arguments.iter().map(|name| name.to_ascii_lowercase())),
             // The form that nginx had before 1.25.1 besides the parameter of `listen`.
             "ssl" => ssl = directive.arguments.first().is_some_and(|value| value == "on"),
             _ => {}
@@ -100,6 +100,10 @@ impl Neighbours {
         if listens.is_empty() {
             // nginx takes port 80 for a server that names none.
             listens.extend(listen(&format!("{path}:{}", directive.line), &["80".to_owned()]));
+        }
+        for name in names {
+            let ports = listens.iter().map(|listen: &NeighbourListen| listen.address.port());
+            self.server_names.entry(name).or_default().extend(ports);
         }
         self.listens.extend(listens.into_iter().map(|listen| NeighbourListen { ssl: listen.ssl || ssl, ..listen }));
     }
@@ -216,7 +220,8 @@ mod tests {
             ]
         );
         assert_eq!(neighbours.http_directives, BTreeSet::from(["gzip".to_owned()]));
-        assert_eq!(neighbours.server_names, BTreeSet::from(["a.example".to_owned(), "b.example".to_owned()]));
+        let names = ["a.example", "b.example"].map(|name| (name.to_owned(), BTreeSet::from([8080])));
+        assert_eq!(neighbours.server_names, BTreeMap::from(names));
         assert_eq!(neighbours.worker_processes, Some(4));
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));

@@ -6,6 +6,8 @@ mod lower;
 mod memory;
 mod names;
 mod templates;
+#[cfg(test)]
+mod tests;
 mod token;
 mod view;
 
@@ -42,6 +44,7 @@ struct Background {
     default_certificate: Option<CertificateId>,
     named: BTreeSet<UpstreamId>,
     catch_all: Arc<[FilePath]>,
+    catch_all_is_own: bool,
 }
 
 impl Default for Renderer {
@@ -82,6 +85,7 @@ impl Renderer {
             default_certificate: model.default_certificate.as_ref(),
             named,
             catch_all: Arc::default(),
+            catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
         };
         let required = servers.first().map(|server| lower::requires(server, &facts)).unwrap_or_default();
         let facts = Facts { catch_all: required.into_iter().collect(), ..facts };
@@ -122,6 +126,7 @@ impl Renderer {
             default_certificate: plan.model.default_certificate.clone(),
             named: facts.named.iter().copied().cloned().collect(),
             catch_all: Arc::clone(&facts.catch_all),
+            catch_all_is_own: facts.catch_all_is_own,
         };
         if self.background.as_ref() != Some(&background) {
             self.servers = Memory::default();

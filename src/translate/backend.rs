@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
 
+use super::annotation::value::quoted;
 use super::endpoint::SliceIndex;
 use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
@@ -164,8 +165,9 @@ impl<'a> Backends<'a> {
         };
         let number = number.ok_or_else(|| missing_port(reference))?;
         let host = spec.and_then(|spec| spec.external_name.as_deref()).unwrap_or_default();
-        let refused =
-            |clause: &str| (Reason::ForbiddenTarget, format!("externalName {host:?} of Service {name:?}: {clause}"));
+        let refused = |clause: &str| {
+            (Reason::ForbiddenTarget, format!("externalName {} of Service {name:?}: {clause}", quoted(host)))
+        };
         let endpoints = match ExternalName::read(host).map_err(refused)? {
             ExternalName::Name(host) => Endpoints::Name { host, port: number },
             ExternalName::Address(address) => {

@@ -22,6 +22,12 @@ const CHAIN: &str = "tls.crt";
 /// The key of a Secret that holds the private key.
 const KEY: &str = "tls.key";
 
+/// Longest key in bytes as DER: RSA with 8192 bits. Larger ones take a worker, which serves everybody, a second for each
+/// handshake.
+const LONGEST_KEY: usize = 5 << 10;
+/// Longest chain in bytes as DER: clients of OpenSSL take no more, and every handshake carries it.
+const LONGEST_CHAIN: usize = 100 << 10;
+
 /// A certificate that may be served.
 #[derive(Debug)]
 pub struct Checked {
@@ -93,6 +99,12 @@ fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let chain =
         CertificateDer::pem_slice_iter(chain).collect::<Result<Vec<_>, _>>().map_err(|_| "tls.crt is not PEM")?;
     let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| "tls.key holds no private key, or an encrypted one")?;
+    if chain.iter().map(|certificate| certificate.len()).sum::<usize>() > LONGEST_CHAIN {
+        return Err("tls.crt holds more than 100 KiB of certificates, which no client takes");
+    }
+    if key.secret_der().len() > LONGEST_KEY {
+        return Err("tls.key is larger than an RSA key with 8192 bits");
+    }
     let parsed = chain.iter().map(|certificate| match X509Certificate::from_der(certificate) {
         Ok(([], certificate)) => Ok(certificate),
         _ => Err("tls.crt holds something that is not a certificate"),

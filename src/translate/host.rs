@@ -1,12 +1,17 @@
 //! Host names of rules and of certificates; it must not know servers or Secrets.
 
+use std::net::IpAddr;
+
 use crate::model::{HostName, Refused, ServerName};
 
 /// The server that the `host` of a rule names: exact, a wildcard of one label, or with an empty host the catch-all.
+///
+/// An address is refused as the API server does: whoever asks this node by its address means the node.
 pub fn server_name(host: &str) -> Result<ServerName, Refused> {
     let lower = host.to_ascii_lowercase();
     match lower.strip_prefix("*.") {
         _ if lower.is_empty() => Ok(ServerName::CatchAll),
+        _ if lower.parse::<IpAddr>().is_ok() => Err(Refused::because("it is an address; a name is needed")),
         Some(parent) => HostName::new(parent).map(ServerName::Wildcard),
         None => HostName::new(&lower).map(ServerName::Exact),
     }
@@ -59,6 +64,9 @@ mod tests {
             ("a.com.", None),
             ("a.com\n", None),
             ("a;b.com", None),
+            ("192.0.2.1", None),
+            ("::1", None),
+            ("192.0.2.1.example.com", Some("192.0.2.1.example.com")),
         ];
         for (host, expected) in cases {
             assert_eq!(server_name(host).ok().map(|name| written(&name)).as_deref(), expected, "{host:?}");

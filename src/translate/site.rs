@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
+use super::annotation::value::quoted;
 use super::path::{self, Matching, PathType};
 use super::subject::{self, Subject};
 use super::{Dialect, host};
@@ -91,7 +92,8 @@ pub fn merge<'s, 'a>(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -
                 Ok(name) => name,
                 Err(refused) => {
                     let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
-                    let note = format!("host {:?} is refused: {refused}", rule.host.as_deref().unwrap_or_default());
+                    let host = quoted(rule.host.as_deref().unwrap_or_default());
+                    let note = format!("host {host} is refused: {refused}");
                     findings.push(Finding::new(Reason::InvalidHost, origin, note));
                     continue;
                 }

@@ -1,8 +1,17 @@
 //! Which addresses may take requests; it must not know where an address comes from.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::Options;
+
+/// Where clouds tell a machine its secrets, besides link-local addresses.
+const METADATA: [IpAddr; 5] = [
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+];
 
 /// Why requests may not go to this address, as one clause; `None` lets them.
 ///
@@ -16,7 +25,7 @@ pub fn forbidden(target: SocketAddr, options: &Options) -> Option<&'static str> 
     if options.own_addresses.iter().any(is_own) || (is_ours && options.own_ports.contains(&target.port())) {
         return Some("it is one of this host's own listeners");
     }
-    if address.is_unspecified() || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
+    if is_this_network(address) || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
         return Some("it is not the address of one host");
     }
     let link_local = match address {
@@ -24,6 +33,7 @@ pub fn forbidden(target: SocketAddr, options: &Options) -> Option<&'static str> 
         IpAddr::V6(address) => address.is_unicast_link_local(),
     };
     match (address.is_loopback(), link_local) {
+        _ if METADATA.contains(&address) => Some("it is an address at which a machine learns its own secrets"),
         _ if options.local_upstreams => None,
         (true, _) => Some("it is a loopback address"),
         (_, true) => Some("it is a link-local address"),
@@ -32,13 +42,25 @@ pub fn forbidden(target: SocketAddr, options: &Options) -> Option<&'static str> 
     }
 }
 
-/// The IPv4 address within an IPv6 address that stands for it (mapped, compatible, or translated by NAT64).
+/// `0.0.0.0/8` and `::`, which a system may take for itself.
+fn is_this_network(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.octets()[0] == 0,
+        IpAddr::V6(address) => address.is_unspecified(),
+    }
+}
+
+/// The IPv4 address within an IPv6 address that stands for it: mapped, compatible, translated (RFC 2765, and NAT64 with
+/// its well-known and its local prefix) or tunnelled (6to4).
 fn embedded(address: IpAddr) -> IpAddr {
     let IpAddr::V6(six) = address else { return address };
     let segments = six.segments();
     let last = Ipv4Addr::from((u32::from(segments[6]) << 16) | u32::from(segments[7]));
     match segments[..6] {
-        [0, 0, 0, 0, 0, 0xffff] | [0x64, 0xff9b, 0, 0, 0, 0] => IpAddr::V4(last),
+        [0, 0, 0, 0, 0, 0xffff] | [0, 0, 0, 0, 0xffff, 0] | [0x64, 0xff9b, 0, 0, 0, 0] | [0x64, 0xff9b, 1, ..] => {
+            IpAddr::V4(last)
+        }
+        [0x2002, high, low, ..] => IpAddr::V4(Ipv4Addr::from((u32::from(high) << 16) | u32::from(low))),
         // `::` and `::1` are addresses of their own.
         [0, 0, 0, 0, 0, 0] if u32::from(last) > 1 => IpAddr::V4(last),
         _ => address,
@@ -67,7 +89,15 @@ mod tests {
             ("[::ffff:127.0.0.1]:8080", false, true),
             ("[::127.0.0.1]:8080", false, true),
             ("[64:ff9b::7f00:1]:8080", false, true),
+            ("[::ffff:0:127.0.0.1]:8080", false, true),
+            ("[64:ff9b:1::7f00:1]:8080", false, true),
+            ("[2002:7f00:1::]:8080", false, true),
+            ("[2002:cb00:7101::1]:8080", true, true),
             ("169.254.169.254:80", false, true),
+            ("[64:ff9b::a9fe:a9fe]:80", false, true),
+            ("100.100.100.200:80", false, false),
+            ("[fd00:ec2::254]:80", false, false),
+            ("0.0.0.1:8080", false, false),
             ("[fe80::1]:8080", false, true),
             ("0.0.0.0:8080", false, false),
             ("[::]:8080", false, false),

@@ -6,6 +6,7 @@ mod authentication;
 mod clock;
 mod cors;
 mod crash;
+mod demo;
 mod disk;
 mod endpoints;
 mod failure;

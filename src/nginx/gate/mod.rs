@@ -49,18 +49,23 @@ pub fn gate(
         }
     }
     routes::fit(&mut model, capabilities, options, &mut findings);
-    for server in &model.servers {
+    // nginx would serve whichever it reads first, which on most hosts is ours: whoever may write an Ingress would take
+    // over the host's own sites.
+    model.servers.retain(|server| {
         let name = match &server.name {
             ServerName::Exact(name) => name.to_string(),
             ServerName::Wildcard(name) => format!("*.{name}"),
-            ServerName::CatchAll => continue,
+            ServerName::CatchAll => return true,
         };
-        if neighbours.server_names.contains(&name) {
-            let words =
-                format!("another site of this host has the name {name} too; nginx serves whichever it reads first");
+        let theirs = neighbours.server_names.get(&name);
+        let is_taken =
+            sockets.listens.iter().any(|ours| theirs.is_some_and(|ports| ports.contains(&ours.address.port())));
+        if is_taken {
+            let words = format!("another site of this host has the name {name}, and keeps it");
             findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
         }
-    }
+        !is_taken
+    });
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.
     let certificate_inherited = neighbours.http_directives.contains("ssl_certificate");
@@ -109,5 +114,7 @@ fn host() -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Host, "", "nginx")), field: Field::Object }
 }
 
+#[cfg(test)]
+mod route_tests;
 #[cfg(test)]
 mod tests;

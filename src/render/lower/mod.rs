@@ -6,6 +6,8 @@ mod server;
 mod shared;
 mod upstream;
 
+#[cfg(test)]
+pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
 pub use shared::{cors, limits, shared};
 pub use upstream::upstream;

@@ -29,6 +29,8 @@ pub struct Facts<'a> {
     pub named: BTreeSet<&'a UpstreamId>,
     /// What the catch-all server requires.
     pub catch_all: Arc<[FilePath]>,
+    /// Whether the catch-all server has a certificate of its own, which nginx would serve for every host without one.
+    pub catch_all_is_own: bool,
 }
 
 /// The file of a server.
@@ -67,7 +69,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 
 /// The certificate that the server's own file names.
 fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    let is_default = server.name == ServerName::CatchAll || facts.decisions.explicit_certificates;
+    let is_default =
+        server.name == ServerName::CatchAll || facts.decisions.explicit_certificates || facts.catch_all_is_own;
     match &server.tls {
         _ if !facts.decisions.listens.iter().any(|listen| listen.ssl) => None,
         TlsTermination::Own(id) => Some(id),

@@ -333,7 +333,8 @@ fn authentication_is_whole_or_the_routes_are_closed() {
 #[test]
 fn password_files_of_colliding_names_differ() {
     let file = |namespace: &str, name: &str| {
-        let snapshot = Snapshot { secrets: vec![secret(namespace, name, &[("auth", "a:h")])], ..Snapshot::default() };
+        let snapshot =
+            Snapshot { secrets: vec![secret(namespace, name, &[("auth", "a:{SHA}h")])], ..Snapshot::default() };
         let annotations = [("auth-type", "basic"), ("auth-secret", name)];
         let annotations = annotations.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));

@@ -92,6 +92,14 @@ impl Rig {
         self.echo.push(tokio::spawn(echo.serve(listener)));
     }
 
+    /// Stops the echo backends: their ports are free again.
+    pub async fn stop_echo(&mut self) {
+        for task in self.echo.drain(..) {
+            task.abort();
+            let _ = task.await;
+        }
+    }
+
     /// Starts nginx, then the daemon, and waits until everything in the folder is served.
     pub async fn start(&mut self) {
         self.nginx.start();

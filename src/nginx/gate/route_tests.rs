@@ -1,0 +1,156 @@
+//! What becomes of routes that an nginx cannot serve or protect as asked.
+
+use super::*;
+use crate::model::catalogue::{DirectiveRow, PROXY_READ_TIMEOUT};
+use crate::model::{
+    AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, Endpoints,
+    HostName, LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, Text, Upstream, UpstreamId, UrlPath,
+};
+
+/// Protects and is known to no nginx.
+static GUARD: DirectiveRow =
+    DirectiveRow { name: "guard", since: Version(9, 0, 0), module: None, grpc: None, security: true };
+/// Adds something and is known to no nginx.
+static EXTRA: DirectiveRow = DirectiveRow { security: false, ..GUARD };
+
+fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
+    UpstreamId { namespace: "default".into(), service: service.into(), port: "80".into(), mode: "", protocol }
+}
+
+/// A model with one host that does this, and the Services `web` and `external`.
+fn model(action: Action, behaviour: Behaviour) -> Model {
+    let origin = host();
+    let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
+    let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour) };
+    let server = Server {
+        name: ServerName::Exact(HostName::new("a.example").unwrap()),
+        origin: origin.clone(),
+        tls: TlsTermination::Default,
+        hsts: None,
+        routes: Vec::new(),
+        fallback,
+    };
+    let addresses = Endpoints::Addresses(vec![Endpoint { address: ([10, 244, 0, 1], 80).into(), weight: 1 }]);
+    let name = Endpoints::Name { host: HostName::new("b.example").unwrap(), port: 80 };
+    let mut upstreams = Vec::new();
+    for (service, endpoints) in [("external", name), ("web", addresses)] {
+        for protocol in [Protocol::Http, Protocol::Grpc] {
+            let (id, endpoints) = (upstream(service, protocol), endpoints.clone());
+            upstreams.push(Arc::new(Upstream { id, origin: origin.clone(), endpoints }));
+        }
+    }
+    Model { servers: vec![Arc::new(server)], upstreams, ..Model::default() }
+}
+
+fn proxy(service: &str, protocol: Protocol) -> Action {
+    Action::Proxy { upstream: upstream(service, protocol) }
+}
+
+fn limits(rates: Vec<(LimitRate, u32)>, connections: Option<u32>) -> Behaviour {
+    let limits = ClientLimits { origin: host(), rates, connections, exempt: Vec::new() };
+    Behaviour { limits: Some(Arc::new(limits)), ..Behaviour::default() }
+}
+
+fn directive(row: &'static DirectiveRow) -> Behaviour {
+    let directives = vec![Directive { row, arguments: Vec::new(), origin: host() }];
+    Behaviour { directives, ..Behaviour::default() }
+}
+
+fn authentication() -> Behaviour {
+    let file = PasswordFileId { secret: Arc::new(ObjectId::new(Kind::Secret, "default", "users")), map: false };
+    let basic = BasicAuthentication { realm: Text::new("realm").unwrap(), file };
+    Behaviour { basic_authentication: Some(Arc::new(basic)), ..Behaviour::default() }
+}
+
+#[test]
+fn what_cannot_be_served_or_protected_is_closed() {
+    use Protocol::{Grpc, Http};
+    let list = || Behaviour { access: Some(Arc::new(AccessList::default())), ..Behaviour::default() };
+    let rate = || limits(vec![(LimitRate::PerSecond(1), 0)], None);
+    let none = Behaviour::default;
+    type Row = (Action, Behaviour, Option<Module>, bool, Option<Reason>);
+    let rows: Vec<Row> = vec![
+        (proxy("web", Http), none(), None, true, None),
+        (proxy("web", Http), list(), None, true, None),
+        (proxy("web", Http), list(), Some(Module::Access), false, Some(Reason::ClosedRoute)),
+        (proxy("web", Http), rate(), Some(Module::LimitReq), false, Some(Reason::ClosedRoute)),
+        (proxy("web", Http), rate(), Some(Module::LimitConn), true, None),
+        (proxy("web", Http), limits(Vec::new(), Some(1)), Some(Module::LimitConn), false, Some(Reason::ClosedRoute)),
+        (proxy("web", Http), authentication(), Some(Module::AuthBasic), false, Some(Reason::ClosedRoute)),
+        // Its password file is not in the model.
+        (proxy("web", Http), authentication(), None, false, Some(Reason::ClosedRoute)),
+        (proxy("web", Grpc), none(), Some(Module::Grpc), false, Some(Reason::MissingCapability)),
+        (proxy("web", Http), none(), Some(Module::Grpc), true, None),
+        (proxy("nobody", Http), none(), None, false, Some(Reason::MissingService)),
+        (proxy("external", Http), none(), None, false, Some(Reason::UnreachableMode)),
+        (proxy("web", Http), directive(&GUARD), None, false, Some(Reason::ClosedRoute)),
+        (proxy("web", Http), directive(&EXTRA), None, true, Some(Reason::MissingCapability)),
+        (proxy("web", Http), directive(&PROXY_READ_TIMEOUT), None, true, None),
+    ];
+    for (number, (action, behaviour, lacking, open, reason)) in rows.into_iter().enumerate() {
+        let mut capabilities = Capabilities::profile(Version(1, 22, 1));
+        lacking.inspect(|module| _ = capabilities.modules.remove(module));
+        let options = GateOptions { https_port: 0, ..GateOptions::default() };
+        let (plan, findings) = gate(model(action, behaviour), &capabilities, &Neighbours::default(), &options);
+        let fallback = &plan.model.servers[0].fallback;
+        let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
+        assert_eq!(found, Vec::from_iter(reason), "row {number}: {findings:?}");
+        assert_eq!(fallback.action != Action::Respond { status: 503 }, open, "row {number}");
+        assert!(open || *fallback.behaviour == Behaviour::default(), "row {number}");
+        let left_out = |directive: &Directive| directive.row.since <= capabilities.version;
+        assert!(fallback.behaviour.directives.iter().all(left_out), "row {number}");
+    }
+}
+
+#[test]
+fn names_are_resolved_where_there_is_a_resolver() {
+    let resolvers = vec![([10, 96, 0, 53], 53).into()];
+    let options = GateOptions { https_port: 0, resolvers, ..GateOptions::default() };
+    let capabilities = Capabilities::profile(Version(1, 22, 1));
+    for (protocol, expected) in [(Protocol::Http, None), (Protocol::Grpc, Some(Reason::UnsupportedBackend))] {
+        let model = model(proxy("external", protocol), Behaviour::default());
+        let (_, findings) = gate(model, &capabilities, &Neighbours::default(), &options);
+        let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
+        assert_eq!(found, Vec::from_iter(expected), "{protocol:?}");
+    }
+}
+
+#[test]
+fn a_name_that_another_site_has_stays_with_it() {
+    let options = GateOptions { https_port: 0, ..GateOptions::default() };
+    let capabilities = Capabilities::profile(Version(1, 22, 1));
+    // On a port that is not ours it is another name.
+    for (name, port, taken) in
+        [("a.example", 80, true), ("a.example", 8080, false), ("b.example", 80, false), ("*.example", 80, false)]
+    {
+        let server_names = [(name.to_owned(), [port].into())].into();
+        let neighbours = Neighbours { server_names, ..Neighbours::default() };
+        let model = model(proxy("web", Protocol::Http), Behaviour::default());
+        let (plan, findings) = gate(model, &capabilities, &neighbours, &options);
+        let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
+        assert_eq!(found, Vec::from_iter(taken.then_some(Reason::HostConflict)), "{name} on port {port}");
+        assert_eq!(plan.model.servers.is_empty(), taken, "{name} on port {port}");
+    }
+}
+
+#[test]
+fn every_server_names_its_certificate_when_the_host_names_one_for_all_sites() {
+    for (directive, expected) in [("gzip", false), ("ssl_certificate", true)] {
+        let neighbours = Neighbours { http_directives: [directive.to_owned()].into(), ..Neighbours::default() };
+        let capabilities = Capabilities::profile(Version(1, 22, 1));
+        let (plan, _) = gate(Model::default(), &capabilities, &neighbours, &GateOptions::default());
+        assert_eq!(plan.decisions.explicit_certificates, expected, "{directive}");
+    }
+}
+
+#[test]
+fn a_certificate_that_is_not_there_is_replaced_by_the_default() {
+    let mut lost = model(proxy("web", Protocol::Http), Behaviour::default());
+    let mut server = (*lost.servers[0]).clone();
+    server.tls = TlsTermination::Own(CertificateId::SelfSigned);
+    lost.servers = vec![Arc::new(server)];
+    let options = GateOptions { https_port: 0, ..GateOptions::default() };
+    let capabilities = Capabilities::profile(Version(1, 22, 1));
+    let (plan, _) = gate(lost, &capabilities, &Neighbours::default(), &options);
+    assert_eq!(plan.model.servers[0].tls, TlsTermination::DefaultDeclared);
+}

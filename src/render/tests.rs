@@ -1,0 +1,156 @@
+//! Files of whole plans: what is written again after a change, and who owns which line.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_READ_TIMEOUT};
+use crate::model::{Argument, Behaviour, ByteSize, Directive, HostName, Model, Pattern};
+use crate::nginx::{Capabilities, GateOptions, Neighbours, gate};
+
+fn origin(name: &str, field: Field) -> Origin {
+    Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field }
+}
+
+fn prefix(path: &str, redirect_to_slash: bool) -> PathMatch {
+    PathMatch::Prefix { path: UrlPath::new(path).unwrap(), redirect_to_slash }
+}
+
+fn exact(path: &str, redirect_to_slash: bool) -> PathMatch {
+    PathMatch::Exact { path: UrlPath::new(path).unwrap(), redirect_to_slash }
+}
+
+fn route(name: &str, path: PathMatch, status: u16) -> Route {
+    Route {
+        origin: origin(name, Field::Rule(0)),
+        path,
+        action: Action::Respond { status },
+        behaviour: Arc::new(Behaviour::default()),
+    }
+}
+
+fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
+    Arc::new(Server {
+        name: ServerName::Exact(HostName::new(host).unwrap()),
+        origin: origin("oldest", Field::Object),
+        tls: TlsTermination::Default,
+        hsts: None,
+        routes,
+        fallback: route("oldest", prefix("/", false), 404),
+    })
+}
+
+fn plan(servers: Vec<Arc<Server>>) -> Plan {
+    let model = Model { servers, ..Model::default() };
+    let capabilities = Capabilities::profile(crate::model::catalogue::Version(1, 22, 1));
+    gate(model, &capabilities, &Neighbours::default(), &GateOptions::default()).0
+}
+
+fn text(file: &File) -> String {
+    String::from_utf8(file.content.bytes.to_vec()).unwrap()
+}
+
+/// First lines of locations in order, each with the status that it answers.
+fn locations(server: &Server) -> Vec<String> {
+    let place = |place: &lower::Place<'_>| {
+        let Action::Respond { status } = place.route.action else { return String::new() };
+        format!("{} {} {status}", serde_json::to_value(&place.modifier).unwrap().as_str().unwrap(), place.path)
+    };
+    lower::places(server).iter().map(place).collect()
+}
+
+#[test]
+fn paths_become_locations() {
+    let regex = |text: &str| PathMatch::Regex(Pattern::new(text).unwrap());
+    let long = format!("/{}", "a".repeat(254));
+    let longest = format!("~ ^{long}(?:/|\\z) 201");
+    let below = format!("/{}", "b".repeat(249));
+    let (at, under) = (format!("= {below} 201"), format!("^~ {below}/ 201"));
+    type Row<'r> = (Vec<PathMatch>, Vec<&'r str>);
+    let rows: Vec<Row<'_>> = vec![
+        (vec![], vec!["^~ / 404"]),
+        (vec![prefix("/a", false)], vec!["= /a 201", "^~ /a/ 201", "^~ / 404"]),
+        (vec![prefix("/a/", false)], vec!["^~ /a/ 201", "= /a 201", "^~ / 404"]),
+        // nginx itself answers 301 for `/a`.
+        (vec![prefix("/a/", true)], vec!["^~ /a/ 201", "^~ / 404"]),
+        (vec![exact("/a/", true)], vec!["= /a/ 201", "^~ / 404"]),
+        (vec![exact("/a/", false)], vec!["= /a/ 201", "= /a 404", "^~ / 404"]),
+        (
+            vec![exact("/p/a/", false), prefix("/p", false)],
+            vec!["= /p/a/ 201", "= /p 202", "= /p/a 202", "^~ /p/ 202", "^~ / 404"],
+        ),
+        (vec![prefix("/a/", false), prefix("/a", false)], vec!["^~ /a/ 201", "= /a 202", "^~ / 404"]),
+        (vec![exact("/a", false), prefix("/a", false)], vec!["= /a 201", "^~ /a/ 202", "^~ / 404"]),
+        (vec![prefix("/", false)], vec!["^~ / 201"]),
+        (
+            vec![exact("/a.b", false), regex("/x|/y"), prefix("/p", false)],
+            vec!["~ ^/a\\.b\\z 201", "~* ^(?:/x|/y) 202", "~ ^/p(?:/|\\z) 203", "~ ^/ 404"],
+        ),
+        (
+            vec![regex("/x"), prefix("/p/", true), prefix("/q/", false), prefix("/q", false)],
+            vec!["~* ^/x 201", "~ ^/p/ 202", "~ ^/q/ 203", "~ ^/q(?:/|\\z) 204", "~ ^/ 404"],
+        ),
+        (vec![prefix(&long, false)], vec![&longest, "~ ^/ 404"]),
+        (vec![prefix(&below, false)], vec![&at, &under, "^~ / 404"]),
+    ];
+    for (paths, expected) in rows {
+        let routes = paths.iter().cloned().zip(201..).map(|(path, status)| route("i", path, status)).collect();
+        assert_eq!(locations(&server("a.example", routes)), expected, "{paths:?}");
+    }
+}
+
+#[test]
+fn a_change_of_one_server_writes_one_file() {
+    let servers = |status| {
+        let changing = server("b.example", vec![route("b", prefix("/b", false), status)]);
+        vec![server("a.example", Vec::new()), changing, server("c.example", Vec::new())]
+    };
+    let mut renderer = Renderer::default();
+    let (before, after) = (renderer.render(&plan(servers(200))), renderer.render(&plan(servers(201))));
+    let same = |path: &&FilePath| Arc::ptr_eq(&before.files[*path], &after.files[*path]);
+    let made: Vec<_> = after.files.keys().filter(|path| !same(path)).map(ToString::to_string).collect();
+    let changing = names::server_file(&ServerName::Exact(HostName::new("b.example").unwrap())).to_string();
+    // What all share is cheap and made each time; its content tells that nothing changed.
+    let shared = names::SHARED.to_owned();
+    assert_eq!(made.iter().filter(|path| **path != shared).collect::<Vec<_>>(), [&changing]);
+    assert_eq!(before.files[names::SHARED], after.files[names::SHARED]);
+    assert_ne!(before.files[&*changing].digest, after.files[&*changing].digest);
+}
+
+#[test]
+fn every_line_of_a_shared_host_has_its_owner() {
+    let annotation = |name: &str, key: &'static str| origin(name, Field::Annotation(key.into()));
+    let setting = |row, argument, origin| Directive { row, arguments: vec![argument], origin };
+    let mut young = route("young", prefix("/young", false), 200);
+    young.behaviour = Arc::new(Behaviour {
+        directives: vec![
+            setting(&CLIENT_MAX_BODY_SIZE, Argument::Size(ByteSize(1)), annotation("young", "proxy-body-size")),
+            setting(&PROXY_READ_TIMEOUT, Argument::Number(1), annotation("young", "proxy-read-timeout")),
+        ],
+        ..Behaviour::default()
+    });
+    let shared = server("a.example", vec![young, route("old", exact("/old", false), 201)]);
+    let path = names::server_file(&shared.name);
+    let files = Renderer::default().render(&plan(vec![shared]));
+    let file = &files.files[&path];
+    let mut seen = 0;
+    let mut location = "oldest".to_owned();
+    for (line, number) in text(file).lines().zip(1..) {
+        let owner = file.owners.of_line(number).unwrap();
+        if line.starts_with("location") {
+            let name = ["young", "old"].into_iter().find(|name| line.contains(&format!("/{name}")));
+            location = name.unwrap_or("oldest").to_owned();
+        }
+        let expected = match line.trim() {
+            "client_max_body_size 1;" => annotation("young", "proxy-body-size"),
+            "proxy_read_timeout 1;" => annotation("young", "proxy-read-timeout"),
+            _ if location == "oldest" => {
+                assert_eq!(&*owner.object.name, "oldest", "{number}: {line}");
+                continue;
+            }
+            _ => origin(&location, Field::Rule(0)),
+        };
+        seen += 1;
+        assert_eq!(*owner, expected, "{number}: {line}");
+    }
+    assert!(seen > 10, "{}", text(file));
+}

@@ -1,0 +1,52 @@
+//! The demo as a person runs it; this test must not know how it is put together.
+
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::rig::client::get;
+use crate::rig::{self, wait};
+
+/// Processes whose command line names this folder.
+fn processes_of(folder: &Path) -> usize {
+    let folder = folder.to_str().unwrap();
+    let entries = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
+    let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    lines.filter(|line| String::from_utf8_lossy(line).contains(folder)).count()
+}
+
+#[test]
+fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
+    rig::run(async |rig| {
+        let temporary = rig.folder().join("temporary");
+        fs::create_dir(&temporary).unwrap();
+        // The rig's own backend has the port that the demo wants.
+        rig.stop_echo().await;
+        let output = rig.folder().join("output");
+        let mut demo = Command::new(env!("CARGO_BIN_EXE_ingressd"))
+            .arg("demo")
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("TMPDIR", &temporary)
+            .stdin(Stdio::null())
+            .stdout(fs::File::create(&output).unwrap())
+            .spawn()
+            .unwrap();
+        let hello = get("http://hello.localhost:8080/api").send_until("the demo", |reply| reply.status == 200).await;
+        assert_eq!(hello.echo().name, "api");
+        assert_eq!(get("https://secure.localhost:8443/").send().await.peer.unwrap().names, ["secure.localhost"]);
+        let told = async || fs::read_to_string(&output).unwrap();
+        wait::until_right("a line about what is served", told, |text| text.contains("serving: generation 1")).await;
+        assert!(told().await.contains("curl http://hello.localhost:8080/"));
+        assert!(processes_of(&temporary) > 0, "nginx runs");
+
+        kill(Pid::from_raw(demo.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+        let status = wait::until("the end of the demo", async || demo.try_wait().unwrap()).await;
+        assert_eq!((status.code(), status.signal()), (Some(0), None));
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0);
+        assert_eq!(processes_of(&temporary), 0);
+    });
+}
