@@ -184,10 +184,11 @@ impl<H: Host> Applier<H> {
                 return Ok(Outcome::Ready { generation, why });
             }
         };
-        if self.running == Some(master) {
+        // Not known although it runs: the journal could not be written.
+        let known = self.generations.is_confirmed(generation);
+        if known && self.running == Some(master) {
             return Ok(Outcome::Unchanged { generation });
         }
-        let known = self.generations.is_confirmed(generation);
         let begun = Instant::now();
         match Confirm::of(&self.options, generation).at_rest(&mut self.host, master) {
             true if known => {

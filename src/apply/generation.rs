@@ -1,8 +1,8 @@
 //! The generations on disk and the link that names the one in use; it must not know what nginx thinks of them.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use super::error::ApplyError;
@@ -107,7 +107,11 @@ impl Generations {
 
     /// Removes a generation that was staged and will not be used.
     pub fn discard(&self, staged: &Staged) {
-        let folder = self.folder(staged.manifest.generation);
+        self.remove_unused(staged.manifest.generation);
+    }
+
+    fn remove_unused(&self, generation: u64) {
+        let folder = self.folder(generation);
         if let Err(error) = fs::remove_dir_all(&folder) {
             tracing::warn!(path = %folder.display(), %error, "an unused generation stays until the next start");
         }
@@ -115,8 +119,13 @@ impl Generations {
 
     /// Lets the link name this generation. Its number is recorded first: nginx may have read it, so nobody else gets it.
     pub fn switch(&mut self, manifest: Manifest, steps: &mut Steps) -> Result<(), ApplyError> {
-        self.journal.issue(manifest.generation)?;
-        self.point_to(manifest.generation, steps)?;
+        let generation = manifest.generation;
+        let switched = self.journal.issue(generation).and_then(|()| self.point_to(generation, steps));
+        if switched.is_err() && self.linked() != Some(generation) {
+            // Each further attempt would leave another one.
+            self.remove_unused(generation);
+        }
+        switched?;
         self.current = Some(manifest);
         steps.reached(Step::Switched);
         Ok(())
@@ -205,8 +214,14 @@ impl Generations {
     }
 }
 
+/// A folder that exists keeps the mode that somebody gave it.
 fn make_folder(path: &Path, mode: u32) -> Result<(), ApplyError> {
-    DirBuilder::new().recursive(true).mode(mode).create(path).map_err(ApplyError::files("create folder", path))
+    if path.is_dir() {
+        return Ok(());
+    }
+    DirBuilder::new().recursive(true).mode(mode).create(path).map_err(ApplyError::files("create folder", path))?;
+    // The umask of a service would lock nginx's workers out, who open password files themselves.
+    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(ApplyError::files("change mode of", path))
 }
 
 fn flush_folder(path: &Path) -> Result<(), ApplyError> {

@@ -62,3 +62,13 @@ pub enum Outcome {
         why: String,
     },
 }
+
+impl Outcome {
+    /// Whether the files are in place, so that nginx runs them or will when it starts.
+    pub const fn is_in_place(&self) -> bool {
+        match self {
+            Outcome::Unchanged { .. } | Outcome::Confirmed { .. } | Outcome::Ready { .. } => true,
+            Outcome::Refused { .. } | Outcome::RolledBack { .. } | Outcome::Failed { .. } => false,
+        }
+    }
+}

@@ -113,6 +113,9 @@ impl Staging<'_> {
             DirBuilder::new().mode(mode).create(path).map_err(ApplyError::files("create folder", path))
         };
         make(&self.folder, 0o755)?;
+        // Whatever the umask is, workers have to get through to the password files.
+        fs::set_permissions(&self.folder, Permissions::from_mode(0o755))
+            .map_err(ApplyError::files("change mode of", &self.folder))?;
         for (name, mode) in FOLDERS {
             make(&self.folder.join(name), mode)?;
         }

@@ -307,7 +307,7 @@ pub const ROWS: &[Row] = &[
         key: "nginx.unit",
         form: Form::Text,
         default: r#""nginx.service""#,
-        doc: "Its systemd unit, which is asked for the process id first. Empty when systemd does not run it.",
+        doc: "Its systemd unit, which is asked for the process id when the file does not tell it. Empty when systemd does not run it.",
         set: |settings, value| put(&mut settings.nginx.unit, value),
     },
     Row {

@@ -41,9 +41,13 @@ impl Feed {
                     let snapshot = source.snapshot();
                     (source, snapshot)
                 });
-                // It fails only when the process is ending.
-                let Ok((same_source, snapshot)) = read.await else { return };
-                source = same_source;
+                let snapshot;
+                (source, snapshot) = match read.await {
+                    Ok(read) => read,
+                    // The loop must not go on with what was read before as if it were current.
+                    Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                    Err(_) => return,
+                };
                 sender.send_modify(|reading| match snapshot {
                     Ok(snapshot) => {
                         let read = Some(Instant::now());
@@ -60,8 +64,11 @@ impl Feed {
     /// Waits for the next reading.
     pub async fn next(&mut self) -> Reading {
         if self.readings.changed().await.is_err() {
-            // The reader ended with the process; there will be no other reading.
-            std::future::pending::<()>().await;
+            match (&mut self.task).await {
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+                // The reader ended with the process; there will be no other reading.
+                _ => std::future::pending::<()>().await,
+            }
         }
         self.readings.borrow_and_update().clone()
     }

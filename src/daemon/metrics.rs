@@ -119,7 +119,9 @@ impl Metrics {
 
     /// Everything in the text form of OpenMetrics.
     pub fn encode(&self, status: &Status, stub_status: Option<StubStatus>, now: Instant) -> String {
-        let mut registry = Registry::with_prefix("ingressd");
+        let mut all = Registry::default();
+        register_process(&mut all);
+        let registry = all.sub_registry_with_prefix("ingressd");
         let build = Info::new([
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("nginx_version", status.nginx_version.to_string()),
@@ -142,14 +144,13 @@ impl Metrics {
         for (name, help, histogram) in histograms {
             registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
         }
-        register_status(&mut registry, status, now);
+        register_status(registry, status, now);
         if let Some(stub_status) = stub_status {
-            stub_status.register(&mut registry);
+            stub_status.register(registry);
         }
-        register_process(&mut registry);
         let mut text = String::new();
         // Writing to a string fails only when a metric cannot be encoded, which the tests would show.
-        match prometheus_client::encoding::text::encode(&mut text, &registry) {
+        match prometheus_client::encoding::text::encode(&mut text, &all) {
             Ok(()) => text,
             Err(_) => String::from("# EOF\n"),
         }
@@ -363,7 +364,8 @@ mod tests {
             "ingressd_objects{kind=\"Service\",state=\"read\"} 4",
             "ingressd_nginx_requests_total 0",
             "ingressd_certificate_expiry_timestamp_seconds{namespace=\"shop\",name=\"cert\"} 1800000000",
-            "# UNIT ingressd_process_resident_memory_bytes bytes",
+            "# UNIT process_resident_memory_bytes bytes",
+            "process_cpu_seconds_total ",
             "# EOF",
         ] {
             assert!(text.contains(line), "{line} is not in\n{text}");

@@ -243,8 +243,12 @@ impl Daemon {
             let event = self.next(requests, &mut ticks).await;
             let now = Instant::now();
             self.heartbeat.beat(now);
-            if let Event::Requested(Some(Request::Reload(_))) = &event {
+            if let Event::Requested(Some(Request::Reload(loaded))) = &event {
                 notifier.reloading();
+                if loaded.is_err() {
+                    // Nothing follows: systemd would wait for the end of the reload.
+                    notifier.reloaded();
+                }
             }
             match self.handle(event, now, status, findings) {
                 ControlFlow::Break(next) => return next,
@@ -379,6 +383,10 @@ impl Daemon {
             publish(status, set_nginx);
             if let Some(outcome) = done.changed {
                 tracing::info!("nginx changed by itself: {}", describe(&outcome));
+                // One that read everything by itself was not told to.
+                if !matches!(outcome, Outcome::Ready { .. } | Outcome::Confirmed { reload: Duration::ZERO, .. }) {
+                    self.metrics.count(Cause::Nginx, &outcome, None);
+                }
                 // That an earlier generation runs does not mean that the last one does: the cycle that follows tells.
                 if !matches!(outcome, Outcome::Unchanged { .. } | Outcome::Confirmed { .. }) {
                     publish(status, |status| set_outcome(status, &outcome));
@@ -406,9 +414,12 @@ impl Daemon {
         publish(status, |status| {
             set_nginx(status);
             set_outcome(status, &report.outcome);
-            status.accepted = report.accepted.into();
             status.findings = report.findings.into();
-            status.certificates = report.certificates.into();
+            // After a failure nginx goes on with what it was told before.
+            if report.outcome.is_in_place() {
+                status.accepted = report.accepted.into();
+                status.certificates = report.certificates.into();
+            }
         });
         let status = status.borrow();
         if !matches!(report.outcome, Outcome::Unchanged { .. }) {
@@ -448,7 +459,7 @@ fn joined<T>(result: Result<T, tokio::task::JoinError>) -> T {
     }
 }
 
-/// Changes the status; whoever waits for it is told only when something is different.
+/// Changes the status and tells whoever waits for it.
 fn publish(sender: &watch::Sender<Arc<Status>>, change: impl FnOnce(&mut Status)) {
     sender.send_modify(|status| change(Arc::make_mut(status)));
 }

@@ -55,7 +55,7 @@ pub struct Status {
     pub workers: usize,
     /// Workers that finish their connections.
     pub draining: usize,
-    /// The Ingresses that are served.
+    /// The Ingresses that are served, or will be as soon as nginx runs.
     pub accepted: Arc<[Accepted]>,
     /// How many objects of each kind were read.
     pub objects: Vec<(&'static str, usize)>,

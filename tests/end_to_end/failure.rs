@@ -142,6 +142,8 @@ fn a_restarted_nginx_is_recognised_without_a_reload() {
         rig.nginx.restart().await;
         let master = rig.nginx.master().unwrap();
         let workers = wait::until_right("workers", async || rig.nginx.workers(), |workers| workers.len() == 2).await;
+        let told = |log: &String| log.contains("nginx changed by itself");
+        wait::until_right("the daemon to notice", async || rig.daemon.log(), told).await;
         let seen =
             |status: &serde_json::Value| status["nginx"]["master"] == master.as_raw() && serving(status).is_some();
         rig.daemon.status_when("the new master", seen).await;

@@ -137,6 +137,7 @@ fn survives(row: Bad) {
                 rig.daemon.ready().await;
             }
             get(&format!("http://{host}/")).send_until("a change made later", |reply| reply.status == 200).await;
+            rig.daemon.confirmed(&format!("later-{round}")).await;
             hosts.push(format!("{host}/"));
             serves(&hosts.iter().map(String::as_str).collect::<Vec<_>>()).await;
             assert_eq!(certificate_of_bad().await, certificate, "the last good certificate stays");

@@ -1,6 +1,10 @@
 //! The settings are read again when the daemon is told to, and only good ones are used; nothing of the inside is known.
 
+use std::time::Duration;
+
 use nix::sys::signal::Signal;
+use tokio::net::UnixDatagram;
+use tokio::sync::mpsc;
 
 use crate::rig::client::get;
 use crate::rig::manifests::ingress;
@@ -45,5 +49,43 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
         let old = async || get("http://a.example/").try_send().await;
         drop(wait::until_right("nobody to listen on the old port", old, Result::is_err).await);
         rig.daemon.ready().await;
+    });
+}
+
+/// Everything that a daemon says to systemd, read at once as systemd does.
+fn listen(socket: UnixDatagram) -> mpsc::UnboundedReceiver<String> {
+    let (sender, heard) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        let mut datagram = [0; 4096];
+        while let Ok(length) = socket.recv(&mut datagram).await {
+            if sender.send(String::from_utf8_lossy(&datagram[..length]).into_owned()).is_err() {
+                return;
+            }
+        }
+    });
+    heard
+}
+
+async fn hear(heard: &mut mpsc::UnboundedReceiver<String>, word: &str) {
+    let hearing = async { while !heard.recv().await.unwrap().lines().any(|line| line == word) {} };
+    tokio::time::timeout(Duration::from_secs(60), hearing).await.unwrap_or_else(|_| panic!("{word} was not heard"));
+}
+
+#[test]
+fn systemd_hears_the_end_of_each_reload_of_the_settings() {
+    rig::run(async |rig| {
+        let path = rig.folder().join("notify");
+        let mut heard = listen(UnixDatagram::bind(&path).unwrap());
+        rig.daemon.set_variable("NOTIFY_SOCKET", path.to_str().unwrap());
+        rig.start().await;
+        hear(&mut heard, "READY=1").await;
+        let file = rig.folder().join("ingressd.toml");
+        let good = std::fs::read_to_string(&file).unwrap();
+        for text in [&good, &format!("{good}\n= nothing")] {
+            std::fs::write(&file, text).unwrap();
+            rig.daemon.signal(Signal::SIGHUP);
+            hear(&mut heard, "RELOADING=1").await;
+            hear(&mut heard, "READY=1").await;
+        }
     });
 }

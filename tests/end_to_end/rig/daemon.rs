@@ -108,9 +108,10 @@ impl Daemon {
         self.process = Some(command.spawn().unwrap());
     }
 
-    /// A command of ingressd with the settings of this daemon.
+    /// A command of ingressd with the settings of this daemon, and with the umask that its unit gives it.
     pub fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "umask 0077 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_ingressd")]);
         command.arg(name).arg("--config").arg(self.folder.join("ingressd.toml"));
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
@@ -132,6 +133,15 @@ impl Daemon {
             self.status().await.unwrap_or_default()
         };
         wait::until_right(what, ask, right).await
+    }
+
+    /// Waits until nginx is confirmed to run an Ingress. Before, workers of the generation before may still take connections.
+    pub async fn confirmed(&mut self, ingress: &str) {
+        let names = |status: &Value| {
+            let ingresses = status["ingresses"].as_array();
+            ingresses.is_some_and(|ingresses| ingresses.iter().any(|object| object["name"] == ingress))
+        };
+        self.status_when(&format!("the confirmation of Ingress {ingress}"), names).await;
     }
 
     /// `/status.json`, when it answers.
@@ -176,8 +186,11 @@ impl Daemon {
 
     /// Waits until it ends by itself.
     pub async fn ended(&mut self) -> ExitStatus {
-        let mut process = self.process.take().expect("the daemon runs");
-        wait::until("the end of the daemon", async || process.try_wait().unwrap()).await
+        // It stays ours while it is waited for: whatever happens, it ends with the test.
+        let process = self.process.as_mut().expect("the daemon runs");
+        let status = wait::until("the end of the daemon", async || process.try_wait().unwrap()).await;
+        self.process = None;
+        status
     }
 
     /// Sends it a signal.

@@ -131,7 +131,8 @@ impl Request {
         tokio::time::timeout(wait::LIMIT, answer).await.map_err(|_| Failure::Late)?
     }
 
-    /// Asks again until the answer is as it should be.
+    /// Asks again until the answer is as it should be. The next request may still meet a worker of the generation before:
+    /// [`Daemon::confirmed`](super::daemon::Daemon::confirmed) waits for the last of them.
     pub async fn send_until(self, what: &str, right: impl Fn(&Reply) -> bool) -> Reply {
         let ask = async || self.clone().try_send().await;
         let right = |answer: &Result<Reply, Failure>| answer.as_ref().is_ok_and(&right);
