@@ -89,7 +89,7 @@ impl Field {
                 }
                 Place::Annotation(key) => at(object, "/metadata/annotations")[key] = json!(value),
                 Place::AnnotationKey(prefix) => {
-                    at(object, "/metadata/annotations")[format!("{prefix}{value}")] = json!("x")
+                    at(object, "/metadata/annotations")[format!("{prefix}{value}")] = json!("x");
                 }
             }
         }

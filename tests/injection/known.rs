@@ -353,7 +353,7 @@ fn weakness_7_no_value_makes_nginx_refuse_everything() {
         ("proxy-ssl-name", "a{b"),
         ("custom-http-errors", "499"),
         ("rewrite-target", "/$nosuchvariable"),
-        ("limit-rps", "0"),
+        ("limit-rps", "-1"),
         ("limit-connections", "-5"),
         ("proxy-redirect-from", "x"),
     ] {

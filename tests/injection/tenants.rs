@@ -129,7 +129,7 @@ fn the_older_object_keeps_host_path_and_certificate() {
     };
     let old = dated(ingress("other", "z", "ingressd", "shared.test", "web"), 2025);
     let new = dated(ingress("default", "a", "ingressd", "shared.test", "web"), 2026);
-    let before = with(&[old.clone()]);
+    let before = with(std::slice::from_ref(&old));
     let after = with(&[old, new]);
     assert_eq!(after.server("shared.test"), before.server("shared.test"));
     assert!(has(&after, "a", Reason::PathConflict));
