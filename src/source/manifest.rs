@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::document::Document;
+use super::unread::DropUnread;
 use super::validation::{Problem, Validate};
 use super::yaml;
 use super::{Version, identity};
@@ -113,11 +114,12 @@ fn object(kind: Kind, value: Value) -> Result<(Version, Object), Vec<Problem>> {
     Ok((version, object))
 }
 
-fn typed<K: DeserializeOwned + Validate>(value: Value) -> Result<Arc<K>, Vec<Problem>> {
+fn typed<K: DeserializeOwned + Validate + DropUnread>(value: Value) -> Result<Arc<K>, Vec<Problem>> {
     let mut object: K = serde_json::from_value(value).map_err(|error| vec![Problem::undecodable(error.to_string())])?;
     object.complete();
     let mut problems = Vec::new();
     object.validate(&mut problems);
+    object.drop_unread();
     if problems.is_empty() { Ok(Arc::new(object)) } else { Err(problems) }
 }
 

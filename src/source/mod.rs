@@ -8,6 +8,7 @@ mod identity;
 mod manifest;
 pub mod place;
 mod snapshot;
+mod unread;
 mod validation;
 mod watch;
 mod yaml;

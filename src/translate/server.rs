@@ -65,12 +65,22 @@ impl<'a> Servers<'a, '_> {
     fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Option<Route> {
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
         let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
-        // Neither can fail for a path that was read; if one did, the object would be without this route.
-        let path = path::path_match(claim.matching, dialect, &claim.path, bare_is_taken).ok()?;
         let (shared, kind) = (&claim.subject.behaviour, claim.kind);
-        let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path).ok()?;
-        let action = self.action(claim.subject, Some(claim.backend), &claim.origin);
-        Some(Route { origin: claim.origin.clone(), path, action, behaviour })
+        let matched = path::path_match(claim.matching, dialect, &claim.path, bare_is_taken);
+        let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
+        match (matched, behaviour) {
+            (Ok(path), Ok(behaviour)) => {
+                let action = self.action(claim.subject, Some(claim.backend), &claim.origin);
+                Some(Route { origin: claim.origin.clone(), path, action, behaviour })
+            }
+            (Err(refused), _) | (_, Err(refused)) => {
+                // Without a route its requests would fall to another one, perhaps one that is not protected.
+                let note = format!("it cannot be an expression, as the host asks for: {refused}; it answers 503");
+                self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
+                let path = path::path_match(Matching::Prefix, dialect, &claim.path, bare_is_taken).ok()?;
+                Some(Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour: Arc::clone(shared) })
+            }
+        }
     }
 
     /// What happens to requests of a host that no path takes: the default backend of an object of the host, that of

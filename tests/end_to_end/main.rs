@@ -12,6 +12,7 @@ mod endpoints;
 mod failure;
 mod headers;
 mod hosts;
+mod injection;
 mod load;
 mod many;
 mod neighbour;

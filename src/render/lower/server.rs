@@ -93,6 +93,8 @@ fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, 
     }
     writer.add("}\n", &server.origin);
     let requires = requires(server, facts);
+    // It stays in memory as long as the server.
+    writer.owners.shrink_to_fit();
     Ok(File::plain(writer.text, Owners(writer.owners), requires))
 }
 

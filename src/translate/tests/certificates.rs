@@ -151,7 +151,7 @@ fn the_default_certificate_is_configured_or_made() {
         (None, true, "self-signed", &[]),
         (Some("shop-tls"), true, "shop-tls", &[]),
         (Some("no-such"), true, "self-signed", &["default-certificate MissingSecret"]),
-        (Some("mismatched-tls"), false, "none", &["default-certificate InvalidCertificate"]),
+        (Some("mismatched-tls"), false, "none", &["mismatched-tls InvalidCertificate"]),
     ];
     for (secret, has_own, expected, reasons) in rows {
         let options = crate::translate::Options {

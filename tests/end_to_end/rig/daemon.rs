@@ -186,8 +186,11 @@ impl Daemon {
 
     /// Waits until it ends by itself.
     pub async fn ended(&mut self) -> ExitStatus {
-        let mut process = self.process.take().expect("the daemon runs");
-        wait::until("the end of the daemon", async || process.try_wait().unwrap()).await
+        // It stays ours while it is waited for: whatever happens, it ends with the test.
+        let process = self.process.as_mut().expect("the daemon runs");
+        let status = wait::until("the end of the daemon", async || process.try_wait().unwrap()).await;
+        self.process = None;
+        status
     }
 
     /// Sends it a signal.

@@ -1,0 +1,184 @@
+//! The pipeline from text to parsed configuration, as the daemon walks it; it must not know what is hostile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ingressd::finding::Finding;
+use ingressd::model::catalogue::Version;
+use ingressd::nginx::syntax::{self, Directive};
+use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
+use ingressd::render::{File, FilePath, FileSet, Renderer};
+use ingressd::source::directory::Changes;
+use ingressd::source::{Directory, Snapshot};
+use ingressd::translate::{ClassRule, Dialect, Options, Translator};
+use serde_json::Value;
+
+/// The oldest, the usual and the newest nginx.
+pub const VERSIONS: [Version; 3] = [Version(1, 18, 0), Version(1, 22, 1), Version(1, 31, 4)];
+
+/// 2027-01-01, when certificates are judged.
+const NOW: i64 = 1_798_761_600;
+
+/// What became of manifests.
+pub struct Outcome {
+    /// What is wrong, from reading to the gate.
+    pub findings: Vec<Finding>,
+    /// The files.
+    pub files: FileSet,
+    /// What nginx reads in those that it reads as configuration.
+    trees: BTreeMap<FilePath, Vec<Shape>>,
+}
+
+/// Documents of one manifest file, each with its top-level keys in YAML's own notation.
+pub fn yaml(objects: &[Value]) -> String {
+    let mut text = String::new();
+    for object in objects {
+        text.push_str("---\n");
+        for (key, value) in object.as_object().unwrap() {
+            text.push_str(&format!("{key}: {value}\n"));
+        }
+    }
+    text
+}
+
+/// Reads a manifest file of this text.
+pub fn snapshot(text: &str) -> Snapshot {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("all.yaml"), text).unwrap();
+    let mut directory = Directory::new(vec![folder.path().to_owned()]);
+    let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| ()).unwrap();
+    Snapshot::clone(&snapshot)
+}
+
+/// The settings: both dialects, a default certificate, own ports.
+pub fn options() -> Options {
+    let class = |controller: &str, dialect, legacy: Option<&str>| ClassRule {
+        controller: controller.into(),
+        dialect,
+        legacy_class: legacy.map(Into::into),
+        without_class: false,
+        endpoints: None,
+    };
+    Options {
+        classes: vec![
+            class("ingressd/nginx", Dialect::Specification, None),
+            class("k8s.io/ingress-nginx", Dialect::IngressNginx, Some("nginx")),
+        ],
+        default_certificate: Some(("host".into(), "default-tls".into())),
+        own_ports: vec![80, 443],
+        own_addresses: vec![SocketAddr::from(([192, 0, 2, 1], 80))],
+        now: NOW,
+        ..Options::default()
+    }
+}
+
+/// Walks the pipeline once for each version.
+pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
+    let translation = Translator::new(options()).translate(snapshot);
+    let gate_options =
+        GateOptions { resolvers: vec![SocketAddr::from(([192, 0, 2, 53], 53))], ..GateOptions::default() };
+    let one = |version: &Version| {
+        let capabilities = Capabilities::profile(*version);
+        let (plan, gated) =
+            nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &gate_options);
+        let findings = translation.findings.iter().chain(&gated).cloned().collect();
+        let files = Renderer::default().render(&plan);
+        let read = |(path, file): (&FilePath, &Arc<File>)| {
+            let text = std::str::from_utf8(&file.content.bytes).unwrap();
+            path.starts_with("http/").then(|| (Arc::clone(path), shape(&parse(text))))
+        };
+        let trees = files.files.iter().filter_map(read).collect();
+        Outcome { findings, files, trees }
+    };
+    versions.iter().map(one).collect()
+}
+
+/// Objects in one file, for nginx 1.22.
+pub fn of(objects: &[Value]) -> Outcome {
+    produce(&snapshot(&yaml(objects)), &VERSIONS[1..2]).remove(0)
+}
+
+/// A directive's name, the number of its arguments and what is in its block.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Shape(pub String, pub usize, pub Option<Vec<Shape>>);
+
+fn shape(directives: &[Directive]) -> Vec<Shape> {
+    let one = |directive: &Directive| {
+        let mut block = directive.block.as_deref().map(shape);
+        // What stands first in these blocks is a value too.
+        if matches!(directive.name.as_str(), "map" | "geo") {
+            block.iter_mut().flatten().for_each(|entry| entry.0 = "entry".to_owned());
+        }
+        Shape(directive.name.clone(), directive.arguments.len(), block)
+    };
+    directives.iter().map(one).collect()
+}
+
+impl Outcome {
+    /// The text of a file that is not secret.
+    pub fn text(&self, path: &str) -> Option<String> {
+        let file = self.files.files.get(path)?;
+        (!file.content.secret).then(|| String::from_utf8_lossy(&file.content.bytes).into_owned())
+    }
+
+    /// The file of a host.
+    pub fn server(&self, host: &str) -> Option<String> {
+        self.text(&format!("http/server-exact-{host}.conf"))
+    }
+
+    /// The trees of a host's file and of all configuration that it requires but others share; `None` without the host.
+    pub fn tree(&self, host: &str) -> Option<Vec<Vec<Shape>>> {
+        let paths = self.belongings(host)?;
+        Some(paths.iter().filter_map(|path| self.trees.get(&**path)).cloned().collect())
+    }
+
+    /// The bytes of the same files.
+    pub fn bytes(&self, host: &str) -> Option<BTreeMap<String, Vec<u8>>> {
+        let paths = self.belongings(host)?;
+        Some(paths.into_iter().map(|path| (path.clone(), self.files.files[&*path].content.bytes.to_vec())).collect())
+    }
+
+    fn belongings(&self, host: &str) -> Option<Vec<String>> {
+        let own = format!("http/server-exact-{host}.conf");
+        let required = self.files.files.get(&*own)?.requires.iter().map(ToString::to_string);
+        let shared = ["http/00-ingressd.conf", "http/server-catch-all.conf"];
+        Some(required.filter(|path| !shared.contains(&path.as_str())).chain([own.clone()]).collect())
+    }
+
+    /// What holds whatever the input is.
+    ///
+    /// # Panics
+    ///
+    /// When it does not hold.
+    pub fn check(&self) {
+        for (path, file) in &self.files.files {
+            let (folder, name) = path.split_once('/').unwrap();
+            assert!(["http", "stream", "certs", "auth"].contains(&folder), "{path:?}");
+            let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_+".contains(&byte);
+            assert!(name.bytes().all(fits) && name.len() <= 255 && !name.starts_with('.'), "{path:?}");
+            assert_eq!(file.content.secret, folder == "certs" || folder == "auth", "{path:?}");
+            let text = std::str::from_utf8(&file.content.bytes).unwrap();
+            let odd = |character: &char| {
+                (character.is_control() && *character != '\n')
+                    || (folder == "http" && matches!(character, '\u{2028}' | '\u{2029}'))
+            };
+            assert_eq!(text.chars().find(odd), None, "{path:?}");
+            match folder {
+                "http" => assert!(!self.trees[path].is_empty(), "{path:?} is empty"),
+                "auth" => assert!(text.lines().all(|line| line.split(':').count() == 2), "{path:?}"),
+                _ => assert!(text.starts_with("-----BEGIN CERTIFICATE-----\n"), "{path:?}"),
+            }
+        }
+        for finding in &self.findings {
+            let shown = finding.to_string();
+            assert!(!shown.contains(|character: char| character.is_control() || character == '\u{2028}'), "{shown:?}");
+            assert!(finding.note.len() < 2000, "a note of {} bytes: {shown:.200}", finding.note.len());
+        }
+    }
+}
+
+/// What nginx reads.
+pub fn parse(text: &str) -> Vec<Directive> {
+    syntax::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}\n{text:.2000}"))
+}
