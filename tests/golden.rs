@@ -150,7 +150,7 @@ fn golden(case: &str) -> String {
     for version in OTHERS {
         let other = produce(&snapshot, version);
         let Version(major, minor, patch) = version;
-        write!(text, "## differences with nginx {major}.{minor}.{patch}\n").unwrap();
+        writeln!(text, "## differences with nginx {major}.{minor}.{patch}").unwrap();
         for finding in other.findings.iter().filter(|finding| !product.findings.contains(finding)) {
             writeln!(text, "{}: {finding}", finding.severity.name()).unwrap();
         }
