@@ -14,23 +14,22 @@ pub enum Change {
     /// A path gets another name.
     PathEdit,
     /// All pods of a Service are replaced.
-    EndpointChange,
+    Endpoint,
     /// A host gets another certificate.
-    CertificateChange,
+    Certificate,
 }
 
 impl Change {
     /// All of them.
-    pub const ALL: [Change; 4] =
-        [Change::RouteAdd, Change::PathEdit, Change::EndpointChange, Change::CertificateChange];
+    pub const ALL: [Change; 4] = [Change::RouteAdd, Change::PathEdit, Change::Endpoint, Change::Certificate];
 
     /// For people.
     pub const fn name(self) -> &'static str {
         match self {
             Change::RouteAdd => "route add",
             Change::PathEdit => "path edit",
-            Change::EndpointChange => "endpoint change",
-            Change::CertificateChange => "certificate change",
+            Change::Endpoint => "endpoint change",
+            Change::Certificate => "certificate change",
         }
     }
 
@@ -43,17 +42,15 @@ impl Change {
         match self {
             Change::RouteAdd => Application::new(size + round * 10 + 1),
             Change::PathEdit => Application { path_revision: revision, ..Application::new(plain) },
-            Change::EndpointChange => Application { endpoint_revision: revision, ..Application::new(plain + 2) },
-            Change::CertificateChange => {
-                Application { certificate_revision: 1 + round % 3, ..Application::new(tens * 10) }
-            }
+            Change::Endpoint => Application { endpoint_revision: revision, ..Application::new(plain + 2) },
+            Change::Certificate => Application { certificate_revision: 1 + round % 3, ..Application::new(tens * 10) },
         }
     }
 
     /// Puts the file in place.
     pub fn write(self, application: &Application, manifests: &Manifests) {
         match (self, application.secret()) {
-            (Change::CertificateChange, Some(secret)) => manifests.write(&application.secret_file(), &[secret]),
+            (Change::Certificate, Some(secret)) => manifests.write(&application.secret_file(), &[secret]),
             _ => manifests.write_text(&application.file(), &application.text()),
         }
     }
@@ -61,7 +58,7 @@ impl Change {
     /// The request that shows it.
     pub fn request(self, application: &Application) -> Request {
         match self {
-            Change::RouteAdd | Change::EndpointChange | Change::CertificateChange => get(&application.url("/app/x")),
+            Change::RouteAdd | Change::Endpoint | Change::Certificate => get(&application.url("/app/x")),
             Change::PathEdit => get(&application.url(&application.second_path())),
         }
     }
@@ -69,7 +66,7 @@ impl Change {
     /// Whether the answer comes from the new configuration.
     pub fn is_served(self, application: &Application, reply: &Reply) -> bool {
         let new_certificate = || reply.peer.as_ref().is_some_and(|peer| peer.certificate == application.certificate());
-        is_right(application, reply) && (self != Change::CertificateChange || new_certificate())
+        is_right(application, reply) && (self != Change::Certificate || new_certificate())
     }
 }
 
