@@ -166,6 +166,8 @@ struct Daemon {
     retry: Option<Instant>,
     patience: Duration,
     recheck: Duration,
+    /// The last look at nginx's status port got no answer.
+    unanswered: bool,
     began: Instant,
     stopping: Option<Option<Box<Settings>>>,
 }
@@ -214,6 +216,7 @@ impl Daemon {
             retry: None,
             patience: RETRY.0,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
+            unanswered: false,
             began,
             stopping: None,
         })
@@ -374,9 +377,16 @@ impl Daemon {
         self.work = Some(done.work);
         self.pacer.draining(done.nginx.draining);
         let nginx = done.nginx;
+        // One answer that does not come in time on a busy host is not believed to mean anything.
+        let served = match nginx.served {
+            None if nginx.master.is_ok() && !std::mem::replace(&mut self.unanswered, true) => status.borrow().served,
+            served => served,
+        };
+        self.unanswered = nginx.served.is_none();
         let set_nginx = |status: &mut Status| {
             status.master = nginx.master.as_ref().ok().copied();
             (status.workers, status.draining) = (nginx.workers, nginx.draining);
+            status.served = served;
             status.nginx_version = done.nginx_version.as_str().into();
         };
         let Some(report) = done.report else {

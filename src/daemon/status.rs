@@ -47,6 +47,8 @@ pub struct Status {
     pub why: Option<Arc<str>>,
     /// The generation that nginx was last seen to run.
     pub generation: Option<u64>,
+    /// The generation that nginx names on its status port; `None` when it does not answer.
+    pub served: Option<u64>,
     /// The nginx master.
     pub master: Option<u32>,
     /// The version of nginx's binary.
@@ -73,7 +75,13 @@ impl Status {
     /// Whether nginx serves the confirmed generation; otherwise why not.
     pub fn ready(&self) -> Result<(), String> {
         match self.phase {
-            Phase::Serving => Ok(()),
+            Phase::Serving if self.served == self.generation => Ok(()),
+            Phase::Serving => Err(match self.served {
+                Some(served) => format!("nginx serves generation {served}, which is not the confirmed one"),
+                None => {
+                    "nginx does not tell which generation it serves; does nginx.conf still include ours?".to_owned()
+                }
+            }),
             phase => Err(match &self.why {
                 Some(why) => format!("{}: {why}", phase.name()),
                 None => phase.name().to_owned(),
@@ -99,7 +107,10 @@ impl Status {
         let generation = self.generation.map_or("no generation".to_owned(), |number| format!("generation {number}"));
         let age = self.data_read.map_or("no data".to_owned(), |read| format!("data {} s old", (now - read).as_secs()));
         let state = match (self.phase, &self.why) {
-            (Phase::Serving, _) => "serving".to_owned(),
+            (Phase::Serving, _) => match self.ready() {
+                Ok(()) => "serving".to_owned(),
+                Err(why) => format!("not serving ({why})"),
+            },
             (phase, Some(why)) => format!("{} ({why})", phase.name()),
             (phase, None) => phase.name().to_owned(),
         };
@@ -137,6 +148,7 @@ impl Status {
             "ready": self.ready().is_ok(),
             "role": "standalone",
             "generation": self.generation,
+            "served": self.served,
             "nginx": {
                 "version": &*self.nginx_version,
                 "master": self.master,
@@ -163,6 +175,17 @@ mod tests {
     use crate::source::Version;
 
     #[test]
+    fn only_the_confirmed_generation_is_ready() {
+        let serving = Status { phase: Phase::Serving, generation: Some(7), served: Some(7), ..Status::default() };
+        assert_eq!(serving.ready(), Ok(()));
+        for (served, words) in [(Some(6), "nginx serves generation 6"), (None, "does not tell")] {
+            let why = Status { served, ..serving.clone() }.ready().unwrap_err();
+            assert!(why.contains(words), "{why}");
+        }
+        assert!(Status { phase: Phase::Failed, ..serving.clone() }.ready().is_err());
+    }
+
+    #[test]
     fn the_line_tells_generation_hosts_routes_age_and_role() {
         let now = Instant::now();
         let accepted = |name: &str, hosts: &[&str]| Accepted {
@@ -174,6 +197,7 @@ mod tests {
         let status = Status {
             phase: Phase::Serving,
             generation: Some(7),
+            served: Some(7),
             accepted: vec![accepted("a", &["x.example", "y.example"]), accepted("b", &["x.example"])].into(),
             data_read: Some(now),
             ..Status::default()

@@ -22,7 +22,7 @@ const BROKEN: (&str, &str, &str) = ("32-rewrite.yaml", "path: /v1(/|$)(.*)", "pa
 /// The Ingress in it.
 const BROKEN_INGRESS: &str = "rewrite";
 
-/// Runs the check; see [`super::check`].
+/// Runs the check; see [`super::check()`].
 pub async fn check(folder: &Path, output: &mut impl Write) -> Result<bool, DemoError> {
     let copy = tempfile::Builder::new().prefix("ingressd-demo-check-").tempdir();
     let copy = copy.map_err(|source| DemoError::Write { path: std::env::temp_dir(), source })?;

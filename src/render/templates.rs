@@ -65,6 +65,7 @@ fn server() -> Result<Value, Refused> {
         certificate: vec![path.clone()],
         access_log: vec![path],
         keepalive_min_timeout: true,
+        grpc: true,
         trusted: vec![view::Networks { networks: vec![WORD] }],
         hsts: vec![WORD],
         resets: vec![directive()],

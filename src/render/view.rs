@@ -71,6 +71,8 @@ pub struct Server {
     pub access_log: Vec<Path>,
     /// Whether nginx knows `keepalive_min_timeout`.
     pub keepalive_min_timeout: bool,
+    /// Whether a route speaks gRPC to its backend.
+    pub grpc: bool,
     /// Proxies that are believed about the client's address, none or one list.
     pub trusted: Vec<Networks>,
     /// The variable with the policy of strict transport security, none or one.

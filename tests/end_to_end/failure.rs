@@ -239,3 +239,21 @@ fn traffic_does_not_notice_how_the_daemon_ends_or_begins() {
         assert_eq!(rig.daemon.reloads().await, 1);
     });
 }
+
+#[test]
+fn an_nginx_that_was_told_to_forget_us_is_not_ready() {
+    rig::run(async |rig| {
+        write_host(rig, "a.example");
+        rig.start().await;
+        let include = rig.nginx.prefix().join("conf.d/ingressd.conf");
+        let text = std::fs::read_to_string(&include).unwrap();
+        std::fs::remove_file(&include).unwrap();
+        rig.nginx.signal(Signal::SIGHUP);
+        rig.daemon.status_when("nobody to tell the generation", |status| status["served"].is_null()).await;
+        assert!(not_ready(rig).await.contains("does nginx.conf still include ours?"));
+        std::fs::write(&include, text).unwrap();
+        rig.nginx.signal(Signal::SIGHUP);
+        rig.daemon.ready().await;
+        is_served("a.example").await;
+    });
+}

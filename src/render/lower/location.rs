@@ -109,7 +109,8 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
         .collect()
 }
 
-fn is_grpc(action: &Action) -> bool {
+/// Whether requests go to a backend that speaks gRPC.
+pub fn is_grpc(action: &Action) -> bool {
     matches!(action, Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
 }
 

@@ -13,7 +13,7 @@ use crate::render::names;
 use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view;
 
-use super::location::{closed, directives, location};
+use super::location::{closed, directives, is_grpc, location};
 use super::paths::{Place, places};
 
 /// What a server's file depends on besides the server: it changes rarely.
@@ -102,11 +102,23 @@ fn fill(engine: &Engine, template: &str, view: &impl serde::Serialize) -> Result
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
 }
 
+/// What the template writes where a route speaks gRPC, whatever the host says.
+const GRPC_DEFAULTS: [&str; 7] = [
+    "grpc_connect_timeout",
+    "grpc_send_timeout",
+    "grpc_read_timeout",
+    "grpc_buffer_size",
+    "grpc_next_upstream",
+    "grpc_next_upstream_timeout",
+    "grpc_next_upstream_tries",
+];
+
 fn head(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<view::Server, Refused> {
     let decisions = facts.decisions;
     let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
     let trusted: Vec<_> = facts.forwarded.trusted.iter().map(Word::network).collect();
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
+    let grpc = server.routes.iter().chain([&server.fallback]).any(|route| is_grpc(&route.action));
     Ok(view::Server {
         listens: decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect(),
         name: Literal::new(&server_name(&server.name, decisions.longest_name))?,
@@ -118,12 +130,13 @@ fn head(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<view:
             .collect(),
         access_log: decisions.access_log.as_deref().map(Path::new).transpose()?.into_iter().collect(),
         keepalive_min_timeout: decisions.keepalive_min_timeout,
+        grpc,
         trusted: match decisions.real_ip && !trusted.is_empty() {
             true => vec![view::Networks { networks: trusted }],
             false => Vec::new(),
         },
         hsts: hsts.cloned().into_iter().collect(),
-        resets: resets(decisions, |_| true),
+        resets: resets(decisions, |name| !(grpc && GRPC_DEFAULTS.contains(&name))),
     })
 }
 
