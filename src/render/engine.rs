@@ -12,6 +12,8 @@ use handlebars::{
 use serde::Serialize;
 use serde_json::Value;
 
+use super::shape::{Form, Shapes};
+
 /// A template with a name, its text and a full example of what fills it.
 pub struct Source {
     /// The name.
@@ -32,7 +34,10 @@ pub struct Unfit {
 
 /// Loaded templates.
 #[derive(Debug)]
-pub struct Engine(Handlebars<'static>);
+pub struct Engine {
+    templates: Handlebars<'static>,
+    shapes: Shapes,
+}
 
 impl Engine {
     /// Loads templates and proves that each of them can be filled with any view of the example's form.
@@ -56,7 +61,7 @@ impl Engine {
             lint(&template, &view, &partials).map_err(unfit)?;
             registry.register_template(name, template);
         }
-        Ok(Engine(registry))
+        Ok(Engine { templates: registry, shapes: Shapes::default() })
     }
 
     /// Fills a template.
@@ -64,8 +69,13 @@ impl Engine {
     /// # Errors
     ///
     /// When the view has another form than the example that the template was loaded with.
-    pub fn fill(&self, template: &str, view: &impl Serialize) -> Result<String, RenderError> {
-        self.0.render(template, view)
+    pub fn fill(&self, template: &'static str, view: &impl Serialize) -> Result<String, RenderError> {
+        let malformed = |error| RenderError::from(RenderErrorReason::SerdeError(error));
+        let form = Form::of(view).map_err(malformed)?;
+        self.shapes.text(template, &form, |marked| {
+            let view: Value = serde_json::from_slice(marked).map_err(malformed)?;
+            self.templates.render(template, &view)
+        })
     }
 }
 

@@ -5,6 +5,7 @@ mod file_set;
 mod lower;
 mod memory;
 mod names;
+mod shape;
 mod templates;
 #[cfg(test)]
 mod tests;

@@ -98,7 +98,7 @@ fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, 
     Ok(File::plain(writer.text, Owners(writer.owners), requires))
 }
 
-fn fill(engine: &Engine, template: &str, view: &impl serde::Serialize) -> Result<String, Refused> {
+fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<String, Refused> {
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
 }
 

@@ -1,0 +1,205 @@
+//! Remembers how a template falls out for views of one form, so that filling it again is joining strings; it must not know templates.
+//!
+//! Templates hold no logic: what comes out depends on a view's booleans, numbers and lengths of lists, and its tokens
+//! only stand where they stand. So a view is written down with a mark in place of each token. That text is both the key
+//! of its form and, filled in once with the marks, the form itself.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use serde::Serialize;
+use serde_json::ser::{CharEscape, Formatter, Serializer};
+
+/// Encloses the number of a token; no token holds a control character.
+const MARK: char = '\u{1}';
+
+/// Most forms that are remembered; lists that users write have any length.
+const MOST: usize = 4096;
+
+/// The pieces of a filled template.
+#[derive(Debug)]
+struct Shape {
+    /// Text, and the number of the token behind it.
+    pieces: Vec<(Box<str>, usize)>,
+    end: Box<str>,
+}
+
+/// Forms by template and view.
+#[derive(Debug, Default)]
+pub struct Shapes(RwLock<HashMap<&'static str, HashMap<Vec<u8>, Arc<Shape>>>>);
+
+/// A view with marks in place of its tokens, and the tokens.
+pub struct Form {
+    key: Vec<u8>,
+    tokens: Vec<String>,
+}
+
+impl Form {
+    /// Takes a view apart.
+    ///
+    /// # Errors
+    ///
+    /// When the view cannot be written as JSON, which would be a fault of its type.
+    pub fn of(view: &impl Serialize) -> Result<Self, serde_json::Error> {
+        let mut key = Vec::with_capacity(512);
+        let mut marker = Marker::default();
+        view.serialize(&mut Serializer::with_formatter(&mut key, &mut marker))?;
+        Ok(Form { key, tokens: marker.tokens })
+    }
+}
+
+impl Shapes {
+    /// The text for a form; `fill` gets the marked view as JSON, only for forms that were never seen.
+    ///
+    /// # Errors
+    ///
+    /// Those of `fill`.
+    pub fn text<E>(
+        &self,
+        template: &'static str,
+        form: &Form,
+        fill: impl FnOnce(&[u8]) -> Result<String, E>,
+    ) -> Result<String, E> {
+        let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let shape = known.get(template).and_then(|forms| forms.get(&form.key)).cloned();
+        drop(known);
+        let shape = match shape {
+            Some(shape) => shape,
+            None => {
+                let shape = Arc::new(Shape::read(&fill(&form.key)?));
+                let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+                let forms = known.entry(template).or_default();
+                if forms.len() < MOST {
+                    forms.insert(form.key.clone(), Arc::clone(&shape));
+                }
+                shape
+            }
+        };
+        Ok(shape.join(&form.tokens))
+    }
+}
+
+impl Shape {
+    fn read(text: &str) -> Self {
+        let mut pieces = Vec::new();
+        let mut parts = text.split(MARK);
+        let mut before = parts.next().unwrap_or_default();
+        while let (Some(number), Some(after)) = (parts.next(), parts.next()) {
+            let number = number.parse().expect("marks enclose numbers");
+            pieces.push((before.into(), number));
+            before = after;
+        }
+        Shape { pieces, end: before.into() }
+    }
+
+    fn join(&self, tokens: &[String]) -> String {
+        let length = self.pieces.iter().map(|(before, token)| before.len() + tokens[*token].len()).sum::<usize>();
+        let mut text = String::with_capacity(length + self.end.len());
+        for (before, token) in &self.pieces {
+            text.push_str(before);
+            text.push_str(&tokens[*token]);
+        }
+        text.push_str(&self.end);
+        text
+    }
+}
+
+/// Writes JSON with marks in place of strings, names of members left as they are.
+#[derive(Debug, Default)]
+struct Marker {
+    tokens: Vec<String>,
+    in_name: bool,
+}
+
+impl Marker {
+    fn token(&mut self) -> &mut String {
+        self.tokens.last_mut().expect("a string has begun")
+    }
+}
+
+impl Formatter for &mut Marker {
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.in_name = true;
+        if first { Ok(()) } else { writer.write_all(b",") }
+    }
+
+    fn end_object_key<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        self.in_name = false;
+        Ok(())
+    }
+
+    fn begin_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if self.in_name {
+            return writer.write_all(b"\"");
+        }
+        write!(writer, "\"\\u0001{}\\u0001", self.tokens.len())?;
+        self.tokens.push(String::new());
+        Ok(())
+    }
+
+    fn end_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(b"\"")
+    }
+
+    fn write_string_fragment<W: ?Sized + Write>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        if self.in_name {
+            return writer.write_all(fragment.as_bytes());
+        }
+        self.token().push_str(fragment);
+        Ok(())
+    }
+
+    fn write_char_escape<W: ?Sized + Write>(&mut self, _: &mut W, escape: CharEscape) -> io::Result<()> {
+        // Names of members are Rust's, which need no escape.
+        let character = match escape {
+            CharEscape::Quote => '"',
+            CharEscape::ReverseSolidus => '\\',
+            CharEscape::Solidus => '/',
+            CharEscape::Backspace => '\u{8}',
+            CharEscape::FormFeed => '\u{c}',
+            CharEscape::LineFeed => '\n',
+            CharEscape::CarriageReturn => '\r',
+            CharEscape::Tab => '\t',
+            CharEscape::AsciiControl(byte) => char::from(byte),
+        };
+        self.token().push(character);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Form, Shapes};
+
+    #[test]
+    fn a_form_is_filled_once_and_gives_the_same_text_for_all_its_views() {
+        let shapes = Shapes::default();
+        let mut asked = 0;
+        let mut text = |view: Value| {
+            let form = Form::of(&view).unwrap();
+            let fill = |marked: &[u8]| {
+                asked += 1;
+                let view: Value = serde_json::from_slice(marked)?;
+                let list = view["list"].as_array().unwrap().iter().map(|one| one.as_str().unwrap());
+                let joined: Vec<_> = list.collect();
+                Ok::<_, serde_json::Error>(format!("{}: {};\n", view["name"].as_str().unwrap(), joined.join(", ")))
+            };
+            shapes.text("t", &form, fill).unwrap()
+        };
+        assert_eq!(text(json!({"name": "a", "list": ["\"x\\\"", "y/é"]})), "a: \"x\\\", y/é;\n");
+        assert_eq!(text(json!({"name": "", "list": ["1", ""]})), ": 1, ;\n");
+        assert_eq!(text(json!({"name": "b", "list": []})), "b: ;\n");
+        assert_eq!(asked, 2);
+    }
+
+    #[test]
+    fn booleans_and_numbers_belong_to_the_form() {
+        let key = |view: Value| Form::of(&view).unwrap().key;
+        assert_eq!(key(json!({"a": "x", "b": true})), key(json!({"a": "y", "b": true})));
+        assert_ne!(key(json!({"a": "x", "b": true})), key(json!({"a": "x", "b": false})));
+        assert_ne!(key(json!({"a": 1})), key(json!({"a": 2})));
+    }
+}
