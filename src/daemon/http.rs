@@ -151,7 +151,8 @@ mod tests {
 
         assert_eq!(get(address, &path("/healthz")).await, (200, "ok\n".into()));
         assert_eq!(get(address, &path("/readyz")).await, (503, "starting\n".into()));
-        sender.send_replace(Arc::new(Status { phase: Phase::Serving, generation: Some(4), ..Status::default() }));
+        let serving = Status { phase: Phase::Serving, generation: Some(4), served: Some(4), ..Status::default() };
+        sender.send_replace(Arc::new(serving));
         assert_eq!(get(address, &path("/readyz")).await, (200, "ok\n".into()));
         sender.send_replace(Arc::new(Status {
             phase: Phase::NginxDown,
