@@ -25,9 +25,12 @@ struct Shape {
     end: Box<str>,
 }
 
-/// Forms by template and view.
+/// The forms of one template, by the text of the marked view.
+type Forms = HashMap<Vec<u8>, Arc<Shape>>;
+
+/// Forms by template.
 #[derive(Debug, Default)]
-pub struct Shapes(RwLock<HashMap<&'static str, HashMap<Vec<u8>, Arc<Shape>>>>);
+pub struct Shapes(RwLock<HashMap<&'static str, Forms>>);
 
 /// A view with marks in place of its tokens, and the tokens.
 pub struct Form {
