@@ -3,6 +3,7 @@
 mod certificate;
 pub mod control;
 mod cycle;
+mod error;
 mod feed;
 mod http;
 mod last_good;
@@ -13,11 +14,16 @@ mod objects;
 mod pacing;
 mod pipeline;
 mod quarantine;
+mod reporter;
+mod retry;
 mod run;
+mod serving;
 mod state_file;
 mod status;
+mod work;
 
 pub use cycle::{Cycle, Product, Report, Stages};
+pub use error::Error;
 pub use pipeline::Pipeline;
-pub use run::{Error, Request, run};
+pub use run::{Request, run};
 pub use status::{Phase, Status};

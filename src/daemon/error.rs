@@ -1,0 +1,51 @@
+//! Why the daemon cannot run, for whoever started it; it must not know what is done about it.
+
+use std::path::PathBuf;
+
+use super::pipeline;
+use crate::source::WatchError;
+
+/// Why the daemon cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is nothing to serve.
+    #[error("nothing to serve: name a folder of manifests with --manifests or the setting manifests")]
+    NoSource,
+    /// The source cannot be watched.
+    #[error(transparent)]
+    Source(#[from] WatchError),
+    /// An address cannot be used.
+    #[error("the address of http.address, {address}, cannot be used: {source}")]
+    Http {
+        /// The address.
+        address: std::net::SocketAddr,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The control socket cannot be made.
+    #[error("the socket of control.socket, {}, cannot be made: {source}", path.display())]
+    Control {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// nginx or a folder cannot be used.
+    #[error("{0}")]
+    Pipeline(#[source] Box<pipeline::Error>),
+}
+
+impl Error {
+    /// Whether a file or folder may not be used, so that another user would have to run the daemon.
+    pub fn is_permission(&self) -> bool {
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            let denied = |error: &std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;
+            if error.downcast_ref().is_some_and(denied) {
+                return true;
+            }
+            source = error.source();
+        }
+        false
+    }
+}

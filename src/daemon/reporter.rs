@@ -1,0 +1,215 @@
+//! Tells what happened to everyone who listens: status, metrics, log and systemd; it must not decide what happens next.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::cycle::Report;
+use super::feed::Reading;
+use super::log::FindingLog;
+use super::metrics::{Cause, Metrics};
+use super::notify::Notifier;
+use super::status::{Phase, Status};
+use super::work::Nginx;
+use crate::apply::Outcome;
+use crate::model::Kind;
+use crate::source::Snapshot;
+
+/// Everyone who listens, over every version of the settings.
+#[derive(Debug)]
+pub struct Reporter {
+    status: watch::Sender<Arc<Status>>,
+    metrics: Arc<Metrics>,
+    findings: FindingLog,
+    notifier: Notifier,
+    /// The last look at nginx's status port got no answer.
+    unanswered: bool,
+}
+
+impl Reporter {
+    /// Begins with what `status` holds.
+    pub fn new(status: watch::Sender<Arc<Status>>) -> Self {
+        Reporter {
+            status,
+            metrics: Arc::default(),
+            findings: FindingLog::default(),
+            notifier: Notifier::default(),
+            unanswered: false,
+        }
+    }
+
+    /// What is true, as it changes.
+    pub fn status(&self) -> watch::Receiver<Arc<Status>> {
+        self.status.subscribe()
+    }
+
+    /// What happened since the start.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.metrics
+    }
+
+    /// The binary of nginx was found.
+    pub fn found(&self, nginx_version: &str) {
+        self.change(|status| status.nginx_version = nginx_version.into());
+    }
+
+    /// The source was read, or could not be.
+    pub fn read(&self, reading: &Reading) {
+        self.change(|status| {
+            status.data_read = reading.read.or(status.data_read);
+            status.source_failure = reading.failure.clone();
+            if let Some(snapshot) = &reading.snapshot {
+                status.objects = counts(snapshot);
+            }
+        });
+        if let Some(failure) = &reading.failure {
+            tracing::warn!("the source cannot be read, what is served stays: {failure}");
+        }
+    }
+
+    /// nginx was looked at.
+    pub fn looked(&mut self, nginx: &Nginx) {
+        let served = self.served(nginx);
+        self.change(|status| set_nginx(status, nginx, served));
+    }
+
+    /// The generation that nginx names. One answer that does not come in time on a busy host is not believed to mean anything.
+    fn served(&mut self, nginx: &Nginx) -> Option<u64> {
+        let was_unanswered = std::mem::replace(&mut self.unanswered, nginx.status.served.is_none());
+        match nginx.status.served {
+            None if nginx.status.master.is_ok() && !was_unanswered => self.status.borrow().served,
+            served => served,
+        }
+    }
+
+    /// nginx started, stopped or was restarted by somebody else.
+    pub fn nginx_changed(&self, outcome: &Outcome) {
+        tracing::info!("nginx changed by itself: {}", describe(outcome));
+        // One that read everything by itself was not told to.
+        if !matches!(outcome, Outcome::Ready { .. } | Outcome::Confirmed { reload: Duration::ZERO, .. }) {
+            self.metrics.count(Cause::Nginx, outcome, None);
+        }
+        // That an earlier generation runs does not mean that the last one does: the cycle that follows tells.
+        if !matches!(outcome, Outcome::Unchanged { .. } | Outcome::Confirmed { .. }) {
+            self.change(|status| set_outcome(status, outcome));
+        }
+    }
+
+    /// nginx's version or another site of the host changed.
+    pub fn surveyed(&self) {
+        tracing::info!("nginx or another site of this host changed");
+    }
+
+    /// A cycle ended; `waited` is the time since the oldest change that it carried.
+    pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
+        let Report { outcome, findings, accepted, certificates, .. } = report;
+        self.metrics.count(cause, &outcome, waited);
+        let served = self.served(nginx);
+        // At once, so that nobody sees the new generation run before it is the confirmed one.
+        self.change(|status| {
+            set_nginx(status, nginx, served);
+            set_outcome(status, &outcome);
+            status.findings = findings.into();
+            // After a failure nginx goes on with what it was told before.
+            if outcome.is_in_place() {
+                status.accepted = accepted.into();
+                status.certificates = certificates.into();
+            }
+        });
+        let status = Arc::clone(&self.status.borrow());
+        if !matches!(outcome, Outcome::Unchanged { .. }) {
+            tracing::info!(GENERATION = status.generation, "{}", describe(&outcome));
+        }
+        self.findings.update(&status.findings, status.generation);
+    }
+
+    /// The loop turned.
+    pub fn turned(&mut self, now: Instant) {
+        let status = Arc::clone(&self.status.borrow());
+        if status.phase == Phase::Serving {
+            self.notifier.ready();
+        }
+        self.notifier.turned(&status, now);
+    }
+
+    /// The settings are being read again.
+    pub fn reloading(&self) {
+        self.notifier.reloading();
+    }
+
+    /// New settings are in force, or the old ones again.
+    pub fn reloaded(&self) {
+        self.notifier.reloaded();
+    }
+
+    /// The new settings are wrong.
+    pub fn kept_settings(&self, why: &str) {
+        tracing::error!("the new settings cannot be used, those in force stay:\n{why}");
+        // Nothing follows: systemd would wait for the end of the reload.
+        self.notifier.reloaded();
+    }
+
+    /// The daemon ends.
+    pub fn stopping(&self) {
+        self.change(|status| status.phase = Phase::Stopping);
+        self.notifier.stopping();
+    }
+
+    /// Changes the status and tells whoever waits for it.
+    fn change(&self, change: impl FnOnce(&mut Status)) {
+        self.status.send_modify(|status| change(Arc::make_mut(status)));
+    }
+}
+
+fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
+    status.master = nginx.status.master.as_ref().ok().copied();
+    (status.workers, status.draining) = (nginx.status.workers, nginx.status.draining);
+    status.served = served;
+    status.nginx_version = nginx.version.as_str().into();
+}
+
+fn set_outcome(status: &mut Status, outcome: &Outcome) {
+    let (phase, why) = match outcome {
+        Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => (Phase::Serving, None),
+        Outcome::Ready { why, .. } => (Phase::NginxDown, Some(why.as_str().into())),
+        Outcome::Refused { .. } | Outcome::RolledBack { .. } | Outcome::Failed { .. } => {
+            (Phase::Failed, Some(describe(outcome).into()))
+        }
+    };
+    (status.phase, status.why) = (phase, why);
+    match outcome {
+        Outcome::Unchanged { generation } | Outcome::Confirmed { generation, .. } => {
+            status.generation = Some(*generation);
+        }
+        Outcome::RolledBack { generation, .. } => status.generation = *generation,
+        Outcome::Ready { .. } | Outcome::Refused { .. } | Outcome::Failed { .. } => {}
+    }
+}
+
+fn describe(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Unchanged { generation } => format!("nginx runs generation {generation}"),
+        Outcome::Confirmed { generation, test, reload, written } => format!(
+            "nginx runs generation {generation}: {written} files written, tested in {} ms, reloaded in {} ms",
+            test.as_millis(),
+            reload.as_millis()
+        ),
+        Outcome::Refused { complaints } => {
+            let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
+            format!("nginx refuses the configuration: {}", words.join("; "))
+        }
+        Outcome::RolledBack { generation: Some(generation), why } => {
+            format!("generation {generation} is in place again: {why}")
+        }
+        Outcome::RolledBack { generation: None, why } | Outcome::Failed { why } => why.clone(),
+        Outcome::Ready { generation, why } => {
+            format!("generation {generation} is ready for nginx, which does not run: {why}")
+        }
+    }
+}
+
+fn counts(snapshot: &Snapshot) -> Vec<(&'static str, usize)> {
+    let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::File | Kind::Settings | Kind::Host));
+    kinds.map(|kind| (kind.name(), snapshot.count(kind))).collect()
+}

@@ -1,0 +1,239 @@
+//! The loop under one version of the settings: one event at a time; it must not know what snapshots or files hold, nor who is told.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+
+use super::control::Control;
+use super::cycle::Report;
+use super::error::Error;
+use super::feed::{Feed, Reading};
+use super::http::{self, Facts};
+use super::metrics::{Cause, Heartbeat};
+use super::notify;
+use super::pacing::Pacer;
+use super::reporter::Reporter;
+use super::retry::Retry;
+use super::run::Request;
+use super::work::{Done, Finished, Nginx, Work, joined};
+use crate::apply::Outcome;
+use crate::config::Settings;
+use crate::source::Snapshot;
+
+/// Everything that can wake the loop.
+enum Event {
+    Requested(Option<Request>),
+    Read(Reading),
+    Due,
+    Done(Box<Done>),
+    Tick,
+}
+
+/// What runs under one version of the settings.
+pub struct Daemon {
+    feed: Feed,
+    pacer: Pacer,
+    retry: Retry,
+    heartbeat: Arc<Heartbeat>,
+    servers: Vec<JoinHandle<()>>,
+    /// `None` while a thread has it.
+    work: Option<Work>,
+    running: Option<JoinHandle<Done>>,
+    snapshot: Option<Arc<Snapshot>>,
+    cause: Cause,
+    /// When the change was noticed that the running cycle carries.
+    carried: Option<Instant>,
+    noticed: Option<Instant>,
+    recheck: Duration,
+    began: Instant,
+    stopping: Option<Option<Box<Settings>>>,
+}
+
+impl Daemon {
+    /// Takes addresses, folders and the source into use.
+    pub async fn start(settings: &Settings, reporter: &mut Reporter) -> Result<Self, Error> {
+        let folder = settings.manifests.as_deref().ok_or(Error::NoSource)?;
+        let began = Instant::now();
+        let heartbeat = Arc::new(Heartbeat::new(began));
+        let address = settings.http.address;
+        let listener = TcpListener::bind(address).await.map_err(|source| Error::Http { address, source })?;
+        let path = &settings.control_socket;
+        let control = Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?;
+        let work = Work::open(settings).await?;
+        reporter.found(&work.nginx_version());
+        let feed = Feed::start(folder)?;
+        let facts = Facts {
+            status: reporter.status(),
+            metrics: Arc::clone(reporter.metrics()),
+            heartbeat: Arc::clone(&heartbeat),
+            nginx: settings.gate.status,
+        };
+        let servers = vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(reporter.status()))];
+        Ok(Daemon {
+            feed,
+            pacer: Pacer::new(settings.pacing),
+            retry: Retry::default(),
+            heartbeat,
+            servers,
+            work: Some(work),
+            running: None,
+            snapshot: None,
+            cause: Cause::Start,
+            carried: None,
+            noticed: None,
+            recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
+            began,
+            stopping: None,
+        })
+    }
+
+    /// Lets go of sockets and folders; returns when they are free.
+    pub async fn close(mut self) {
+        for server in std::mem::take(&mut self.servers) {
+            server.abort();
+            // It ends by being aborted, which is no news.
+            let _ = server.await;
+        }
+    }
+
+    /// Serves until it is asked to stop (`None`) or to go on with other settings.
+    pub async fn serve(
+        &mut self,
+        requests: &mut mpsc::Receiver<Request>,
+        reporter: &mut Reporter,
+    ) -> Option<Box<Settings>> {
+        let period = notify::watchdog_interval().map_or(self.recheck, |watchdog| watchdog.min(self.recheck));
+        let mut ticks = tokio::time::interval(period);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            let event = self.next(requests, &mut ticks).await;
+            let now = Instant::now();
+            self.heartbeat.beat(now);
+            if let ControlFlow::Break(next) = self.handle(event, now, reporter) {
+                return next;
+            }
+            reporter.turned(now);
+        }
+    }
+
+    async fn next(&mut self, requests: &mut mpsc::Receiver<Request>, ticks: &mut tokio::time::Interval) -> Event {
+        let due = self.due();
+        let running = self.running.is_some();
+        tokio::select! {
+            request = requests.recv(), if self.stopping.is_none() => Event::Requested(request),
+            done = async { Some(self.running.as_mut()?.await) }, if running => {
+                self.running = None;
+                match done {
+                    Some(done) => Event::Done(Box::new(joined(done))),
+                    None => Event::Tick,
+                }
+            }
+            reading = self.feed.next() => Event::Read(reading),
+            () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
+            _ = ticks.tick() => Event::Tick,
+        }
+    }
+
+    /// When the next cycle begins.
+    fn due(&self) -> Option<Instant> {
+        self.work.as_ref()?;
+        self.snapshot.as_ref()?;
+        let paced = self.pacer.due().map(|due| self.began + due);
+        paced.into_iter().chain(self.retry.due()).min()
+    }
+
+    fn handle(&mut self, event: Event, now: Instant, reporter: &mut Reporter) -> ControlFlow<Option<Box<Settings>>> {
+        match event {
+            Event::Requested(None | Some(Request::Stop)) => self.stopping = Some(None),
+            Event::Requested(Some(Request::Reload(loaded))) => {
+                reporter.reloading();
+                match loaded {
+                    Ok(settings) => self.stopping = Some(Some(settings)),
+                    Err(why) => reporter.kept_settings(&why),
+                }
+            }
+            Event::Read(reading) => self.read(reading, now, reporter),
+            Event::Due => self.begin_cycle(now),
+            Event::Done(done) => self.finish(*done, now, reporter),
+            Event::Tick => self.begin_look(),
+        }
+        // A cycle that runs is not cut off: it ends with a generation that is confirmed or put back.
+        match self.running.is_none().then(|| self.stopping.take()).flatten() {
+            Some(next) => ControlFlow::Break(next),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn read(&mut self, reading: Reading, now: Instant, reporter: &Reporter) {
+        reporter.read(&reading);
+        if let Some(snapshot) = reading.snapshot {
+            self.snapshot = Some(snapshot);
+            self.noticed = self.noticed.or(reading.noticed);
+            self.pacer.changed(now - self.began);
+        }
+    }
+
+    fn begin_cycle(&mut self, now: Instant) {
+        let (Some(work), Some(snapshot)) = (self.work.take(), self.snapshot.clone()) else { return };
+        if self.pacer.began(now - self.began).is_none() && self.cause != Cause::Nginx {
+            self.cause = Cause::Retry;
+        }
+        self.retry.began();
+        self.carried = self.noticed.take();
+        self.running = Some(work.turn(snapshot));
+    }
+
+    fn begin_look(&mut self) {
+        // Before the first cycle there is nothing that nginx could be seen to have lost.
+        if self.stopping.is_some() || matches!(self.cause, Cause::Start) {
+            return;
+        }
+        let Some(work) = self.work.take() else { return };
+        self.running = Some(work.look());
+    }
+
+    fn finish(&mut self, done: Done, now: Instant, reporter: &mut Reporter) {
+        let Done { work, result, nginx } = done;
+        self.work = Some(work);
+        self.pacer.draining(nginx.status.draining);
+        match result {
+            Finished::Cycle(report) => self.conclude(report, &nginx, now, reporter),
+            Finished::Look { changed, surveyed } => {
+                reporter.looked(&nginx);
+                if let Some(outcome) = changed {
+                    reporter.nginx_changed(&outcome);
+                    self.cause = Cause::Nginx;
+                    self.retry.at_once(now);
+                }
+                if surveyed {
+                    reporter.surveyed();
+                    self.cause = Cause::Nginx;
+                    self.pacer.changed(now - self.began);
+                }
+            }
+        }
+    }
+
+    fn conclude(&mut self, report: Report, nginx: &Nginx, now: Instant, reporter: &mut Reporter) {
+        let reload = match &report.outcome {
+            Outcome::Confirmed { test, reload, .. } => Some(*test + *reload),
+            Outcome::RolledBack { .. } => Some(Duration::ZERO),
+            _ => None,
+        };
+        self.pacer.ended(reload, nginx.status.draining);
+        self.retry.ended(&report.outcome, now);
+        let waited = self.carried.take().map(|noticed| now - noticed);
+        let cause = std::mem::replace(&mut self.cause, Cause::Change);
+        reporter.concluded(cause, report, nginx, waited);
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.servers.iter().for_each(JoinHandle::abort);
+    }
+}

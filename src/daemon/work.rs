@@ -1,0 +1,107 @@
+//! What blocks, and is moved to a thread of its own while it works; it must not know when or why it is asked to.
+
+use std::sync::Arc;
+
+use tokio::task::{JoinHandle, spawn_blocking};
+
+use super::cycle::{Cycle, Report};
+use super::error::Error;
+use super::pipeline::Pipeline;
+use crate::apply::{Outcome, Status};
+use crate::config::Settings;
+use crate::source::Snapshot;
+
+/// Everything that a cycle needs. Whoever has it works, nobody else does.
+#[derive(Debug)]
+pub struct Work {
+    cycle: Cycle,
+    pipeline: Pipeline,
+}
+
+/// What a thread came back with.
+#[derive(Debug)]
+pub struct Done {
+    /// For the next one.
+    pub work: Work,
+    /// What came of it.
+    pub result: Finished,
+    /// What is true of nginx now.
+    pub nginx: Nginx,
+}
+
+/// What is true of nginx at one moment.
+#[derive(Debug)]
+pub struct Nginx {
+    /// Its processes and generations.
+    pub status: Status,
+    /// The version of its binary.
+    pub version: String,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Finished {
+    /// A cycle.
+    Cycle(Report),
+    /// A look at nginx.
+    Look {
+        /// nginx started, stopped or was restarted.
+        changed: Option<Outcome>,
+        /// nginx's version or another site of the host changed.
+        surveyed: bool,
+    },
+}
+
+impl Work {
+    /// Takes the folders into use; nginx is looked at, not touched.
+    pub async fn open(settings: &Settings) -> Result<Self, Error> {
+        let settings = settings.clone();
+        let opening = spawn_blocking(move || {
+            let pipeline = Pipeline::open(&settings).map_err(|error| Error::Pipeline(Box::new(error)))?;
+            Ok(Work { cycle: Cycle::open(&settings.apply.state), pipeline })
+        });
+        joined(opening.await)
+    }
+
+    /// The version of nginx's binary.
+    pub fn nginx_version(&self) -> String {
+        self.pipeline.nginx_version()
+    }
+
+    /// Brings nginx to what the snapshot says.
+    pub fn turn(mut self, snapshot: Arc<Snapshot>) -> JoinHandle<Done> {
+        spawn_blocking(move || {
+            self.pipeline.set_clock();
+            let report = self.cycle.turn(&snapshot, &mut self.pipeline);
+            if matches!(report.outcome, Outcome::Confirmed { .. }) {
+                self.pipeline.sweep();
+            }
+            self.done(Finished::Cycle(report))
+        })
+    }
+
+    /// Looks whether something happened to nginx.
+    pub fn look(mut self) -> JoinHandle<Done> {
+        spawn_blocking(move || {
+            let changed = self.pipeline.recheck();
+            let surveyed = self.pipeline.survey_changed();
+            self.done(Finished::Look { changed, surveyed })
+        })
+    }
+
+    fn done(mut self, result: Finished) -> Done {
+        let nginx = Nginx { status: self.pipeline.status(), version: self.pipeline.nginx_version() };
+        Done { result, nginx, work: self }
+    }
+}
+
+/// The result of a thread. One that panicked has left its work half done: the daemon must not go on as if nothing were.
+pub fn joined<T>(result: Result<T, tokio::task::JoinError>) -> T {
+    match result {
+        Ok(done) => done,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            Err(error) => unreachable!("nobody cancels work: {error}"),
+        },
+    }
+}
