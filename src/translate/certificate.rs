@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use k8s_openapi::api::core::v1::Secret;
+use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys};
@@ -81,6 +82,18 @@ impl Certificates {
                 verdict
             }
         }
+    }
+
+    /// Checks those that are not known yet, on all processors.
+    pub fn prepare<'a>(&mut self, secrets: impl Iterator<Item = &'a Stored<Secret>>) {
+        let known = |secret: &&Stored<Secret>| {
+            self.verdicts.get(&secret.id).is_some_and(|(version, _)| *version == secret.version)
+        };
+        let unknown: Vec<_> = secrets.filter(|secret| !known(secret)).collect();
+        let verdicts = unknown
+            .into_par_iter()
+            .map(|secret| (Arc::clone(&secret.id), (secret.version.clone(), check(secret).map(Arc::new))));
+        self.verdicts.extend(verdicts.collect::<Vec<_>>());
     }
 
     /// Forgets what was not asked for since the last call.

@@ -86,6 +86,7 @@ impl Translator {
         let mut findings = Vec::new();
         let sites = site::merge(&subjects, &mut findings);
 
+        memory.certificates.prepare(subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot)));
         let backends = Backends::new(snapshot, options);
         let tls = Tls::new(snapshot, options, &mut memory.certificates);
         let mut servers = Servers { snapshot, options, backends, tls, findings };
@@ -127,15 +128,16 @@ fn subjects<'a>(
     memory: &mut Memory,
     translation: &mut Translation,
 ) -> Vec<Subject<'a>> {
-    let mut subjects = Vec::with_capacity(snapshot.ingresses.len());
-    for stored in &snapshot.ingresses {
-        let rule = match class::select(stored, snapshot, options) {
-            Ok(rule) => rule,
-            Err(finding) => {
-                translation.findings.push(*finding);
-                continue;
-            }
-        };
+    let mut selected = Vec::with_capacity(snapshot.ingresses.len());
+    for stored in snapshot.ingresses.iter() {
+        match class::select(stored, snapshot, options) {
+            Ok(rule) => selected.push((stored, rule)),
+            Err(finding) => translation.findings.push(*finding),
+        }
+    }
+    memory.prepare(&selected, snapshot, options);
+    let mut subjects = Vec::with_capacity(selected.len());
+    for (stored, rule) in selected {
         let (reading, behaviour) = memory.read(stored, rule.dialect, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let subject = Subject { stored, rule, reading, behaviour };

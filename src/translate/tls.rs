@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::networking::v1::IngressTLS;
 
 use super::certificate::{Certificates, Checked};
@@ -11,7 +12,7 @@ use super::subject::Subject;
 use super::{Dialect, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination};
-use crate::source::{Snapshot, Version};
+use crate::source::{Snapshot, Stored, Version};
 
 /// Chooses certificates and gathers those that are in use.
 #[derive(Debug)]
@@ -24,6 +25,14 @@ pub struct Tls<'a> {
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// What is wrong.
     pub findings: Vec<Finding>,
+}
+
+/// The Secrets that an object names for TLS, those that are there.
+pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Stored<Secret>> {
+    let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+    let namespace: &'a str = &subject.stored.id.namespace;
+    let names = entries.iter().filter_map(|entry| entry.secret_name.as_deref());
+    names.filter_map(move |name| snapshot.secret(namespace, name))
 }
 
 impl<'a> Tls<'a> {
