@@ -98,7 +98,6 @@ impl Memory {
         share(&mut model.certificates, &self.model.certificates, |certificate| &certificate.id);
         share(&mut model.password_files, &self.model.password_files, |file| &file.id);
         self.model = model.clone();
-        self.certificates.forget_unused();
     }
 }
 

@@ -19,7 +19,7 @@ use crate::source::{Snapshot, Stored, Version};
 pub struct Tls<'a> {
     snapshot: &'a Snapshot,
     options: &'a Options,
-    certificates: &'a mut Certificates,
+    certificates: &'a Certificates,
     used: BTreeMap<CertificateId, Arc<Certificate>>,
     /// Versions of Secrets that hold no certificate that may be served.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
@@ -37,7 +37,7 @@ pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterat
 
 impl<'a> Tls<'a> {
     /// Nothing chosen yet.
-    pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a mut Certificates) -> Self {
+    pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a Certificates) -> Self {
         let (refused, findings) = (Vec::new(), Vec::new());
         Tls { snapshot, options, certificates, used: BTreeMap::new(), refused, findings }
     }
@@ -65,6 +65,13 @@ impl<'a> Tls<'a> {
             }
         }
         TlsTermination::Own(self.serve(&checked.certificate))
+    }
+
+    /// Takes over what another gathered.
+    pub fn merge(&mut self, other: Tls<'_>) {
+        self.used.extend(other.used);
+        self.refused.extend(other.refused);
+        self.findings.extend(other.findings);
     }
 
     /// The certificate of hosts that have none: from the settings, else the daemon's own.
