@@ -1,5 +1,6 @@
 //! The watches of a live cluster together, and readings of what they tell; it must not know who reads.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::clients::Clients;
+use super::clients::{Clients, Line};
 use super::fetch::fetch;
 use super::health::{Need, Section};
 use super::kind::Watched;
@@ -50,6 +51,7 @@ pub struct WatchOptions {
 pub struct ClusterSource {
     shared: Arc<Shared>,
     timing: Timing,
+    line: watch::Receiver<Line>,
     tasks: JoinSet<()>,
 }
 
@@ -59,11 +61,15 @@ impl ClusterSource {
         let mut source = ClusterSource {
             shared: Shared::new(Stores::new(options.secrets.iter().cloned())),
             timing: options.timing,
+            line: clients.line(),
             tasks: JoinSet::new(),
         };
         let sections: Vec<Section> = match &options.scope {
             Scope::Everywhere => vec![None],
-            Scope::Namespaces(names) => names.iter().map(|name| Some(Arc::clone(name))).collect(),
+            Scope::Namespaces(names) => {
+                let names: BTreeSet<_> = names.iter().cloned().map(Some).collect();
+                names.into_iter().collect()
+            }
             Scope::Selected(labels) => {
                 source.select(clients, labels);
                 vec![None]
@@ -117,6 +123,8 @@ impl ClusterSource {
     pub async fn next(&mut self) -> Reading {
         tokio::select! {
             () = self.shared.changed.notified() => {}
+            // Without a sender it stays as it is.
+            Ok(()) = self.line.changed() => {}
             ended = self.tasks.join_next() => {
                 if let Some(Err(error)) = ended
                     && error.is_panic()
@@ -133,6 +141,7 @@ impl ClusterSource {
             let left = PATIENCE.saturating_sub(asked.elapsed());
             let _ = tokio::time::timeout(left, self.shared.changed.notified()).await;
         }
-        self.shared.stores().read()
+        let credentials = self.line.borrow_and_update().failure.clone();
+        Reading { credentials, ..self.shared.stores().read() }
     }
 }

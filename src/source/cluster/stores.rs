@@ -46,6 +46,32 @@ pub struct Reading {
     pub noticed: Option<Instant>,
     /// How the watches are, by kind and namespace.
     pub watches: Arc<[WatchHealth]>,
+    /// Why the newest credentials cannot be used; the ones before may still do.
+    pub credentials: Option<Arc<str>>,
+}
+
+impl Reading {
+    /// When the API server last confirmed everything that is known; `None` before it confirmed everything once.
+    pub fn confirmed(&self) -> Option<Instant> {
+        let needed = self.watches.iter().filter(|watch| watch.synced || watch.need == Need::Required);
+        needed.map(|watch| watch.heard).min().flatten()
+    }
+
+    /// What is wrong with the watches that are needed, and with the credentials, in one line.
+    pub fn failure(&self) -> Option<Arc<str>> {
+        let mut kinds_by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for watch in self.watches.iter().filter(|watch| !watch.is_settled() || watch.synced) {
+            let Some(why) = watch.failure.as_deref() else { continue };
+            let kinds = kinds_by_reason.entry(why).or_default();
+            if !kinds.contains(&watch.kind) {
+                kinds.push(watch.kind);
+            }
+        }
+        let watches = kinds_by_reason.into_iter().map(|(why, kinds)| format!("{}: {why}", kinds.join(", ")));
+        let credentials = self.credentials.iter().map(|why| format!("credentials: {why}"));
+        let all: Vec<_> = credentials.chain(watches).collect();
+        (!all.is_empty()).then(|| all.join("; ").into())
+    }
 }
 
 impl Stores {
@@ -180,7 +206,13 @@ impl Stores {
         let complete = self.health.values().all(WatchHealth::is_settled);
         let snapshot = complete.then(|| Arc::new(self.snapshot()));
         let noticed = snapshot.as_ref().and_then(|_| self.noticed.take());
-        Reading { snapshot, revision: self.revision, noticed, watches: self.health.values().cloned().collect() }
+        Reading {
+            snapshot,
+            revision: self.revision,
+            noticed,
+            watches: self.health.values().cloned().collect(),
+            credentials: None,
+        }
     }
 
     fn snapshot(&self) -> Snapshot {
