@@ -5,6 +5,7 @@ mod bucket;
 mod contention;
 mod desired;
 mod election;
+mod ledger;
 mod member;
 mod options;
 mod roster;
