@@ -1,8 +1,12 @@
 //! When to stop writing what somebody else keeps overwriting; it must not know what is written.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, ObjectId, Origin};
 
 /// How often something may be written again at once: a leader that was just replaced may overwrite once or twice.
 const FREE: u32 = 3;
@@ -49,6 +53,17 @@ impl Contention {
             self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
         }
     }
+}
+
+/// What is told about objects that somebody else keeps changing.
+pub fn findings(contended: &[Arc<ObjectId>]) -> Vec<Finding> {
+    let note = "another controller keeps changing the addresses that stand there, so they are written ever more seldom; \
+                leave the object's class to one controller, or switch off publishing in one of them (here: publish.status)";
+    let finding = |id: &Arc<ObjectId>| {
+        let origin = Origin::field(id, Field::Other("status.loadBalancer".into()));
+        Finding::new(Reason::StatusContention, origin, note)
+    };
+    contended.iter().map(finding).collect()
 }
 
 #[cfg(test)]

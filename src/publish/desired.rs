@@ -156,8 +156,10 @@ mod tests {
 
     #[test]
     fn a_node_that_does_not_serve_is_not_published_by_itself_either() {
-        let subject = Subject { accepted: true, carried: Carries::Yes, needs: None, current: &["192.0.2.1".parse().unwrap()] };
-        for us in [Member { drained: true, ..member("a", A, None) }, Member { serving: false, ..member("a", A, None) }] {
+        let subject =
+            Subject { accepted: true, carried: Carries::Yes, needs: None, current: &["192.0.2.1".parse().unwrap()] };
+        for us in [Member { drained: true, ..member("a", A, None) }, Member { serving: false, ..member("a", A, None) }]
+        {
             let nodes = Nodes::new(&us, std::iter::empty());
             assert_eq!(texts(&desired(subject, &nodes)), [""; 0]);
             assert!(nodes.knows(&A.parse().unwrap()));

@@ -46,6 +46,8 @@ pub struct Plan {
     pub next: Option<Instant>,
     /// Objects whose status somebody else keeps changing, sorted.
     pub contended: Vec<Arc<ObjectId>>,
+    /// Whether something was left out because it was under way.
+    pub left_out: bool,
 }
 
 /// What is remembered of each object.
@@ -98,19 +100,14 @@ pub fn published(ingress: &Ingress) -> (Vec<Address>, bool) {
 
 impl Ledger {
     /// Compares what should be with what is. Objects in `under_way` are being written.
-    pub fn plan(
-        &mut self,
-        served: &Served,
-        nodes: &Nodes,
-        under_way: &HashSet<Arc<ObjectId>>,
-        now: Instant,
-    ) -> Plan {
+    pub fn plan(&mut self, served: &Served, nodes: &Nodes, under_way: &HashSet<Arc<ObjectId>>, now: Instant) -> Plan {
         let mut plan = Plan::default();
         for stored in &served.snapshot.ingresses {
             let metadata = &stored.object.metadata;
             let (Some(uid), Some(version)) = (&metadata.uid, &metadata.resource_version) else { continue };
             let entry = self.entry(stored, uid, version);
             if under_way.contains(&stored.id) {
+                plan.left_out = true;
                 continue;
             }
             let seen = published(&stored.object);
