@@ -212,7 +212,7 @@ mod tests {
         let version = Version(version.into());
         let stored = Stored { id: Arc::clone(&id), version, object: Arc::new(object), place: None };
         let carried = Carried { id, version: Version(carried.into()), since: std::time::Instant::now() };
-        let snapshot = Arc::new(Snapshot { ingresses: vec![stored], ..Snapshot::default() });
+        let snapshot = Arc::new(Snapshot { ingresses: vec![stored].into(), ..Snapshot::default() });
         Served { snapshot, carried: Some([carried].into()), serving: true, ..Served::default() }
     }
 

@@ -40,7 +40,7 @@ fn served(ingresses: Vec<Stored<Ingress>>, carries: u128) -> Served {
         carried: Some(carried.collect()),
         accepted: ids.into(),
         carries: Some(Revision(carries)),
-        snapshot: Arc::new(Snapshot { ingresses, ..Snapshot::default() }),
+        snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
         serving: true,
         ..Served::default()
     }
