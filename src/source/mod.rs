@@ -1,5 +1,6 @@
 //! What the cluster says, as sorted, immutable snapshots; it must not know what the objects mean.
 
+pub mod cluster;
 mod collection;
 pub mod directory;
 mod document;
