@@ -34,7 +34,7 @@ impl Credentials {
             .await;
         credentials.renew_token(objects, Duration::from_secs(3600)).await;
         credentials.write_authority(authority);
-        credentials.write("kubeconfig", &credentials.text(url));
+        credentials.write_kubeconfig(url);
         credentials
     }
 
@@ -66,15 +66,8 @@ impl Credentials {
         self.write("ca.crt", pem);
     }
 
-    /// Replaces a file as a whole, as careful tools do; only root may read it.
-    fn write(&self, name: &str, text: &str) {
-        let next = self.folder.join(format!(".{name}.next"));
-        fs::write(&next, text).unwrap();
-        fs::set_permissions(&next, fs::Permissions::from_mode(0o600)).unwrap();
-        fs::rename(next, self.folder.join(name)).unwrap();
-    }
-
-    fn text(&self, url: &str) -> String {
+    /// Writes the kubeconfig for the API at this URL.
+    pub fn write_kubeconfig(&self, url: &str) {
         let path = |name: &str| self.folder.join(name);
         let config = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "cluster",
@@ -83,6 +76,14 @@ impl Credentials {
             "users": [{"name": "ingressd", "user": {"tokenFile": path("token")}}]
         });
         // JSON is YAML.
-        serde_json::to_string_pretty(&config).unwrap()
+        self.write("kubeconfig", &serde_json::to_string_pretty(&config).unwrap());
+    }
+
+    /// Replaces a file as a whole, as careful tools do; only root may read it.
+    fn write(&self, name: &str, text: &str) {
+        let next = self.folder.join(format!(".{name}.next"));
+        fs::write(&next, text).unwrap();
+        fs::set_permissions(&next, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::rename(next, self.folder.join(name)).unwrap();
     }
 }

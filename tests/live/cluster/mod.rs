@@ -21,7 +21,10 @@ pub mod credentials;
 pub mod network;
 pub mod objects;
 pub mod pods;
+pub mod proxy;
+pub mod rights;
 
+use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -34,8 +37,10 @@ use crate::rig::daemon::{Daemon, Source};
 use crate::rig::nginx::Nginx;
 use crate::rig::{namespace, open_to_all};
 use control_plane::{ControlPlane, Turn};
+use credentials::Credentials;
 use network::{CONTROL_PLANE, Namespace};
 use objects::Objects;
+use proxy::Proxy;
 
 /// Everything that a test needs. What runs ends with it, but for the control plane.
 pub struct Cluster {
@@ -49,6 +54,8 @@ pub struct Cluster {
     pub nginx: Nginx,
     /// What answers behind nginx.
     pub backends: Backends,
+    /// Who the daemon is to the API server.
+    pub credentials: Credentials,
     /// The address of the test's node.
     pub address: Ipv4Addr,
     folder: tempfile::TempDir,
@@ -95,25 +102,49 @@ impl Cluster {
         // nginx's workers, who are not root, have to get in.
         open_to_all(folder.path());
         let nginx = Nginx::prepare(&folder.path().join("nginx"));
+        let authority = fs::read_to_string(control_plane.authority()).unwrap();
+        let credentials = folder.path().join("credentials");
+        let credentials = Credentials::make(&credentials, &objects, &rights::shipped(), &url(), &authority).await;
         let source = Source {
-            settings: String::new(),
+            settings: format!("kubeconfig = {:?}", credentials.kubeconfig()),
             specification: objects.controller("ingressd"),
             ingress_nginx: objects.controller("nginx"),
         };
         let daemon = Daemon::prepare(folder.path(), &nginx, source);
         let backends = Backends::start().await;
-        Cluster { control_plane, objects, daemon, nginx, backends, address, folder, _turn: turn }
+        Cluster { control_plane, objects, daemon, nginx, backends, credentials, address, folder, _turn: turn }
     }
 
-    /// The URL of the API server.
-    pub fn url(&self) -> String {
-        format!("https://{CONTROL_PLANE}:{}", control_plane::PORT)
+    /// Starts nginx, then the daemon, and waits until everything in the cluster is served.
+    pub async fn start(&mut self) {
+        self.nginx.start();
+        self.daemon.start();
+        self.daemon.ready().await;
+    }
+
+    /// Puts a proxy between the daemon, which must not have been started yet, and the API server.
+    pub async fn put_proxy_between(&self) -> Proxy {
+        let server = (CONTROL_PLANE, control_plane::PORT).into();
+        let proxy = Proxy::start(server, &fs::read(self.control_plane.authority()).unwrap()).await;
+        self.credentials.write_authority(&proxy.authority());
+        self.credentials.write_kubeconfig(&proxy.url());
+        proxy
+    }
+
+    /// Makes the test's own client anew, after the control plane got another authority.
+    pub async fn reconnect(&mut self) {
+        self.objects.set_client(administrator(self.control_plane).await);
     }
 
     /// The test's folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// The URL of the API server.
+fn url() -> String {
+    format!("https://{CONTROL_PLANE}:{}", control_plane::PORT)
 }
 
 /// A client to which everything is allowed.

@@ -42,16 +42,28 @@ fn kind(name: &str) -> (ApiResource, bool) {
 }
 
 impl Objects {
-    /// Makes the namespace and the two classes.
+    /// Makes the namespace.
     pub async fn new(client: Client, namespace: &str) -> Self {
         let objects = Objects { client, namespace: namespace.to_owned() };
         objects.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
+        // Pods have to be somewhere. It has no address and is not ready: nothing can be reached through it.
+        objects.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": objects.node()}})).await;
         objects
+    }
+
+    /// The Node on which the test's Pods are.
+    pub fn node(&self) -> &str {
+        &self.namespace
     }
 
     /// The client, which may do everything.
     pub fn client(&self) -> Client {
         self.client.clone()
+    }
+
+    /// Uses another client from now on.
+    pub fn set_client(&mut self, client: Client) {
+        self.client = client;
     }
 
     /// The namespace that stands for `default`.

@@ -39,7 +39,9 @@ impl Objects {
         let name = pod_name(service, address);
         self.apply(json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": service}},
-            "spec": {"containers": [{"name": "echo", "image": "none"}]}
+            // No kubelet is there to say that it has ended: it needs no time for that.
+            "spec": {"nodeName": self.node(), "terminationGracePeriodSeconds": 0,
+                     "containers": [{"name": "echo", "image": "none"}]}
         }))
         .await;
         self.set_pod_status(service, address, true).await;
