@@ -6,6 +6,7 @@ pub mod directory;
 mod document;
 mod file;
 mod identity;
+mod list;
 mod manifest;
 pub mod place;
 mod snapshot;
@@ -15,5 +16,6 @@ mod watch;
 mod yaml;
 
 pub use directory::{Directory, NeverRead};
+pub use list::List;
 pub use snapshot::{Place, Snapshot, Stored, Version};
 pub use watch::{DirectorySource, WatchError};

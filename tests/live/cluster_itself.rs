@@ -129,7 +129,8 @@ fn the_proxy_speaks_in_watches_and_ends_them() {
         let proxy = cluster.put_proxy_between().await;
         let client = client(&cluster.credentials).await;
         let api = Api::<Ingress>::namespaced(client, cluster.objects.namespace());
-        let mut events = pin!(api.watch(&WatchParams::default(), "0").await.unwrap());
+        let parameters = WatchParams::default().disable_bookmarks();
+        let mut events = pin!(api.watch(&parameters, "0").await.unwrap());
         assert_eq!(proxy.streams.count(watches_ingresses), 1);
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         let event = events.try_next().await.unwrap();

@@ -23,7 +23,8 @@ impl Namespace {
 
     /// Moves this thread into a new one, where nothing is yet.
     pub fn enter_new() -> Self {
-        unshare(CloneFlags::CLONE_NEWNET).expect("a network namespace is allowed: run `make test`, or the tests as root");
+        unshare(CloneFlags::CLONE_NEWNET)
+            .expect("a network namespace is allowed: run `make test`, or the tests as root");
         ip(&["link", "set", "lo", "up"]);
         Self::current()
     }

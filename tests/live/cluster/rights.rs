@@ -18,6 +18,7 @@ pub fn shipped_without(resource: &str) -> Value {
         let resources = rule["resources"].as_array_mut().unwrap();
         resources.retain(|name| name != resource);
     }
-    let rules: Vec<_> = rules.as_array().unwrap().iter().filter(|rule| rule["resources"] != json!([])).cloned().collect();
+    let rules: Vec<_> =
+        rules.as_array().unwrap().iter().filter(|rule| rule["resources"] != json!([])).cloned().collect();
     json!(rules)
 }

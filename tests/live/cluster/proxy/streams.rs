@@ -22,9 +22,12 @@ enum Order {
     End,
 }
 
+/// Watches that run, each with a way to tell it something.
+type Running = Vec<(Call, UnboundedSender<Order>)>;
+
 /// The watches that run. Clones share them.
 #[derive(Clone, Default)]
-pub struct Streams(Arc<Mutex<Vec<(Call, UnboundedSender<Order>)>>>);
+pub struct Streams(Arc<Mutex<Running>>);
 
 impl Streams {
     /// Ends the watches of these kinds, as if their connections broke, and tells how many those were.

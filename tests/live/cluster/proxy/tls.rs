@@ -49,10 +49,7 @@ impl Ends {
     }
 
     /// Connects with the API server.
-    pub fn connect(
-        &self,
-        to: SocketAddr,
-    ) -> impl Future<Output = io::Result<client::TlsStream<TcpStream>>> + use<> {
+    pub fn connect(&self, to: SocketAddr) -> impl Future<Output = io::Result<client::TlsStream<TcpStream>>> + use<> {
         let connector = self.connector.clone();
         async move {
             let stream = TcpStream::connect(to).await?;
