@@ -1,10 +1,10 @@
 //! Leaves out of checked objects what nobody reads, because all of them stay in memory; it must not know who reads the rest.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Node, ObjectReference, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, NodeStatus, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
 
-/// The label of a slice that names its Service; the name of the slice says nothing.
+/// The label that ties a slice to its Service; the name of the slice says nothing.
 pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// An object that holds more than is read. A map with a single key takes half a kilobyte.
@@ -13,10 +13,46 @@ pub trait DropUnread {
     fn drop_unread(&mut self) {}
 }
 
-impl DropUnread for IngressClass {}
-impl DropUnread for Secret {}
 impl DropUnread for ConfigMap {}
-impl DropUnread for Node {}
+
+impl DropUnread for IngressClass {
+    fn drop_unread(&mut self) {
+        self.metadata.labels = None;
+    }
+}
+
+impl DropUnread for Secret {
+    fn drop_unread(&mut self) {
+        self.metadata.labels = None;
+        self.metadata.annotations = None;
+        self.metadata.creation_timestamp = None;
+    }
+}
+
+impl DropUnread for EndpointSlice {
+    fn drop_unread(&mut self) {
+        // The time of the last change is among the annotations: it would make every version another one.
+        self.metadata.annotations = None;
+        self.metadata.creation_timestamp = None;
+        if let Some(labels) = &mut self.metadata.labels {
+            labels.retain(|label, _| label == SERVICE_NAME);
+        }
+        fit(&mut self.ports);
+        for endpoint in fit(&mut self.endpoints) {
+            endpoint.addresses.shrink_to_fit();
+            endpoint.deprecated_topology = None;
+            endpoint.hints = None;
+            endpoint.hostname = None;
+            endpoint.zone = None;
+            if let Some(target) = &mut endpoint.target_ref {
+                target.api_version = None;
+                target.field_path = None;
+                target.resource_version = None;
+                target.uid = None;
+            }
+        }
+    }
+}
 
 /// The elements of a list, which gives back the room it has for more: decoding leaves room for four, and an endpoint takes
 /// a third of a kilobyte.
@@ -26,10 +62,30 @@ fn fit<T>(list: &mut Option<Vec<T>>) -> &mut [T] {
     list
 }
 
+/// A Node tells of itself every few minutes, and lists every image that it holds.
+impl DropUnread for Node {
+    fn drop_unread(&mut self) {
+        self.metadata.annotations = None;
+        self.metadata.creation_timestamp = None;
+        self.spec = None;
+        let Some(status) = self.status.take() else { return };
+        let mut conditions = status.conditions;
+        conditions.iter_mut().for_each(|conditions| conditions.retain(|condition| condition.type_ == "Ready"));
+        conditions.iter_mut().flatten().for_each(|condition| {
+            condition.last_heartbeat_time = None;
+            condition.last_transition_time = None;
+            condition.message = None;
+            condition.reason = None;
+        });
+        self.status = Some(NodeStatus { addresses: status.addresses, conditions, ..NodeStatus::default() });
+    }
+}
+
 impl DropUnread for Ingress {
     fn drop_unread(&mut self) {
         self.metadata.labels = None;
-        self.status = None;
+        // What is published is compared with what is there.
+        self.status = self.status.take().filter(|status| status != &IngressStatus::default());
         let Some(spec) = &mut self.spec else { return };
         for tls in fit(&mut spec.tls) {
             fit(&mut tls.hosts);
@@ -42,25 +98,16 @@ impl DropUnread for Ingress {
     }
 }
 
-impl DropUnread for EndpointSlice {
-    fn drop_unread(&mut self) {
-        if let Some(labels) = self.metadata.labels.as_mut().filter(|labels| labels.len() > 1) {
-            labels.retain(|key, _| key == SERVICE_NAME);
-        }
-        fit(&mut self.ports);
-        for endpoint in fit(&mut self.endpoints) {
-            endpoint.addresses.shrink_to_fit();
-            if let Some(pod) = &mut endpoint.target_ref {
-                let (kind, namespace, name) = (pod.kind.take(), pod.namespace.take(), pod.name.take());
-                *pod = ObjectReference { kind, namespace, name, ..ObjectReference::default() };
-            }
-        }
-    }
-}
-
 impl DropUnread for Service {
     fn drop_unread(&mut self) {
         self.metadata.labels = None;
+        self.metadata.creation_timestamp = None;
+        if let Some(status) = &mut self.status {
+            status.conditions = None;
+            if status.load_balancer.as_ref().is_some_and(|balancer| balancer.ingress.is_none()) {
+                self.status = None;
+            }
+        }
         if let Some(spec) = &mut self.spec {
             spec.selector = None;
             fit(&mut spec.ports);
