@@ -30,6 +30,8 @@ use memory::Memory;
 #[derive(Debug)]
 pub struct Renderer {
     engine: Engine,
+    /// The server for unknown hosts where no Ingress defines one.
+    catch_all: Option<Arc<Server>>,
     background: Option<Background>,
     servers: Memory<Server>,
     upstreams: Memory<Upstream>,
@@ -52,6 +54,7 @@ impl Default for Renderer {
     fn default() -> Self {
         Renderer {
             engine: templates::load().expect("the program's own templates, loaded by a test of every build"),
+            catch_all: catch_all(),
             background: None,
             servers: Memory::default(),
             upstreams: Memory::default(),
@@ -70,7 +73,7 @@ impl Renderer {
         }
         let mut servers = model.servers.clone();
         if servers.first().is_none_or(|server| server.name != ServerName::CatchAll) {
-            servers.extend(catch_all());
+            servers.extend(self.catch_all.clone());
             servers.rotate_right(1);
         }
         let named: BTreeSet<_> = model
