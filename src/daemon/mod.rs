@@ -3,12 +3,14 @@
 mod certificate;
 pub mod control;
 mod cycle;
+mod dns;
 mod error;
 mod feed;
 mod http;
 mod last_good;
 pub mod log;
 mod metrics;
+mod names;
 mod notify;
 mod objects;
 mod pacing;
@@ -23,7 +25,9 @@ mod status;
 mod work;
 
 pub use cycle::{Cycle, Product, Report, Stages};
+pub use dns::Dns;
 pub use error::Error;
+pub use names::look_up;
 pub use pipeline::Pipeline;
 pub use run::{Request, run};
 pub use status::{Phase, Status};

@@ -10,10 +10,12 @@ use tokio::task::JoinHandle;
 
 use super::control::Control;
 use super::cycle::Report;
+use super::dns::Dns;
 use super::error::Error;
 use super::feed::{Feed, Reading};
 use super::http::{self, Facts};
 use super::metrics::{Cause, Heartbeat};
+use super::names::NameWatch;
 use super::notify;
 use super::pacing::Pacer;
 use super::reporter::Reporter;
@@ -23,11 +25,19 @@ use super::work::{Done, Finished, Nginx, Work, joined};
 use crate::apply::Outcome;
 use crate::config::Settings;
 use crate::source::Snapshot;
+use crate::translate::{self, Names};
+
+/// How long a change waits for the first answer about a name, so that its routes are not closed for a moment.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Whatever the settings say, DNS servers are not asked more often.
+const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Everything that can wake the loop.
 enum Event {
     Requested(Option<Request>),
     Read(Reading),
+    Resolved,
     Due,
     Done(Box<Done>),
     Tick,
@@ -36,6 +46,8 @@ enum Event {
 /// What runs under one version of the settings.
 pub struct Daemon {
     feed: Feed,
+    names: NameWatch,
+    translate: translate::Options,
     pacer: Pacer,
     retry: Retry,
     heartbeat: Arc<Heartbeat>,
@@ -48,6 +60,8 @@ pub struct Daemon {
     /// When the change was noticed that the running cycle carries.
     carried: Option<Instant>,
     noticed: Option<Instant>,
+    /// Until when a cycle waits for the first answer about a name.
+    patience: Instant,
     recheck: Duration,
     began: Instant,
     stopping: Option<Option<Box<Settings>>>,
@@ -66,6 +80,8 @@ impl Daemon {
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
         let feed = Feed::start(folder)?;
+        let dns = Dns::of(&settings.names.resolvers);
+        let names = NameWatch::start(dns, settings.names.interval.max(SHORTEST), &settings.apply.state);
         let facts = Facts {
             status: reporter.status(),
             metrics: Arc::clone(reporter.metrics()),
@@ -75,6 +91,8 @@ impl Daemon {
         let servers = vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(reporter.status()))];
         Ok(Daemon {
             feed,
+            names,
+            translate: settings.translate_options(),
             pacer: Pacer::new(settings.pacing),
             retry: Retry::default(),
             heartbeat,
@@ -85,6 +103,7 @@ impl Daemon {
             cause: Cause::Start,
             carried: None,
             noticed: None,
+            patience: began,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
             stopping: None,
@@ -133,6 +152,7 @@ impl Daemon {
                 }
             }
             reading = self.feed.next() => Event::Read(reading),
+            () = self.names.changed() => Event::Resolved,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
             _ = ticks.tick() => Event::Tick,
         }
@@ -143,7 +163,8 @@ impl Daemon {
         self.work.as_ref()?;
         self.snapshot.as_ref()?;
         let paced = self.pacer.due().map(|due| self.began + due);
-        paced.into_iter().chain(self.retry.due()).min()
+        let due = paced.into_iter().chain(self.retry.due()).min();
+        due.map(|due| if self.names.is_waiting() { due.max(self.patience) } else { due })
     }
 
     fn handle(&mut self, event: Event, now: Instant, reporter: &mut Reporter) -> ControlFlow<Option<Box<Settings>>> {
@@ -157,6 +178,7 @@ impl Daemon {
                 }
             }
             Event::Read(reading) => self.read(reading, now, reporter),
+            Event::Resolved => self.change(now, now),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
             Event::Tick => self.begin_look(),
@@ -171,10 +193,16 @@ impl Daemon {
     fn read(&mut self, reading: Reading, now: Instant, reporter: &Reporter) {
         reporter.read(&reading);
         if let Some(snapshot) = reading.snapshot {
+            self.names.want(Names::wanted(&snapshot, &self.translate));
+            self.patience = now + PATIENCE;
             self.snapshot = Some(snapshot);
-            self.noticed = self.noticed.or(reading.noticed);
-            self.pacer.changed(now - self.began);
+            self.change(now, reading.noticed.unwrap_or(now));
         }
+    }
+
+    fn change(&mut self, now: Instant, noticed: Instant) {
+        self.noticed.get_or_insert(noticed);
+        self.pacer.changed(now - self.began);
     }
 
     fn begin_cycle(&mut self, now: Instant) {
@@ -184,7 +212,7 @@ impl Daemon {
         }
         self.retry.began();
         self.carried = self.noticed.take();
-        self.running = Some(work.turn(snapshot));
+        self.running = Some(work.turn(snapshot, self.names.answers()));
     }
 
     fn begin_look(&mut self) {

@@ -10,6 +10,7 @@ use super::pipeline::Pipeline;
 use crate::apply::{Outcome, Status};
 use crate::config::Settings;
 use crate::source::Snapshot;
+use crate::translate::Names;
 
 /// Everything that a cycle needs. Whoever has it works, nobody else does.
 #[derive(Debug)]
@@ -68,10 +69,11 @@ impl Work {
         self.pipeline.nginx_version()
     }
 
-    /// Brings nginx to what the snapshot says.
-    pub fn turn(mut self, snapshot: Arc<Snapshot>) -> JoinHandle<Done> {
+    /// Brings nginx to what snapshot and names say.
+    pub fn turn(mut self, snapshot: Arc<Snapshot>, names: Arc<Names>) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.pipeline.set_clock();
+            self.pipeline.set_names(names);
             let report = self.cycle.turn(&snapshot, &mut self.pipeline);
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
                 self.pipeline.sweep();

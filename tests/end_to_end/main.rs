@@ -9,6 +9,7 @@ mod crash;
 mod demo;
 mod disk;
 mod endpoints;
+mod external_names;
 mod failure;
 mod headers;
 mod hosts;

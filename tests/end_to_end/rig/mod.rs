@@ -17,6 +17,7 @@
 
 pub mod client;
 pub mod daemon;
+pub mod dns;
 pub mod load;
 pub mod manifests;
 pub mod mount;
