@@ -33,7 +33,20 @@ const KEPT_CRATES: &[(&str, &[&str])] = &[
 
 /// Names of the standard library and of crates that touch the file system or processes, and who may use them.
 const KEPT_NAMES: &[(&str, &[&str])] = &[
-    ("std::fs", &["apply", "daemon", "config", "cli", "demo", "source/directory", "source/watch"]),
+    (
+        "std::fs",
+        &[
+            "apply",
+            "daemon",
+            "config",
+            "cli",
+            "demo",
+            "source/cluster/kubeconfig",
+            "source/cluster/renewal",
+            "source/directory",
+            "source/watch",
+        ],
+    ),
     ("tokio::fs", &["daemon", "demo", "cli"]),
     ("std::process::Command", &["apply/host", "demo/nginx"]),
     ("tokio::process", &[]),

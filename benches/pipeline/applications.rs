@@ -17,6 +17,9 @@ const ADDRESSES: usize = 12_000;
 /// Room for pod addresses in 10.244.0.0/16, the first 256 left out.
 const ADDRESS_SPACE: usize = 65_000;
 
+/// What applications are called.
+const NAMES: [&str; 8] = ["api", "shop", "billing", "user-portal", "web", "notification-service", "auth", "reports"];
+
 struct KeyPair {
     certificate: Vec<u8>,
     chain: String,
@@ -31,7 +34,7 @@ static KEYS: LazyLock<Vec<KeyPair>> = LazyLock::new(|| {
     (0..KEY_PAIRS).map(make).collect()
 });
 
-/// One host with two paths, a Service and an EndpointSlice with two endpoints; every tenth with a certificate.
+/// One host with the paths `/` and `/api`, a Service and an EndpointSlice with two endpoints; every tenth with a certificate.
 #[derive(Debug, Clone, Default)]
 pub struct Application {
     /// Tells it apart from the others.
@@ -91,8 +94,9 @@ impl Application {
         &KEYS[(self.number / TLS_EVERY + self.certificate_revision) % KEY_PAIRS]
     }
 
+    /// Names differ in length, as those of a real cluster do.
     fn name(&self) -> String {
-        format!("app-{:05}", self.number)
+        format!("{}-{:05}", NAMES[self.number % NAMES.len()], self.number)
     }
 
     fn namespace(&self) -> String {
@@ -128,7 +132,7 @@ spec:
   - host: {host}
     http:
       paths:
-      - path: /app
+      - path: /
         pathType: Prefix
         backend:
           service:

@@ -58,7 +58,7 @@ impl Change {
     /// The request that shows it.
     pub fn request(self, application: &Application) -> Request {
         match self {
-            Change::RouteAdd | Change::Endpoint | Change::Certificate => get(&application.url("/app/x")),
+            Change::RouteAdd | Change::Endpoint | Change::Certificate => get(&application.url("/x")),
             Change::PathEdit => get(&application.url(&application.second_path())),
         }
     }

@@ -24,6 +24,9 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// How many hosts are asked over one connection; nginx closes it after 1000.
 const REQUESTS_OF_A_CONNECTION: usize = 500;
 
+/// The generation that was confirmed last.
+const GENERATION: &str = "ingressd_generation";
+
 /// Metrics whose differences tell what a change made the daemon do.
 const RELOADS: &str = "ingressd_reloads_total{reason=\"change\",result=\"confirmed\"}";
 const TEST_TIME: &str = "ingressd_test_duration_seconds_sum";
@@ -69,7 +72,7 @@ impl Session<'_> {
         let used = processor_time(self.rig.daemon.pid());
         self.figures.push(Figure::time("cold start: processor time of the daemon", used.own));
         self.figures.push(Figure::time("cold start: processor time of nginx -t", used.children));
-        self.figures.push(Figure::new("cold start: generations", "", self.metric("ingressd_generation").await));
+        self.figures.push(Figure::new("cold start: generations", "", self.metric(GENERATION).await));
         self.memory("at start");
         self.idle().await;
     }
@@ -108,10 +111,12 @@ impl Session<'_> {
         for round in 0..samples {
             let application = change.of_round(round, self.size);
             let used = processor_time(pid);
+            let generation = self.metric(GENERATION).await;
             let begun = Instant::now();
             change.write(&application, &self.rig.manifests);
             let request = change.request(&application);
             times.push(served(begun, &request, |reply| change.is_served(&application, reply)).await);
+            wait::until("the confirmation", async || (self.metric(GENERATION).await > generation).then_some(())).await;
             self.rest().await;
             let now = processor_time(pid);
             own += now.own - used.own;
@@ -163,13 +168,13 @@ impl Session<'_> {
 
     /// The daemon is stopped and started over what it left: nginx is not touched.
     async fn restart(&mut self) {
-        let before = self.metric("ingressd_generation").await;
+        let before = self.metric(GENERATION).await;
         self.rig.daemon.stop().await;
         let begun = Instant::now();
         self.rig.daemon.start();
         self.rig.daemon.ready().await;
         self.figures.push(Figure::time("restart to ready", begun.elapsed()));
-        let generations = self.metric("ingressd_generation").await - before;
+        let generations = self.metric(GENERATION).await - before;
         self.figures.push(Figure::new("restart: generations", "", generations));
         self.rest().await;
         self.memory("after a restart");

@@ -10,7 +10,7 @@ mod process;
 mod pure;
 mod report;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
-#[path = "../../tests/end_to_end/rig/mod.rs"]
+#[path = "../../tests/rig/mod.rs"]
 mod rig;
 
 use clap::Parser as _;

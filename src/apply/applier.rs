@@ -255,8 +255,7 @@ impl<H: Host> Applier<H> {
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
             Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed),
             Ok(Confirmation::Late(why)) => {
-                let (seconds, link) = (self.options.confirm_timeout.as_secs(), self.generations.link());
-                self.roll_back(format!("generation {generation} was not confirmed within {seconds} s: {why}; does nginx include {}/http/*.conf?", link.display()), true)
+                self.roll_back(format!("generation {generation} was not confirmed: {why}"), true)
             }
             Err(error) => self.roll_back(error.to_string(), false),
         }

@@ -5,9 +5,13 @@ use std::time::{Duration, Instant};
 use super::error::ApplyError;
 use super::host::Host;
 use super::options::Options;
-use super::process::{Process, Table};
+use super::process::{Effort, Process, Table};
 use super::steps::{Step, Steps};
 use super::verdict::{Pending, Verdict, after_hang_up, at_rest};
+
+/// What is known of a master that started no worker, though a test of what it read passes.
+const RESIGNED: &str = "nginx did not take it and waits, though nginx -t accepts it: its error log says why; often another \
+                        program listens on one of the addresses, which a test does not notice";
 
 /// How waiting for one generation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,8 +27,28 @@ pub enum Confirmation {
     Down(String),
     /// nginx said why it does not take it.
     Refused(String),
-    /// The time is over; this was missing.
+    /// It is not worth waiting any longer; this was missing.
     Late(String),
+}
+
+/// Since when the master has done nothing. While it reads a configuration it works, however long that takes: a test beside
+/// it would only slow it down.
+#[derive(Debug, Default)]
+struct Idleness {
+    since: Option<Instant>,
+    last: Effort,
+}
+
+impl Idleness {
+    fn seen(&mut self, now: Option<Effort>) -> Duration {
+        let Some(now) = now.filter(|now| now.sleeps && *now == self.last) else {
+            self.last = now.unwrap_or_default();
+            self.since = None;
+            return Duration::ZERO;
+        };
+        self.last = now;
+        self.since.get_or_insert_with(Instant::now).elapsed()
+    }
 }
 
 /// What to wait for, and how.
@@ -78,17 +102,18 @@ impl<'a> Confirm<'a> {
         mut before: Option<Table>,
         begun: Instant,
     ) -> Result<Confirmation, ApplyError> {
-        let (mut asked, mut missing_since) = (false, None);
+        let (mut asked, mut missing_since, mut idleness) = (false, None, Idleness::default());
         loop {
-            let (verdict, master) = match host.master() {
-                Ok(master) => {
-                    missing_since = None;
-                    // Another master than the one that was told has read the configuration by itself.
-                    before = before.filter(|before| before.master == master);
-                    (self.judge(host, before.as_ref(), master), Ok(master))
-                }
-                Err(why) => (Verdict::Pending(Pending::NoNewWorker), Err(why)),
-            };
+            let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
+            let master = host.master();
+            if let Ok(master) = master {
+                missing_since = None;
+                // Another master than the one that was told has read the configuration by itself.
+                before = before.filter(|before| before.master == master);
+                let now = host.table(master);
+                idle = idleness.seen(now.as_ref().map(|now| now.effort));
+                verdict = now.map_or(verdict, |now| self.judge(host, before.as_ref(), &now));
+            }
             match (verdict, master) {
                 (Verdict::Confirmed, Ok(master)) => {
                     return Ok(Confirmation::Confirmed { master, reload: begun.elapsed() });
@@ -96,20 +121,21 @@ impl<'a> Confirm<'a> {
                 (_, Err(why)) if missing_since.get_or_insert_with(Instant::now).elapsed() > self.options.suspicion => {
                     return Ok(Confirmation::Down(why));
                 }
-                (Verdict::Pending(Pending::NoNewWorker), Ok(_))
-                    if !asked && begun.elapsed() > self.options.suspicion =>
-                {
+                (Verdict::Pending(Pending::NoNewWorker), Ok(_)) if !asked && idle > self.options.suspicion => {
                     asked = true;
                     let tested = host.test(None)?;
                     if !tested.accepted {
                         return Ok(Confirmation::Refused(tested.words.trim_end().to_owned()));
                     }
                 }
+                (Verdict::Pending(Pending::NoNewWorker), Ok(_)) if idle > self.options.resignation => {
+                    return Ok(Confirmation::Late(RESIGNED.to_owned()));
+                }
                 (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.options.confirm_timeout => {
-                    return Ok(Confirmation::Late(pending.to_string()));
+                    return Ok(Confirmation::Late(self.in_time(&pending)));
                 }
                 (Verdict::Impossible(why), _) if begun.elapsed() > self.options.confirm_timeout => {
-                    return Ok(Confirmation::Late(why.to_string()));
+                    return Ok(Confirmation::Late(self.in_time(&why)));
                 }
                 _ => {}
             }
@@ -117,11 +143,14 @@ impl<'a> Confirm<'a> {
         }
     }
 
-    fn judge(&self, host: &mut impl Host, before: Option<&Table>, master: Process) -> Verdict {
-        let Some(now) = host.table(master) else { return Verdict::Pending(Pending::NoNewWorker) };
+    fn in_time(&self, missing: &impl std::fmt::Display) -> String {
+        format!("for {} s {missing}", self.options.confirm_timeout.as_secs())
+    }
+
+    fn judge(&self, host: &mut impl Host, before: Option<&Table>, now: &Table) -> Verdict {
         self.with_served(host, |served| match before {
-            Some(before) => after_hang_up(before, &now, self.generation, served),
-            None => at_rest(&now, self.generation, served),
+            Some(before) => after_hang_up(before, now, self.generation, served),
+            None => at_rest(now, self.generation, served),
         })
     }
 

@@ -16,8 +16,11 @@ pub struct Options {
     pub keep: usize,
     /// How long after HUP the new workers may take.
     pub confirm_timeout: Duration,
-    /// How long after HUP without new workers the whole configuration is tested, to learn whether nginx refused it.
+    /// How long after HUP the master may do nothing, without new workers, before the whole configuration is tested to learn
+    /// whether nginx refused it.
     pub suspicion: Duration,
+    /// How long it may do nothing although the test passed. nginx tries for 2.5 s to listen on an address in use.
+    pub resignation: Duration,
     /// How often the process table is read while waiting.
     pub poll: Duration,
     /// How many culprits one call looks for before it gives up and reports those it found.
@@ -34,7 +37,8 @@ impl Default for Options {
             nginx_configuration: Some(PathBuf::from("/etc/nginx/nginx.conf")),
             keep: 10,
             confirm_timeout: Duration::from_secs(60),
-            suspicion: Duration::from_secs(2),
+            suspicion: Duration::from_secs(1),
+            resignation: Duration::from_secs(5),
             poll: Duration::from_millis(3),
             culprits: 64,
             workers_group: None,

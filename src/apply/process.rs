@@ -31,8 +31,19 @@ pub struct Table {
     pub at: u64,
     /// The master.
     pub master: Process,
+    /// What the master spent so far.
+    pub effort: Effort,
     /// Its children, sorted.
     pub children: Vec<(Process, Role)>,
+}
+
+/// What tells whether a process works: one that waits for something else spends nothing and sleeps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Effort {
+    /// Processor time, in clock ticks.
+    pub spent: u64,
+    /// Whether it sleeps, rather than runs, waits for a disk or is stopped.
+    pub sleeps: bool,
 }
 
 impl Table {
@@ -49,8 +60,8 @@ impl Table {
             list.split_whitespace().filter_map(|pid| child(proc, master.pid, pid.parse().ok()?)).collect();
         children.sort_unstable();
         // Last, so that a number that was given to another process meanwhile cannot pass for the master.
-        let still = Stat::read(proc, master.pid).is_some_and(|stat| stat.alive() && stat.started == master.started);
-        still.then_some(Table { at: uptime(proc, ticks_per_second)?, master, children })
+        let stat = Stat::read(proc, master.pid).filter(|stat| stat.alive() && stat.started == master.started)?;
+        Some(Table { at: uptime(proc, ticks_per_second)?, master, effort: stat.effort(), children })
     }
 }
 
@@ -92,6 +103,8 @@ pub struct Stat {
     pub parent: u32,
     /// When the process started, in clock ticks since the system did.
     pub started: u64,
+    /// Processor time of its own, in clock ticks.
+    spent: u64,
 }
 
 impl Stat {
@@ -105,30 +118,45 @@ impl Stat {
         let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
         let state = fields.next()?.chars().next()?;
         let parent = fields.next()?.parse().ok()?;
-        // The start time is field 22; the state was field 3 and the parent field 4.
-        let started = fields.nth(17)?.parse().ok()?;
-        Some(Stat { state, parent, started })
+        // The state was field 3 and the parent field 4; times as a user and in the system are 14 and 15, the start is 22.
+        let mut number = |skipped| fields.nth(skipped)?.parse::<u64>().ok();
+        let spent = number(9)? + number(0)?;
+        Some(Stat { state, parent, started: number(6)?, spent })
     }
 
     /// Whether it runs, rather than waiting to be reaped.
     pub fn alive(self) -> bool {
         !matches!(self.state, 'Z' | 'X' | 'x')
     }
+
+    /// What it spent.
+    pub fn effort(self) -> Effort {
+        Effort { spent: self.spent, sleeps: self.state == 'S' }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Role, Stat, role};
+    use super::{Effort, Role, Stat, role};
 
     #[test]
     fn the_name_of_a_process_cannot_pose_as_fields() {
-        let tail = "1 1 0 -1 4194624 1 0 0 0 0 0 0 0 20 0 1 0 4711 1 2 3";
+        let tail = "1 1 0 -1 4194624 1 0 0 0 30 12 0 0 20 0 1 0 4711 1 2 3";
         for name in ["nginx", "a) S 9 9", "a b", ") Z 5 (", ""] {
             let stat = Stat::parse(&format!("77 ({name}) S 12 {tail}")).unwrap_or_else(|| panic!("{name}"));
             assert_eq!((stat.alive(), stat.parent, stat.started), (true, 12, 4711), "{name}");
+            assert_eq!(stat.effort(), Effort { spent: 42, sleeps: true }, "{name}");
         }
         assert!(!Stat::parse(&format!("77 (nginx) Z 12 {tail}")).unwrap().alive());
-        for text in ["", "77", "77 (nginx", "77 (nginx)", "77 (nginx) S", "77 (nginx) S 12 1 2"] {
+        for text in [
+            "",
+            "77",
+            "77 (nginx",
+            "77 (nginx)",
+            "77 (nginx) S",
+            "77 (nginx) S 12 1 2",
+            "77 (nginx) S 12 1 1 0 -1 1 1 0 0 0 30 12 0 0 20 0 1 0",
+        ] {
             assert_eq!(Stat::parse(text), None, "{text}");
         }
     }

@@ -53,8 +53,15 @@ impl fmt::Display for Pending {
             Pending::Count { workers, expected } => {
                 write!(formatter, "{workers} workers take connections where {expected} are expected")
             }
-            Pending::Serves(Some(number)) => write!(formatter, "the new workers serve generation {number}"),
-            Pending::Serves(None) => formatter.write_str("the status address does not answer with a generation"),
+            Pending::Serves(Some(number)) => {
+                write!(
+                    formatter,
+                    "the new workers served generation {number} (does nginx.conf include the files of ingressd?)"
+                )
+            }
+            Pending::Serves(None) => formatter.write_str(
+                "the status address did not answer with a generation (does nginx.conf include the files of ingressd?)",
+            ),
         }
     }
 }
@@ -105,11 +112,12 @@ fn settled(now: &Table, expected: usize, wanted: u64, served: Option<u64>) -> Ve
 #[cfg(test)]
 mod tests {
     use super::{Impossible, Pending, Verdict, after_hang_up, at_rest};
-    use crate::apply::process::{Process, Role, Table};
+    use crate::apply::process::{Effort, Process, Role, Table};
 
     /// Reads `at 500; master 10 100; worker 11 101; draining 12 101; other 13 101`: a role, a PID and a start time.
     fn table(text: &str) -> Table {
-        let mut table = Table { at: 0, master: Process { pid: 0, started: 0 }, children: Vec::new() };
+        let mut table =
+            Table { at: 0, master: Process { pid: 0, started: 0 }, effort: Effort::default(), children: Vec::new() };
         for entry in text.split(';') {
             let words: Vec<_> = entry.split_whitespace().collect();
             let number = |index: usize| words[index].parse::<u64>().unwrap();

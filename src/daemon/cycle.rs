@@ -128,6 +128,7 @@ impl Cycle {
 
     /// Brings nginx to what the snapshot says, without the versions that it refuses.
     pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
+        let snapshot = &*self.complete(snapshot);
         self.quarantine.keep_in_force(snapshot);
         let before = self.quarantine.clone_entries();
         let mut trial: Option<Trial> = None;
@@ -158,6 +159,18 @@ impl Cycle {
             }
             return self.report(snapshot, &served, product, outcome, attempts);
         }
+    }
+
+    /// Adds the last good versions of objects that the source could not make anything of since it began.
+    fn complete<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
+        let mut completed = Cow::Borrowed(snapshot);
+        let missing = snapshot.left_out.iter().filter(|(id, _)| objects::version(snapshot, id).is_none());
+        for (id, _) in missing {
+            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+            // It has no version that the earlier one would have to differ from.
+            objects::put_back(completed.to_mut(), id, &self.confirmed, Some(&Version("".into())), &*store);
+        }
+        completed
     }
 
     /// Makes files from the snapshot without excluded versions; versions that the translation refuses are excluded in turn.

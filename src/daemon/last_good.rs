@@ -13,7 +13,7 @@ use super::objects::{self, Earlier, Visitor};
 use super::state_file;
 use crate::model::ObjectId;
 use crate::render::Digest;
-use crate::source::{Place, Snapshot, Stored, Version};
+use crate::source::{List, Place, Snapshot, Stored, Version};
 
 /// One file for each object, named by digests of the object's name and of its version: a glance at the folder tells
 /// which versions are kept, and the objects need not be held in memory a second time.
@@ -143,7 +143,7 @@ fn marks(path: &Path) -> Option<(Mark, Mark)> {
 }
 
 impl Earlier for LastGood {
-    fn earlier<K: DeserializeOwned>(&self, id: &ObjectId, confirmed: &[Stored<K>], not: &Version) -> Option<Stored<K>> {
+    fn earlier<K: DeserializeOwned>(&self, id: &ObjectId, confirmed: &List<K>, not: &Version) -> Option<Stored<K>> {
         let is_other = |stored: &Stored<K>| stored.version != *not;
         objects::find(confirmed, id).cloned().filter(is_other).or_else(|| self.read(id).filter(is_other))
     }
@@ -250,7 +250,8 @@ mod tests {
 
     fn kept(state: &Path, name: &str) -> Option<String> {
         let id = ObjectId::new(Kind::ConfigMap, "shop", name);
-        let stored: Option<Stored<ConfigMap>> = LastGood::open(state).earlier(&id, &[], &Version("none".into()));
+        let stored: Option<Stored<ConfigMap>> =
+            LastGood::open(state).earlier(&id, &List::default(), &Version("none".into()));
         stored.map(|stored| {
             assert_eq!(stored.object.data.as_ref().unwrap()["version"], *stored.version.0);
             stored.version.0.to_string()

@@ -4,12 +4,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::{Kind, ObjectId};
-use crate::source::{Snapshot, Stored, Version};
+use crate::source::{List, Snapshot, Stored, Version};
 
 /// Where an earlier version of one object is found.
 pub trait Earlier {
     /// The earlier version of this object: the one in `confirmed`, or one that was kept elsewhere; never the version `not`.
-    fn earlier<K: DeserializeOwned>(&self, id: &ObjectId, confirmed: &[Stored<K>], not: &Version) -> Option<Stored<K>>;
+    fn earlier<K: DeserializeOwned>(&self, id: &ObjectId, confirmed: &List<K>, not: &Version) -> Option<Stored<K>>;
 }
 
 /// The version of this object, when it is there and of a kind that can be put back.
@@ -55,28 +55,24 @@ pub fn visit(snapshot: &Snapshot, visitor: &mut impl Visitor) {
     snapshot.config_maps.iter().for_each(|stored| visitor.visit(stored));
 }
 
-/// The object of this name in a sorted list.
-pub fn find<'a, K>(list: &'a [Stored<K>], id: &ObjectId) -> Option<&'a Stored<K>> {
-    position(list, id).ok().map(|index| &list[index])
-}
-
-fn position<K>(list: &[Stored<K>], id: &ObjectId) -> Result<usize, usize> {
-    list.binary_search_by(|stored| (&stored.id.namespace, &stored.id.name).cmp(&(&id.namespace, &id.name)))
+/// The object of this name.
+pub fn find<'a, K>(list: &'a List<K>, id: &ObjectId) -> Option<&'a Stored<K>> {
+    list.find(&id.namespace, &id.name)
 }
 
 fn put_back_in<K: DeserializeOwned>(
-    list: &mut Vec<Stored<K>>,
+    list: &mut List<K>,
     id: &ObjectId,
-    confirmed: &[Stored<K>],
+    confirmed: &List<K>,
     not: Option<&Version>,
     store: &impl Earlier,
 ) -> Option<Version> {
     let earlier = not.and_then(|not| store.earlier(id, confirmed, not));
     let version = earlier.as_ref().map(|stored| stored.version.clone());
-    match (position(list, id), earlier) {
-        (Ok(index), Some(earlier)) => list[index] = earlier,
-        (Ok(index), None) => drop(list.remove(index)),
-        (Err(index), Some(earlier)) => list.insert(index, earlier),
+    match (list.position(&id.namespace, &id.name), earlier) {
+        (Ok(index), Some(earlier)) => list.edit()[index] = earlier,
+        (Ok(index), None) => drop(list.edit().remove(index)),
+        (Err(index), Some(earlier)) => list.edit().insert(index, earlier),
         (Err(_), None) => {}
     }
     version

@@ -18,8 +18,8 @@ const LONGEST_READABLE: usize = 200;
 /// Hexadecimal digits of a hash. nginx's default table of variables takes names of at most 46 bytes.
 const HASH_DIGITS: usize = 20;
 
-/// Hexadecimal digits before the name of an upstream: enough to tell most apart.
-const PREFIX_DIGITS: usize = 6;
+/// The fewest hexadecimal digits before the name of an upstream, and how many numbers of digits there are.
+const PREFIX_DIGITS: (usize, usize) = (3, 16);
 
 /// A short hash of parts; their boundaries count.
 fn hash(parts: &[&str]) -> String {
@@ -39,12 +39,15 @@ fn object(id: &ObjectId) -> [&str; 3] {
 
 /// The name of an upstream: `HASH.ingressd.NAMESPACE.SERVICE.PORT[.MODE][.PROTOCOL]`.
 ///
-/// For each `proxy_pass`, nginx compares its name with those of all upstreams, one by one. Names that differ in their
-/// first letters make that six times as fast with 5000 Services.
+/// For each `proxy_pass`, nginx compares its name with those of all upstreams, one by one: first the lengths, then the
+/// letters. Alike applications have names of one length with the same beginning; so the hash comes first, and its
+/// length varies.
 pub fn upstream(id: &UpstreamId) -> String {
     let readable = readable(id);
     let mut name = hash(&[&readable]);
-    name.truncate(PREFIX_DIGITS);
+    let (least, lengths) = PREFIX_DIGITS;
+    let digit = name.chars().next_back().and_then(|digit| digit.to_digit(16)).unwrap_or_default();
+    name.truncate(least + usize::try_from(digit).unwrap_or_default() % lengths);
     name + "." + &readable
 }
 

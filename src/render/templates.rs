@@ -68,6 +68,7 @@ fn server() -> Result<Value, Refused> {
         trusted: vec![view::Networks { networks: vec![WORD] }],
         hsts: vec![WORD],
         resets: vec![directive()],
+        common: vec![directive()],
     }))
 }
 
@@ -112,7 +113,7 @@ fn location() -> Result<Value, Refused> {
 }
 
 fn upstream() -> Result<Value, Refused> {
-    let endpoints = vec![view::Endpoint { address: WORD, weight: NUMBER }];
+    let endpoints = vec![view::Endpoint { address: WORD, weight: vec![NUMBER] }];
     Ok(json!(view::Upstream { name: WORD, endpoints, keepalive: vec![NUMBER] }))
 }
 

@@ -79,6 +79,8 @@ pub struct Server {
     pub hsts: Vec<Word>,
     /// What it takes back of the host's `http` level.
     pub resets: Vec<Directive>,
+    /// What all its locations would set alike; these are its last lines.
+    pub common: Vec<Directive>,
 }
 
 /// A list of networks.
@@ -282,8 +284,8 @@ pub struct Upstream {
 pub struct Endpoint {
     /// Address and port.
     pub address: Word,
-    /// Its share.
-    pub weight: Number,
+    /// Its share, when it is not 1: none or one.
+    pub weight: Vec<Number>,
 }
 
 /// The variables of a set of origins.

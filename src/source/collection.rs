@@ -30,13 +30,13 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
     // By kind, namespace and name: each list comes out sorted.
     for held in objects.into_values() {
         match &held.object {
-            Object::Ingress(object) => snapshot.ingresses.push(stored(held, object)),
-            Object::IngressClass(object) => snapshot.ingress_classes.push(stored(held, object)),
-            Object::Service(object) => snapshot.services.push(stored(held, object)),
-            Object::EndpointSlice(object) => snapshot.endpoint_slices.push(stored(held, object)),
-            Object::Secret(object) => snapshot.secrets.push(stored(held, object)),
-            Object::ConfigMap(object) => snapshot.config_maps.push(stored(held, object)),
-            Object::Node(object) => snapshot.nodes.push(stored(held, object)),
+            Object::Ingress(object) => snapshot.ingresses.edit().push(stored(held, object)),
+            Object::IngressClass(object) => snapshot.ingress_classes.edit().push(stored(held, object)),
+            Object::Service(object) => snapshot.services.edit().push(stored(held, object)),
+            Object::EndpointSlice(object) => snapshot.endpoint_slices.edit().push(stored(held, object)),
+            Object::Secret(object) => snapshot.secrets.edit().push(stored(held, object)),
+            Object::ConfigMap(object) => snapshot.config_maps.edit().push(stored(held, object)),
+            Object::Node(object) => snapshot.nodes.edit().push(stored(held, object)),
         }
     }
     snapshot.findings.sort();

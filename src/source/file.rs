@@ -23,7 +23,7 @@ pub struct ReadFile {
     /// Its objects, in order.
     pub held: Vec<Held>,
     /// Objects that cannot be used as they are now.
-    pub left_out: Vec<(Arc<ObjectId>, Place)>,
+    pub left_out: Vec<(Arc<ObjectId>, Option<Place>)>,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Objects of kinds that mean nothing to us.
@@ -93,7 +93,7 @@ impl ReadFile {
             (Err(problems), id) => {
                 let found = problems.iter().map(|problem| finding(&place, id.as_ref(), problem.clone()));
                 self.findings.extend(found);
-                self.left_out.extend(id.iter().map(|id| (Arc::clone(id), place.clone())));
+                self.left_out.extend(id.iter().map(|id| (Arc::clone(id), Some(place.clone()))));
             }
         }
     }

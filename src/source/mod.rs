@@ -1,10 +1,12 @@
 //! What the cluster says, as sorted, immutable snapshots; it must not know what the objects mean.
 
+pub mod cluster;
 mod collection;
 pub mod directory;
 mod document;
 mod file;
 mod identity;
+mod list;
 mod manifest;
 pub mod place;
 mod snapshot;
@@ -14,5 +16,6 @@ mod watch;
 mod yaml;
 
 pub use directory::{Directory, NeverRead};
+pub use list::List;
 pub use snapshot::{Place, Snapshot, Stored, Version};
 pub use watch::{DirectorySource, WatchError};

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
+use super::List;
 use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
 
@@ -57,53 +58,54 @@ impl<K> Clone for Stored<K> {
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
     /// Ingresses.
-    pub ingresses: Vec<Stored<Ingress>>,
+    pub ingresses: List<Ingress>,
     /// Classes.
-    pub ingress_classes: Vec<Stored<IngressClass>>,
+    pub ingress_classes: List<IngressClass>,
     /// Services.
-    pub services: Vec<Stored<Service>>,
+    pub services: List<Service>,
     /// Endpoint slices.
-    pub endpoint_slices: Vec<Stored<EndpointSlice>>,
+    pub endpoint_slices: List<EndpointSlice>,
     /// Secrets.
-    pub secrets: Vec<Stored<Secret>>,
+    pub secrets: List<Secret>,
     /// ConfigMaps.
-    pub config_maps: Vec<Stored<ConfigMap>>,
+    pub config_maps: List<ConfigMap>,
     /// Nodes.
-    pub nodes: Vec<Stored<Node>>,
+    pub nodes: List<Node>,
     /// What could not be read.
     pub findings: Vec<Finding>,
-    /// Where objects were written that cannot be used as they are now, sorted; an older version may be in the lists.
-    pub left_out: Vec<(Arc<ObjectId>, Place)>,
+    /// Objects that cannot be used as they are now, sorted, and where they were written, when that is a file. An older
+    /// version may be in the lists.
+    pub left_out: Vec<(Arc<ObjectId>, Option<Place>)>,
 }
 
 impl Snapshot {
     /// The Service of this name.
     pub fn service(&self, namespace: &str, name: &str) -> Option<&Stored<Service>> {
-        find(&self.services, namespace, name)
+        self.services.find(namespace, name)
     }
 
     /// The Secret of this name.
     pub fn secret(&self, namespace: &str, name: &str) -> Option<&Stored<Secret>> {
-        find(&self.secrets, namespace, name)
+        self.secrets.find(namespace, name)
     }
 
     /// The ConfigMap of this name.
     pub fn config_map(&self, namespace: &str, name: &str) -> Option<&Stored<ConfigMap>> {
-        find(&self.config_maps, namespace, name)
+        self.config_maps.find(namespace, name)
     }
 
     /// The class of this name.
     pub fn ingress_class(&self, name: &str) -> Option<&Stored<IngressClass>> {
-        find(&self.ingress_classes, "", name)
+        self.ingress_classes.find("", name)
     }
 
     /// Where the newest version of an object was written, when it came from a file.
     pub fn place(&self, id: &ObjectId) -> Option<&Place> {
         if let Ok(index) = self.left_out.binary_search_by(|(left_out, _)| (**left_out).cmp(id)) {
-            return Some(&self.left_out[index].1);
+            return self.left_out[index].1.as_ref();
         }
-        fn of<'a, K>(sorted: &'a [Stored<K>], id: &ObjectId) -> Option<&'a Place> {
-            find(sorted, &id.namespace, &id.name)?.place.as_ref()
+        fn of<'a, K>(list: &'a List<K>, id: &ObjectId) -> Option<&'a Place> {
+            list.find(&id.namespace, &id.name)?.place.as_ref()
         }
         match id.kind {
             Kind::Ingress => of(&self.ingresses, id),
@@ -135,9 +137,4 @@ impl Snapshot {
             Kind::File | Kind::Settings | Kind::Host => 0,
         }
     }
-}
-
-fn find<'a, K>(sorted: &'a [Stored<K>], namespace: &str, name: &str) -> Option<&'a Stored<K>> {
-    let key = |stored: &Stored<K>| (&*stored.id.namespace, &*stored.id.name).cmp(&(namespace, name));
-    sorted.binary_search_by(key).ok().map(|index| &sorted[index])
 }

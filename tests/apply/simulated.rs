@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use ingressd::apply::process::{Process, Role, Table};
+use ingressd::apply::process::{Effort, Process, Role, Table};
 use ingressd::apply::{ApplyError, Host, Tested};
 
 /// A handle on the nginx; clones share it, as daemons that follow each other share the real one.
@@ -43,7 +43,7 @@ impl Host for Simulated {
         let mut state = self.state.lock().unwrap();
         state.now += 1000;
         let worker = Process { pid: 100 + state.workers, started: 1000 };
-        Some(Table { at: state.now, master, children: vec![(worker, Role::Worker)] })
+        Some(Table { at: state.now, master, effort: Effort::default(), children: vec![(worker, Role::Worker)] })
     }
 
     fn hang_up(&mut self, _master: Process) -> Result<(), ApplyError> {

@@ -25,7 +25,7 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         let temporary = rig.folder().join("temporary");
         fs::create_dir(&temporary).unwrap();
         // The rig's own backend has the port that the demo wants.
-        rig.stop_echo().await;
+        rig.backends.stop().await;
         let output = rig.folder().join("output");
         let mut demo = Command::new(env!("CARGO_BIN_EXE_ingressd"))
             .arg("demo")

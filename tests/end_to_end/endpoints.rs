@@ -76,8 +76,8 @@ fn endpoints_follow_changes() {
 #[test]
 fn services_choose_how_they_are_reached() {
     rig::run(async |rig| {
-        rig.serve_echo(30080, Echo::plain("node")).await;
-        rig.serve_echo(80, Echo::plain("cluster")).await;
+        rig.backends.serve(30080, Echo::plain("node")).await;
+        rig.backends.serve(80, Echo::plain("cluster")).await;
         rig.daemon.set("listen.http-port", "8000");
         let by = |name: &str, mode: &str| {
             let mut object = service(name, ECHO);

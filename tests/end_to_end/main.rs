@@ -22,6 +22,7 @@ mod protocols;
 mod quarantine;
 mod redirects;
 mod rewrites;
+#[path = "../rig/mod.rs"]
 mod rig;
 mod rig_itself;
 mod settings;

@@ -19,13 +19,13 @@ fn snapshot(objects: &[&str]) -> Snapshot {
     for (name, version) in objects.iter().map(|text| text.split_once('@').unwrap()) {
         let version = Version(version.into());
         match name.starts_with("secret") {
-            true => snapshot.secrets.push(Stored {
+            true => snapshot.secrets.edit().push(Stored {
                 id: id(name),
                 version,
                 object: Arc::new(Secret::default()),
                 place: None,
             }),
-            false => snapshot.ingresses.push(Stored {
+            false => snapshot.ingresses.edit().push(Stored {
                 id: id(name),
                 version,
                 object: Arc::new(Ingress::default()),
@@ -211,4 +211,21 @@ fn what_the_translation_refuses_is_put_back_too() {
     drop(cycle);
     Cycle::open(state.path()).turn(&snapshot(&["a@2"]), &mut rules);
     assert_eq!(rules.made, ["a@1"], "after a restart too");
+}
+
+#[test]
+fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
+    let state = tempfile::tempdir().unwrap();
+    let mut rules = Rules::default();
+    Cycle::open(state.path()).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    let mut broken = snapshot(&["a@2"]);
+    broken.left_out.push((id("b"), None));
+    broken.left_out.push((id("never-seen"), None));
+    Cycle::open(state.path()).turn(&broken, &mut rules);
+    assert_eq!(rules.made, ["a@2", "b@1"]);
+    // The version that took its place can be refused like any other.
+    rules.bad.insert("b@1");
+    let mut cycle = Cycle::open(state.path());
+    cycle.turn(&broken, &mut rules);
+    assert_eq!(rules.made, ["a@2"]);
 }

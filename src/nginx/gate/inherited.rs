@@ -1,6 +1,7 @@
 //! What the host's `http` level would impose on our servers, and how they take it back; it must not know routes.
 //!
-//! A server inherits whatever it does not set itself. Only what the host really sets is taken back, so that an ordinary
+//! A server inherits whatever it does not set itself: what nginx does anyway is said only where the host's `http` level
+//! says otherwise, because each directive of each server costs time in each reload. Only what the host really sets is taken back, so that an ordinary
 //! host pays nothing, and an nginx is never told a directive that it does not know. What describes the host itself stays:
 //! its networks (`set_real_ip_from`), its logs, its limits of time and memory, its choice of ciphers.
 
@@ -44,6 +45,7 @@ const ROWS: &[Row] = &[
     row("limit_req_dry_run", "off"),
     row("satisfy", "all"),
     // What a request is.
+    row("client_max_body_size", "1m"),
     row("chunked_transfer_encoding", "on"),
     row("client_body_in_file_only", "off"),
     row("ignore_invalid_headers", "on"),
@@ -54,6 +56,7 @@ const ROWS: &[Row] = &[
     row("ssl_reject_handshake", "off"),
     row("underscores_in_headers", "off"),
     // What an answer is. No status is 599, and one `error_page` replaces all of the `http` level.
+    row("absolute_redirect", "on"),
     row("add_after_body", "\"\""),
     row("add_before_body", "\"\""),
     row("add_header", NO_HEADER_VALUE),
@@ -74,18 +77,27 @@ const ROWS: &[Row] = &[
     row("proxy_bind", "off"),
     row("proxy_busy_buffers_size", "8k"),
     row("proxy_cache", "off"),
+    row("proxy_cookie_domain", "off"),
     row("proxy_cookie_flags", "off"),
+    row("proxy_cookie_path", "off"),
     row("proxy_force_ranges", "off"),
+    row("proxy_headers_hash_max_size", "512"),
     row("proxy_hide_header", NO_HEADER),
     row("proxy_ignore_client_abort", "off"),
     // It cannot name nothing; this is the one that no backend sends.
     row("proxy_ignore_headers", "X-Accel-Charset"),
     row("proxy_intercept_errors", "off"),
     row("proxy_limit_rate", "0"),
+    row("proxy_max_temp_file_size", "1024m"),
     row("proxy_method", "$request_method"),
+    row("proxy_next_upstream", "error timeout"),
+    row("proxy_next_upstream_timeout", "0"),
     row("proxy_pass_header", NO_HEADER),
     row("proxy_pass_request_body", "on"),
     row("proxy_pass_request_headers", "on"),
+    row("proxy_read_timeout", "60s"),
+    row("proxy_request_buffering", "on"),
+    row("proxy_send_timeout", "60s"),
     row("proxy_ssl_certificate", "\"\""),
     row("proxy_store", "off"),
     row("proxy_temp_file_write_size", "8k"),

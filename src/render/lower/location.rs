@@ -3,7 +3,7 @@
 use crate::model::catalogue::Module;
 use crate::model::{
     AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientLimits, Cors, Directive, HttpsRedirect,
-    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, UpstreamId,
+    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server, UpstreamId,
 };
 use crate::nginx::Decisions;
 use crate::render::names;
@@ -14,18 +14,22 @@ use super::paths::{Place, anchored};
 use super::server::Facts;
 
 /// A location for a route. `tls_host`: the host has a certificate, so that its plain requests may be redirected;
-/// `hsts`: the variable with its policy.
+/// `hsts`: the variable with its policy; `common`: what the server says already.
 pub fn location(
     place: &Place<'_>,
     tls_host: bool,
     hsts: Option<&Word>,
+    common: &[&Directive],
     facts: &Facts<'_>,
 ) -> Result<view::Location, Refused> {
     let route = place.route;
     let behaviour = &*route.behaviour;
     let grpc = is_grpc(&route.action);
     let mut view = view::Location {
-        directives: directives(route).map(|(view, _)| view).chain(buffer_limits(route, facts.decisions)).collect(),
+        directives: directives(route, common)
+            .map(|(view, _)| view)
+            .chain(buffer_limits(route, facts.decisions))
+            .collect(),
         protected: behaviour.access.is_some() || behaviour.basic_authentication.is_some(),
         https_redirect: behaviour
             .https_redirect
@@ -69,18 +73,50 @@ pub fn closed(place: &Place<'_>) -> Result<view::Location, Refused> {
     Ok(view::Location { respond: vec![respond(503)?], ..empty(place)? })
 }
 
-/// The settings of a route that its backend's protocol knows, with their origins, in order.
-pub fn directives(route: &Route) -> impl Iterator<Item = (view::Directive, &Directive)> {
+/// The settings of a route that its backend's protocol knows and the server does not say already, with their origins, in
+/// order.
+pub fn directives<'a>(
+    route: &'a Route,
+    common: &'a [&Directive],
+) -> impl Iterator<Item = (view::Directive, &'a Directive)> {
     let grpc = is_grpc(&route.action);
-    route.behaviour.directives.iter().filter_map(move |directive| {
+    let own = |directive: &&Directive| !common.iter().any(|common| common.row == directive.row);
+    route.behaviour.directives.iter().filter(own).filter_map(move |directive| {
         let name = match (grpc, directive.row.grpc, directive.row.module) {
             (true, Some(twin), _) => twin,
             (true, None, Some(Module::Proxy)) => return None,
             _ => directive.row.name,
         };
-        let arguments = Words::join(directive.arguments.iter().map(argument));
-        Some((view::Directive { name: Word::fixed(name), arguments }, directive))
+        Some((written(name, directive), directive))
     })
+}
+
+/// A setting under its own name or that of its twin.
+pub fn written(name: &'static str, directive: &Directive) -> view::Directive {
+    let arguments = Words::join(directive.arguments.iter().map(argument));
+    view::Directive { name: Word::fixed(name), arguments }
+}
+
+/// Settings that a server may say for its locations: they depend on no other, and none of them is in its template.
+const COMMON: [&str; 6] = [
+    "client_max_body_size",
+    "proxy_next_upstream",
+    "proxy_next_upstream_timeout",
+    "proxy_read_timeout",
+    "proxy_request_buffering",
+    "proxy_send_timeout",
+];
+
+/// What all routes of a server set alike, so that it can be said once: the fewer directives, the shorter each reload.
+pub fn common(server: &Server) -> Vec<&Directive> {
+    let says = |route: &Route, wanted: &Directive| {
+        let same = |own: &Directive| own.row == wanted.row && own.arguments == wanted.arguments;
+        route.behaviour.directives.iter().any(same)
+            && !(is_grpc(&route.action) && wanted.row.module == Some(Module::Proxy))
+    };
+    let all = |wanted: &&Directive| server.routes.iter().chain([&server.fallback]).all(|route| says(route, wanted));
+    let candidates = server.fallback.behaviour.directives.iter();
+    candidates.filter(|directive| COMMON.contains(&directive.row.name)).filter(all).collect()
 }
 
 /// nginx derives these two from the buffers unless an outer level sets them, as our server then does; they must not

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    Action, CertificateId, Forwarded, HostName, Origin, Refused, Route, Server, ServerName, TlsTermination,
+    Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Route, Server, ServerName, TlsTermination,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -13,7 +13,7 @@ use crate::render::names;
 use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view;
 
-use super::location::{closed, directives, is_grpc, location};
+use super::location::{self, closed, directives, is_grpc, location};
 use super::paths::{Place, places};
 
 /// What a server's file depends on besides the server: it changes rarely.
@@ -80,14 +80,15 @@ fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a Certific
 fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, Refused> {
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
     let tls_host = server.tls != TlsTermination::Default && facts.decisions.listens.iter().any(|listen| listen.ssl);
+    let common = location::common(server);
     let mut writer = Writer { text: String::new(), line: 1, owners: Vec::new() };
-    writer.add(&fill(engine, "server", &head(server, hsts.as_ref(), facts)?)?, &server.origin);
+    writer.add_head(&fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
     for place in places(server) {
-        let view = match location(&place, tls_host, hsts.as_ref(), facts) {
+        let view = match location(&place, tls_host, hsts.as_ref(), &common, facts) {
             Ok(view) => view,
             Err(_) => closed(&place)?,
         };
-        writer.add_location(&fill(engine, "location", &view)?, &place);
+        writer.add_location(&fill(engine, "location", &view)?, &place, &common);
     }
     writer.add("}\n", &server.origin);
     let requires = requires(server, facts);
@@ -111,7 +112,12 @@ const GRPC_DEFAULTS: [&str; 7] = [
     "grpc_next_upstream_tries",
 ];
 
-fn head(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<view::Server, Refused> {
+fn head(
+    server: &Server,
+    hsts: Option<&Word>,
+    common: &[&Directive],
+    facts: &Facts<'_>,
+) -> Result<view::Server, Refused> {
     let decisions = facts.decisions;
     let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
     let trusted: Vec<_> = facts.forwarded.trusted.iter().map(Word::network).collect();
@@ -134,7 +140,10 @@ fn head(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<view:
             false => Vec::new(),
         },
         hsts: hsts.cloned().into_iter().collect(),
-        resets: resets(decisions, |name| !(grpc && GRPC_DEFAULTS.contains(&name))),
+        resets: resets(decisions, |name| {
+            !(grpc && GRPC_DEFAULTS.contains(&name)) && !common.iter().any(|directive| directive.row.name == name)
+        }),
+        common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
     })
 }
 
@@ -180,12 +189,20 @@ impl Writer {
         self.line += text.bytes().map(|byte| u32::from(byte == b'\n')).sum::<u32>();
     }
 
+    /// What all locations share stands in the last lines, one line each.
+    fn add_head(&mut self, text: &str, server: &Server, common: &[&Directive]) {
+        self.add(text, &server.origin);
+        for (directive, before) in common.iter().zip((1..=common.len()).rev()) {
+            self.own(self.line - u32::try_from(before).unwrap_or_default(), &directive.origin);
+        }
+    }
+
     /// The settings stand directly below the first line, one line each.
-    fn add_location(&mut self, text: &str, place: &Place<'_>) {
+    fn add_location(&mut self, text: &str, place: &Place<'_>, common: &[&Directive]) {
         let first = self.line;
         self.add(text, &place.route.origin);
         let mut next = first + 1;
-        for (_, directive) in directives(place.route) {
+        for (_, directive) in directives(place.route, common) {
             self.own(next, &directive.origin);
             next += 1;
         }

@@ -27,7 +27,7 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
                 .iter()
                 .map(|endpoint| view::Endpoint {
                     address: Word::address(endpoint.address),
-                    weight: Number(u64::from(endpoint.weight.max(1))),
+                    weight: (endpoint.weight > 1).then_some(Number(u64::from(endpoint.weight))).into_iter().collect(),
                 })
                 .collect(),
             keepalive: decisions

@@ -34,7 +34,7 @@ fn snapshot() -> Snapshot {
         secret("default", "users-map", &[("ada", "$apr1$x$y")]),
         secret("elsewhere", "users", &[("auth", "eve:$apr1$x$y\n")]),
     ];
-    Snapshot { secrets, ..Snapshot::default() }
+    Snapshot { secrets: secrets.into(), ..Snapshot::default() }
 }
 
 fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
@@ -334,7 +334,7 @@ fn authentication_is_whole_or_the_routes_are_closed() {
 fn password_files_of_colliding_names_differ() {
     let file = |namespace: &str, name: &str| {
         let snapshot =
-            Snapshot { secrets: vec![secret(namespace, name, &[("auth", "a:{SHA}h")])], ..Snapshot::default() };
+            Snapshot { secrets: vec![secret(namespace, name, &[("auth", "a:{SHA}h")])].into(), ..Snapshot::default() };
         let annotations = [("auth-type", "basic"), ("auth-secret", name)];
         let annotations = annotations.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
         let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));

@@ -24,11 +24,11 @@ pub fn snapshot(documents: &str) -> Snapshot {
 fn add(snapshot: &mut Snapshot, document: &str) {
     let Ok(head) = serde_saphyr::from_str::<serde_json::Value>(document) else { panic!("not YAML:\n{document}") };
     match head["kind"].as_str() {
-        Some("Ingress") => snapshot.ingresses.push(stored(Kind::Ingress, document)),
-        Some("IngressClass") => snapshot.ingress_classes.push(stored(Kind::IngressClass, document)),
-        Some("Service") => snapshot.services.push(stored(Kind::Service, document)),
-        Some("EndpointSlice") => snapshot.endpoint_slices.push(stored(Kind::EndpointSlice, document)),
-        Some("Node") => snapshot.nodes.push(stored(Kind::Node, document)),
+        Some("Ingress") => snapshot.ingresses.edit().push(stored(Kind::Ingress, document)),
+        Some("IngressClass") => snapshot.ingress_classes.edit().push(stored(Kind::IngressClass, document)),
+        Some("Service") => snapshot.services.edit().push(stored(Kind::Service, document)),
+        Some("EndpointSlice") => snapshot.endpoint_slices.edit().push(stored(Kind::EndpointSlice, document)),
+        Some("Node") => snapshot.nodes.edit().push(stored(Kind::Node, document)),
         Some("Secret") => {
             let mut secret: Stored<Secret> = stored(Kind::Secret, document);
             // As the API server does.
@@ -39,7 +39,7 @@ fn add(snapshot: &mut Snapshot, document: &str) {
                     .get_or_insert_default()
                     .extend(texts.map(|(key, text)| (key, ByteString(text.into_bytes()))));
             }
-            snapshot.secrets.push(secret);
+            snapshot.secrets.edit().push(secret);
         }
         None if head.is_null() => {}
         other => panic!("no test needs {other:?}"),
@@ -56,10 +56,10 @@ fn stored<K: DeserializeOwned + Metadata<Ty = ObjectMeta>>(kind: Kind, document:
 
 /// Puts every list into the order that a source promises.
 pub fn sort(snapshot: &mut Snapshot) {
-    snapshot.ingresses.sort_by(|left, right| left.id.cmp(&right.id));
-    snapshot.ingress_classes.sort_by(|left, right| left.id.cmp(&right.id));
-    snapshot.services.sort_by(|left, right| left.id.cmp(&right.id));
-    snapshot.endpoint_slices.sort_by(|left, right| left.id.cmp(&right.id));
-    snapshot.secrets.sort_by(|left, right| left.id.cmp(&right.id));
-    snapshot.nodes.sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.ingresses.edit().sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.ingress_classes.edit().sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.services.edit().sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.endpoint_slices.edit().sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.secrets.edit().sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.nodes.edit().sort_by(|left, right| left.id.cmp(&right.id));
 }

@@ -15,14 +15,14 @@ use super::wait;
 
 /// Settings for an nginx under a private prefix. `{...}` are filled in.
 const SETTINGS: &str = r#"
-manifests = "{manifests}"
+{source}
 
 [[classes]]
-controller = "ingressd/nginx"
+controller = "{specification}"
 dialect = "specification"
 
 [[classes]]
-controller = "k8s.io/ingress-nginx"
+controller = "{ingress_nginx}"
 dialect = "ingress-nginx"
 
 [nginx]
@@ -44,6 +44,26 @@ format = "text"
 level = "debug"
 "#;
 
+/// Where a daemon has its objects from, and the classes that it serves.
+pub struct Source {
+    /// Settings, as TOML.
+    pub settings: String,
+    /// The controller that classes name to get the semantics of the specification.
+    pub specification: String,
+    /// The controller that classes name to get the semantics of ingress-nginx.
+    pub ingress_nginx: String,
+}
+
+impl From<&Manifests> for Source {
+    fn from(manifests: &Manifests) -> Self {
+        Source {
+            settings: format!("manifests = {:?}", manifests.folder()),
+            specification: "ingressd/nginx".to_owned(),
+            ingress_nginx: "k8s.io/ingress-nginx".to_owned(),
+        }
+    }
+}
+
 /// A daemon, which may be stopped and started again over the same folders.
 pub struct Daemon {
     folder: PathBuf,
@@ -55,10 +75,12 @@ pub struct Daemon {
 
 impl Daemon {
     /// Writes the settings and the line of `conf.d`; nothing runs yet.
-    pub fn prepare(folder: &Path, nginx: &Nginx, manifests: &Manifests) -> Self {
+    pub fn prepare(folder: &Path, nginx: &Nginx, source: Source) -> Self {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let settings = [
-            ("{manifests}", text(manifests.folder())),
+            ("{source}", source.settings),
+            ("{specification}", source.specification),
+            ("{ingress_nginx}", source.ingress_nginx),
             ("{binary}", text(&Nginx::binary())),
             ("{configuration}", text(&nginx.configuration())),
             ("{prefix}", text(nginx.prefix())),

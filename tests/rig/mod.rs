@@ -15,6 +15,7 @@
 //! tests run at the same time. A test waits for events with [`wait`], never for time to pass.
 #![expect(dead_code, reason = "the tests use what they need; others come")]
 
+pub mod backends;
 pub mod client;
 pub mod daemon;
 pub mod dns;
@@ -29,19 +30,15 @@ pub mod wait;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use ingressd::demo::echo::{ADDRESS_HEADER, Echo};
-use tokio::net::TcpListener;
-use tokio::task::JoinHandle;
+use ingressd::demo::echo::ADDRESS_HEADER;
 
+use backends::Backends;
 use client::{Reply, Request};
-use daemon::Daemon;
+use daemon::{Daemon, Source};
 use manifests::Manifests;
 use nginx::Nginx;
 
-/// Port of the plain echo backend on every address: HTTP/1.1, h2c, WebSocket, gRPC.
-pub const ECHO: u16 = 8080;
-/// Port of the echo backend with TLS on every address.
-pub const ECHO_TLS: u16 = 8443;
+pub use backends::{ECHO, ECHO_TLS};
 
 /// Everything that a test needs. What runs ends with it.
 pub struct Rig {
@@ -51,7 +48,8 @@ pub struct Rig {
     pub nginx: Nginx,
     /// The folder that the daemon watches: classes, and Service `web` at 10.244.0.1, stand in it already.
     pub manifests: Manifests,
-    echo: Vec<JoinHandle<()>>,
+    /// What answers behind nginx.
+    pub backends: Backends,
     services: Vec<String>,
     folder: tempfile::TempDir,
 }
@@ -80,25 +78,9 @@ impl Rig {
         let manifests = Manifests::new(&folder.path().join("manifests"));
         manifests.write("classes.yaml", &manifests::classes());
         manifests.write("web.yaml", &manifests::service_at("web", &["10.244.0.1"], ECHO));
-        let daemon = Daemon::prepare(folder.path(), &nginx, &manifests);
-        let mut rig = Rig { daemon, nginx, manifests, echo: Vec::new(), services: Vec::new(), folder };
-        rig.serve_echo(ECHO, Echo::plain("echo")).await;
-        rig.serve_echo(ECHO_TLS, Echo::tls("echo.tls").unwrap()).await;
-        rig
-    }
-
-    /// Lets an echo backend answer on a port of every address, of both families.
-    pub async fn serve_echo(&mut self, port: u16, echo: Echo) {
-        let listener = TcpListener::bind(("::", port)).await.unwrap();
-        self.echo.push(tokio::spawn(echo.serve(listener)));
-    }
-
-    /// Stops the echo backends: their ports are free again.
-    pub async fn stop_echo(&mut self) {
-        for task in self.echo.drain(..) {
-            task.abort();
-            let _ = task.await;
-        }
+        let daemon = Daemon::prepare(folder.path(), &nginx, Source::from(&manifests));
+        let backends = Backends::start().await;
+        Rig { daemon, nginx, manifests, backends, services: Vec::new(), folder }
     }
 
     /// Starts nginx, then the daemon, and waits until everything in the folder is served.
@@ -152,9 +134,6 @@ fn open_to_all(folder: &Path) {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        for task in &self.echo {
-            task.abort();
-        }
         // The test's output shows it only when the test fails.
         println!("--- nginx's error log ---\n{}", self.nginx.error_log());
     }

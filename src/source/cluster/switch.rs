@@ -1,0 +1,73 @@
+//! Sends each request by the connection of the moment, within its deadline, and counts it; it must not know what is asked.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use http::{Request, Response};
+use kube::Client;
+use kube::client::Body;
+use tokio::sync::watch;
+use tower::limit::ConcurrencyLimit;
+use tower::{BoxError, Service};
+
+use super::clients::{Line, Purpose};
+use super::requests::{Requests, verb};
+
+/// Why a request was not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum SwitchError {
+    /// There are no credentials to send it with.
+    #[error("{0}")]
+    NotConnected(Arc<str>),
+    /// No answer came in time.
+    #[error("the API server did not answer within {} s", .0.as_secs())]
+    TooSlow(std::time::Duration),
+}
+
+/// A service that stays when the connections behind it are replaced.
+pub struct Switch {
+    purpose: Purpose,
+    line: watch::Receiver<Line>,
+    requests: Arc<Requests>,
+}
+
+impl Switch {
+    /// A client for this purpose.
+    pub fn client(purpose: Purpose, line: watch::Receiver<Line>, requests: Arc<Requests>) -> Client {
+        let switch = Switch { purpose, line, requests };
+        Client::new(ConcurrencyLimit::new(switch, purpose.concurrency()), "default")
+    }
+}
+
+impl Service<Request<Body>> for Switch {
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let line = self.line.borrow();
+        let Some(connections) = line.connections.clone() else {
+            let why = line.failure.clone().unwrap_or_else(|| "there are no credentials yet".into());
+            return Box::pin(std::future::ready(Err(SwitchError::NotConnected(why).into())));
+        };
+        let (purpose, requests) = (self.purpose, Arc::clone(&self.requests));
+        let verb = verb(request.method(), request.extensions().get::<&'static str>().copied());
+        Box::pin(async move {
+            let sent = connections.client(purpose).send(request);
+            let answer = match purpose.deadline() {
+                None => sent.await.map_err(BoxError::from),
+                Some(deadline) => match tokio::time::timeout(deadline, sent).await {
+                    Ok(answer) => answer.map_err(BoxError::from),
+                    Err(_) => Err(SwitchError::TooSlow(deadline).into()),
+                },
+            };
+            requests.count(verb, answer.as_ref().ok().map(Response::status));
+            answer
+        })
+    }
+}

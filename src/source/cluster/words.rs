@@ -1,0 +1,44 @@
+//! Errors of the client library in one line; it must not know what to do about them.
+
+use std::error::Error;
+
+/// Longest text in bytes: an API server may answer with a page.
+const LONGEST: usize = 400;
+
+/// What an error says and, where that adds something, what caused it.
+pub fn words(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+        source = cause.source();
+    }
+    if text.len() > LONGEST {
+        let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+        text.truncate(end);
+        text.push_str("...");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Layer(&'static str, #[source] Option<Box<Layer>>);
+
+    #[test]
+    fn causes_are_told_once() {
+        let inner = Layer("connection refused", None);
+        let middle = Layer("client error (Connect)", Some(Box::new(inner)));
+        let outer = Layer("ServiceError: client error (Connect)", Some(Box::new(middle)));
+        assert_eq!(words(&outer), "ServiceError: client error (Connect): connection refused");
+        let page = "ä".repeat(LONGEST).leak();
+        assert!(words(&Layer(page, None)).len() <= LONGEST + 3);
+    }
+}

@@ -1,0 +1,79 @@
+//! The objects of one kind, shared between snapshots until one of them differs; it must not know any kind.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::Stored;
+
+/// Objects sorted by namespace and name. To clone it costs nothing; the first change after that copies the list, not the
+/// objects.
+pub struct List<K>(Arc<Vec<Stored<K>>>);
+
+impl<K> List<K> {
+    /// The list to change. Whoever changes it keeps it sorted.
+    pub fn edit(&mut self) -> &mut Vec<Stored<K>> {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// The object of this name.
+    pub fn find(&self, namespace: &str, name: &str) -> Option<&Stored<K>> {
+        self.position(namespace, name).ok().map(|index| &self.0[index])
+    }
+
+    /// Where the object of this name is, or would be.
+    ///
+    /// # Errors
+    ///
+    /// The place for it, when it is not there.
+    pub fn position(&self, namespace: &str, name: &str) -> Result<usize, usize> {
+        self.0.binary_search_by(|stored| (&*stored.id.namespace, &*stored.id.name).cmp(&(namespace, name)))
+    }
+}
+
+impl<K> Deref for List<K> {
+    type Target = [Stored<K>];
+
+    fn deref(&self) -> &[Stored<K>] {
+        &self.0
+    }
+}
+
+impl<K> From<Vec<Stored<K>>> for List<K> {
+    fn from(objects: Vec<Stored<K>>) -> Self {
+        List(Arc::new(objects))
+    }
+}
+
+impl<K> FromIterator<Stored<K>> for List<K> {
+    fn from_iter<I: IntoIterator<Item = Stored<K>>>(objects: I) -> Self {
+        objects.into_iter().collect::<Vec<_>>().into()
+    }
+}
+
+impl<'a, K> IntoIterator for &'a List<K> {
+    type Item = &'a Stored<K>;
+    type IntoIter = std::slice::Iter<'a, Stored<K>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.iter()
+    }
+}
+
+impl<K> Clone for List<K> {
+    fn clone(&self) -> Self {
+        List(Arc::clone(&self.0))
+    }
+}
+
+impl<K> Default for List<K> {
+    fn default() -> Self {
+        Vec::new().into()
+    }
+}
+
+impl<K: fmt::Debug> fmt::Debug for List<K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
