@@ -71,7 +71,10 @@ fn a_name_is_followed_and_is_no_way_to_this_host() {
         }
         // Of a mixed answer only the good part counts.
         dns.set("a.backend.test", &["127.0.0.1", "10.244.2.4"]);
-        answers_from("a.example", "10.244.2.4").await;
+        let refused = |status: &Value| {
+            notes(status, "Ingress a", "ForbiddenTarget").iter().any(|note| note.contains("127.0.0.1"))
+        };
+        rig.daemon.status_when("the refusal of the bad part", refused).await;
         for _ in 0..10 {
             let from = get("http://a.example/").send().await.echo().address.ip().to_string();
             assert_eq!(from, "10.244.2.4");
