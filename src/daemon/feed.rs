@@ -16,7 +16,7 @@ pub struct Reading {
     pub snapshot: Option<Arc<Snapshot>>,
     /// When a change was first noticed that the snapshot holds.
     pub noticed: Option<Instant>,
-    /// When the source was last read completely.
+    /// When the snapshot was last known to be what the source says; while the source is watched without a failure, it still is.
     pub read: Option<Instant>,
     /// Why the source cannot be read now.
     pub failure: Option<Arc<str>>,
@@ -53,7 +53,13 @@ impl Feed {
                         let read = Some(Instant::now());
                         *reading = Reading { snapshot: Some(snapshot), noticed: Some(noticed), read, failure: None };
                     }
-                    Err(error) => reading.failure = Some(error.to_string().into()),
+                    Err(error) => {
+                        if reading.failure.is_none() {
+                            // Until now the watch would have told of any change.
+                            reading.read = reading.read.map(|_| noticed);
+                        }
+                        reading.failure = Some(error.to_string().into());
+                    }
                 });
                 wake.notified().await;
             }

@@ -1,5 +1,9 @@
 //! What systemd is told; it must not know what any of it means.
 
+use std::ffi::OsStr;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -65,8 +69,45 @@ pub fn watchdog_interval() -> Option<Duration> {
 }
 
 fn send(states: &[NotifyState<'_>]) {
-    // systemd notices by itself when it hears nothing; a full socket is no reason to stop serving.
-    if let Err(error) = sd_notify::notify(states) {
+    let Some(address) = std::env::var_os("NOTIFY_SOCKET") else { return };
+    let text: String = states.iter().map(|state| format!("{state}\n")).collect();
+    // systemd notices by itself when it hears nothing; a full socket is no reason to stop serving, nor to wait.
+    if let Err(error) = send_to(&address, &text) {
         tracing::debug!("systemd cannot be told: {error}");
+    }
+}
+
+/// The library's own way of sending waits while the socket is full, and it is the loop that would wait.
+fn send_to(address: &OsStr, text: &str) -> std::io::Result<()> {
+    let address = match address.as_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name)?,
+        None => SocketAddr::from_pathname(address)?,
+    };
+    let socket = UnixDatagram::unbound()?;
+    socket.set_nonblocking(true)?;
+    socket.send_to_addr(text.as_bytes(), &address).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_reader() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        // Nobody reads: whoever waited for room would wait for ever.
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let sent = path.clone();
+        std::thread::spawn(move || {
+            let full = (0..100_000).find_map(|_| send_to(sent.as_os_str(), "WATCHDOG=1\n").err());
+            let _ = sender.send(full);
+        });
+        let full = receiver.recv_timeout(Duration::from_secs(60)).expect("it waits").expect("the socket is full");
+        assert_eq!(full.kind(), std::io::ErrorKind::WouldBlock);
+        let mut datagram = [0; 64];
+        let length = socket.recv(&mut datagram).unwrap();
+        assert_eq!(&datagram[..length], b"WATCHDOG=1\n");
     }
 }

@@ -13,7 +13,7 @@ use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{CertificateId, Kind, Model, ObjectId, Origin};
 use crate::nginx::{GateOptions, gate};
-use crate::render::{FileSet, Renderer};
+use crate::render::{Digest, FileSet, Renderer};
 use crate::source::Snapshot;
 use crate::translate::{self, Names, Translation, Translator};
 
@@ -123,12 +123,20 @@ impl Pipeline {
         }
         self.surveyed = Instant::now();
         match look(&self.settings) {
-            Ok(survey) => std::mem::replace(&mut self.survey, survey) != self.survey,
+            Ok(survey) => {
+                self.applier.set_workers_group(survey.workers_group);
+                std::mem::replace(&mut self.survey, survey) != self.survey
+            }
             Err(error) => {
                 tracing::warn!("nginx is held to be as it was: {error}");
                 false
             }
         }
+    }
+
+    /// The files that nginx has read or will read.
+    pub fn in_place(&self) -> Option<Digest> {
+        self.applier.in_place()
     }
 
     /// The version of nginx.
@@ -155,6 +163,10 @@ impl Pipeline {
 }
 
 impl Stages for Pipeline {
+    fn judge(&self) -> Arc<str> {
+        format!("ingressd {} {:?}", env!("CARGO_PKG_VERSION"), self.survey.capabilities).into()
+    }
+
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         let Translation { model, mut findings, accepted, refused } = self.translator.translate(snapshot, &self.names);
         let certificates = certificates(&model);

@@ -103,7 +103,8 @@ impl Reporter {
 
     /// A cycle ended; `waited` is the time since the oldest change that it carried.
     pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
-        let Report { outcome, findings, accepted, certificates, .. } = report;
+        let Report { outcome, findings, accepted, certificates, tests, .. } = report;
+        self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         let served = self.served(nginx);
         // At once, so that nobody sees the new generation run before it is the confirmed one.
@@ -166,6 +167,7 @@ fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
     status.master = nginx.status.master.as_ref().ok().copied();
     (status.workers, status.draining) = (nginx.status.workers, nginx.status.draining);
     status.served = served;
+    status.generation = nginx.status.confirmed;
     status.nginx_version = nginx.version.as_str().into();
 }
 
@@ -178,13 +180,6 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
         }
     };
     (status.phase, status.why) = (phase, why);
-    match outcome {
-        Outcome::Unchanged { generation } | Outcome::Confirmed { generation, .. } => {
-            status.generation = Some(*generation);
-        }
-        Outcome::RolledBack { generation, .. } => status.generation = *generation,
-        Outcome::Ready { .. } | Outcome::Refused { .. } | Outcome::Failed { .. } => {}
-    }
 }
 
 fn describe(outcome: &Outcome) -> String {
@@ -195,7 +190,7 @@ fn describe(outcome: &Outcome) -> String {
             test.as_millis(),
             reload.as_millis()
         ),
-        Outcome::Refused { complaints } => {
+        Outcome::Refused { complaints, .. } => {
             let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
             format!("nginx refuses the configuration: {}", words.join("; "))
         }

@@ -110,12 +110,15 @@ impl Daemon {
         })
     }
 
-    /// Lets go of sockets and folders; returns when they are free.
+    /// Lets go of sockets and folders; returns when they are free and what was served last is kept for the next start.
     pub async fn close(mut self) {
         for server in std::mem::take(&mut self.servers) {
             server.abort();
             // It ends by being aborted, which is no news.
             let _ = server.await;
+        }
+        if let Some(work) = self.work.take() {
+            work.close().await;
         }
     }
 
@@ -254,7 +257,12 @@ impl Daemon {
         };
         self.pacer.ended(reload, nginx.status.draining);
         self.retry.ended(&report.outcome, now);
-        let waited = self.carried.take().map(|noticed| now - noticed);
+        let carried = self.carried.take();
+        if !report.outcome.is_in_place() {
+            // The change still waits, and has since then.
+            self.noticed = carried.or(self.noticed);
+        }
+        let waited = carried.map(|noticed| now - noticed);
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
         reporter.concluded(cause, report, nginx, waited);
     }

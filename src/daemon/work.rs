@@ -59,7 +59,8 @@ impl Work {
         let settings = settings.clone();
         let opening = spawn_blocking(move || {
             let pipeline = Pipeline::open(&settings).map_err(|error| Error::Pipeline(Box::new(error)))?;
-            Ok(Work { cycle: Cycle::open(&settings.apply.state), pipeline })
+            let cycle = Cycle::open(&settings.apply.state, pipeline.in_place());
+            Ok(Work { cycle, pipeline })
         });
         joined(opening.await)
     }
@@ -89,6 +90,11 @@ impl Work {
             let surveyed = self.pipeline.survey_changed();
             self.done(Finished::Look { changed, surveyed })
         })
+    }
+
+    /// Ends it: the last good versions are on disk then, which nobody waits for on the loop's own threads.
+    pub async fn close(self) {
+        joined(spawn_blocking(move || drop(self)).await);
     }
 
     fn done(mut self, result: Finished) -> Done {

@@ -17,6 +17,7 @@ mod injection;
 mod load;
 mod many;
 mod neighbour;
+mod operation;
 mod paths;
 mod protocols;
 mod quarantine;
