@@ -153,6 +153,7 @@ reasons! {
     UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";
     Quarantined, Error, Author, "nginx refused this version of the object; its last good version, if there is one, goes on being served.";
+    StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
     MissingCapability, Warning, Operator, "The nginx of this host lacks a module or is too old for what is asked; the note says what is left out.";
     DefaultServerTaken, Warning, Operator, "Another site of this host is the default server of a port; requests for unknown hosts go there.";
     HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";

@@ -24,6 +24,7 @@ pub mod demo;
 pub mod finding;
 pub mod model;
 pub mod nginx;
+pub mod publish;
 pub mod render;
 pub mod source;
 pub mod translate;

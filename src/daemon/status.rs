@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::finding::Finding;
 use crate::model::ObjectId;
+use crate::source::cluster::{Requests, WatchHealth};
 use crate::translate::Accepted;
 
 /// Where the daemon stands.
@@ -65,10 +66,16 @@ pub struct Status {
     pub findings: Arc<[Finding]>,
     /// Certificates that are served, and the end of their validity in seconds since 1970.
     pub certificates: Arc<[(Arc<ObjectId>, i64)]>,
-    /// When what is known of the source was last known to be complete; without a failure it still is.
+    /// When what is known of the source was last known to be complete.
     pub data_read: Option<Instant>,
+    /// It still is: the source would have told of any change.
+    pub data_current: bool,
     /// What is wrong with the source.
     pub source_failure: Option<Arc<str>>,
+    /// How the watches of a cluster are.
+    pub watches: Arc<[WatchHealth]>,
+    /// What the API server of a cluster was asked.
+    pub requests: Option<Arc<Requests>>,
 }
 
 impl Status {
@@ -103,11 +110,10 @@ impl Status {
         self.accepted.iter().map(|accepted| u64::from(accepted.routes)).sum()
     }
 
-    /// How old what is known of the source is: nothing while it is watched, since the watch tells of any change. `None`
-    /// before it was read.
+    /// How old what is known of the source is; `None` before it was read.
     pub fn data_age(&self, now: Instant) -> Option<Duration> {
         let read = self.data_read?;
-        Some(if self.source_failure.is_some() { now - read } else { Duration::ZERO })
+        Some(if self.data_current { Duration::ZERO } else { now - read })
     }
 
     /// One line for `systemctl status`.
@@ -126,8 +132,21 @@ impl Status {
             (phase, Some(why)) => format!("{} ({why})", phase.name()),
             (phase, None) => phase.name().to_owned(),
         };
+        let age = match self.stale_kinds() {
+            kinds if kinds.is_empty() => age,
+            kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
+        };
         let (hosts, routes, findings) = (self.hosts(), self.routes(), self.findings.len());
         format!("{state}: {generation}, {hosts} hosts, {routes} routes, {findings} findings, {age}, role standalone")
+    }
+
+    /// Kinds whose watch fails, each once.
+    fn stale_kinds(&self) -> Vec<&'static str> {
+        let failing =
+            self.watches.iter().filter(|watch| watch.failure.is_some() && (watch.synced || !watch.is_settled()));
+        let mut kinds: Vec<_> = failing.map(|watch| watch.kind).collect();
+        kinds.dedup();
+        kinds
     }
 
     /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
@@ -152,6 +171,15 @@ impl Status {
                 "routes": accepted.routes,
             })
         });
+        let watches = self.watches.iter().map(|watch| {
+            json!({
+                "kind": watch.kind,
+                "namespace": watch.section.as_deref(),
+                "state": watch.state(),
+                "age_seconds": watch.heard.map(|heard| (now - heard).as_secs()),
+                "failure": watch.failure.as_deref(),
+            })
+        });
         let objects = self.objects.iter().map(|(kind, count)| ((*kind).to_owned(), json!(count)));
         json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -172,6 +200,7 @@ impl Status {
             "objects": objects.collect::<serde_json::Map<_, _>>(),
             "data_age_seconds": self.data_age(now).map(|age| age.as_secs()),
             "source_failure": self.source_failure.as_deref(),
+            "watches": watches.collect::<Vec<_>>(),
             "ingresses": ingresses.collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
         })
@@ -224,6 +253,7 @@ mod tests {
             served: Some(7),
             accepted: vec![accepted("a", &["x.example", "y.example"]), accepted("b", &["x.example"])].into(),
             data_read: Some(now),
+            data_current: true,
             ..Status::default()
         };
         let later = now + Duration::from_secs(3);
@@ -231,7 +261,7 @@ mod tests {
             status.line(later),
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data current, role standalone"
         );
-        let failed = Status { source_failure: Some("no such folder".into()), ..status };
+        let failed = Status { data_current: false, ..status };
         assert_eq!(
             failed.line(later),
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"

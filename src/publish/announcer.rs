@@ -1,0 +1,123 @@
+//! Writes Events while this node leads, at a steady pace; it must not know what is news.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::events::v1::Event;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::bucket::Bucket;
+use super::call::{Failure, call};
+use super::chronicle::Chronicle;
+use super::contention;
+use super::counts::{Counts, EventResult};
+use super::notice::Notice;
+use super::options::Options;
+use super::trouble::Trouble;
+use super::writer::Inputs;
+use crate::model::ObjectId;
+
+/// How long one write may take.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// First and longest pause after the API failed.
+const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// Writes Events.
+pub struct Announcer {
+    client: Client,
+    identity: Arc<str>,
+    counts: Counts,
+    chronicle: Chronicle,
+    bucket: Bucket,
+    pause: Duration,
+    trouble: Trouble,
+}
+
+impl Announcer {
+    /// Reports as the node of this identity.
+    pub fn new(client: Client, identity: Arc<str>, options: &Options, counts: Counts) -> Self {
+        Announcer {
+            client,
+            identity,
+            counts,
+            chronicle: Chronicle::default(),
+            bucket: Bucket::per_second(options.event_rate, options.event_burst),
+            pause: PAUSE.0,
+            trouble: Trouble::of("Events cannot be written"),
+        }
+    }
+
+    /// Writes for ever. Nothing that fails here has any other consequence than that an Event is missing.
+    pub async fn run(mut self, mut inputs: Inputs, mut contended: watch::Receiver<Vec<Arc<ObjectId>>>) {
+        let mut due = Instant::now();
+        loop {
+            let now = Instant::now();
+            if !inputs.leadership.borrow_and_update().holds(now) {
+                // The next time it leads, others may have told of some of it: the names of Events keep that apart.
+                self.chronicle = Chronicle::default();
+                tokio::select! {
+                    changed = inputs.leadership.changed() => if changed.is_err() { return },
+                    changed = inputs.served.changed() => if changed.is_err() { return },
+                }
+                continue;
+            }
+            if let Some(served) = &*inputs.served.borrow_and_update() {
+                let others = contention::findings(&contended.borrow_and_update());
+                let suppressed = self.chronicle.update(served, &others, now);
+                self.counts.events(EventResult::Suppressed, suppressed);
+            }
+            // Everything that is waiting goes before anything new is looked at, unless there is something new.
+            loop {
+                let is_waiting = self.chronicle.next().is_some();
+                tokio::select! {
+                    biased;
+                    changed = inputs.leadership.changed() => { if changed.is_err() { return } break }
+                    changed = inputs.served.changed() => { if changed.is_err() { return } break }
+                    changed = contended.changed() => { if changed.is_err() { return } break }
+                    () = sleep_until(due), if is_waiting => {}
+                }
+                let now = Instant::now();
+                due = match self.bucket.take(now) {
+                    Err(until) => until,
+                    Ok(()) => self.announce(now).await,
+                };
+            }
+        }
+    }
+
+    /// Writes one Event; gives the time for the next.
+    async fn announce(&mut self, now: Instant) -> Instant {
+        let Some(notice) = self.chronicle.next() else { return now };
+        let result = match self.write(notice).await {
+            Ok(_) => EventResult::Sent,
+            Err(Failure::Conflict(_)) => EventResult::Known,
+            Err(Failure::Away(why)) => {
+                self.trouble.failed(why);
+                let pause = self.pause;
+                self.pause = (pause * 2).min(PAUSE.1);
+                self.counts.events(EventResult::Failed, 1);
+                return Instant::now() + pause;
+            }
+            Err(failure) => {
+                tracing::debug!("an Event about {:?} was not written: {failure}", notice.regarding.name);
+                EventResult::Failed
+            }
+        };
+        self.trouble.worked();
+        self.pause = PAUSE.0;
+        self.chronicle.spread();
+        self.counts.events(result, 1);
+        now
+    }
+
+    async fn write(&self, notice: &Notice) -> Result<Event, Failure> {
+        let events = Api::<Event>::namespaced(self.client.clone(), notice.namespace());
+        let event = notice.event(&self.identity, Timestamp::now());
+        call(DEADLINE, events.create(&PostParams::default(), &event)).await
+    }
+}

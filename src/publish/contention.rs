@@ -1,0 +1,91 @@
+//! When to stop writing what somebody else keeps overwriting; it must not know what is written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, ObjectId, Origin};
+
+/// How often something may be written again at once: a leader that was just replaced may overwrite once or twice.
+const FREE: u32 = 3;
+
+/// The first and the longest pause.
+const FIRST_PAUSE: Duration = Duration::from_secs(10);
+const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
+
+/// How long it must have been quiet for everything to be forgotten.
+const QUIET: Duration = Duration::from_secs(10 * 60);
+
+/// How often one thing had to be written again because somebody else changed it.
+#[derive(Debug, Clone, Default)]
+pub struct Contention {
+    rewrites: u32,
+    last: Option<Instant>,
+    pause: Duration,
+}
+
+impl Contention {
+    /// Until when nothing is written.
+    pub fn paused_until(&self, now: Instant) -> Option<Instant> {
+        self.last.map(|last| last + self.pause).filter(|until| *until > now)
+    }
+
+    /// Whether somebody else keeps changing it.
+    pub fn is_contended(&self, now: Instant) -> bool {
+        self.rewrites >= FREE && !self.is_over(now)
+    }
+
+    /// Whether nothing is remembered any more that matters.
+    pub fn is_over(&self, now: Instant) -> bool {
+        self.last.is_none_or(|last| now >= last + self.pause + QUIET)
+    }
+
+    /// It was written again with the same content.
+    pub fn rewritten(&mut self, now: Instant) {
+        if self.is_over(now) {
+            *self = Contention::default();
+        }
+        self.rewrites += 1;
+        self.last = Some(now);
+        if self.rewrites >= FREE {
+            self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        }
+    }
+}
+
+/// What is told about objects that somebody else keeps changing.
+pub fn findings(contended: &[Arc<ObjectId>]) -> Vec<Finding> {
+    let note = "another controller keeps changing the addresses that stand there, so they are written ever more seldom; \
+                leave the object's class to one controller, or switch off publishing in one of them (here: publish.status)";
+    let finding = |id: &Arc<ObjectId>| {
+        let origin = Origin::field(id, Field::Other("status.loadBalancer".into()));
+        Finding::new(Reason::StatusContention, origin, note)
+    };
+    contended.iter().map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_and_are_forgotten_after_a_time_of_quiet() {
+        let mut now = Instant::now();
+        let mut contention = Contention::default();
+        let mut pauses = Vec::new();
+        for _ in 0..14 {
+            contention.rewritten(now);
+            let until = contention.paused_until(now).unwrap_or(now);
+            pauses.push((until - now).as_secs());
+            now = until;
+        }
+        assert_eq!(pauses, [0, 0, 10, 20, 40, 80, 160, 320, 640, 1280, 1800, 1800, 1800, 1800]);
+        assert!(contention.is_contended(now));
+        now += QUIET;
+        assert!(!contention.is_contended(now));
+        contention.rewritten(now);
+        assert_eq!(contention.paused_until(now), None);
+    }
+}

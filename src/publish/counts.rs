@@ -1,0 +1,72 @@
+//! What was published, for the metrics; it must not know who reads it.
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::registry::Registry;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ResultLabel {
+    result: &'static str,
+}
+
+/// How a write of status ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusWrite {
+    /// It stands there.
+    Written,
+    /// The object is gone or refuses it.
+    Refused,
+    /// The API did not answer, or not in time.
+    Failed,
+}
+
+/// What became of an Event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EventResult {
+    /// It was written.
+    Sent,
+    /// It was written before, by this node or another leader.
+    Known,
+    /// There were too many.
+    Suppressed,
+    /// It could not be written.
+    Failed,
+}
+
+/// Counters that last as long as the process.
+#[derive(Debug, Clone, Default)]
+pub struct Counts {
+    status_writes: Family<ResultLabel, Counter>,
+    events: Family<ResultLabel, Counter>,
+}
+
+impl Counts {
+    /// Counts a write of status.
+    pub fn status(&self, write: StatusWrite) {
+        let result = match write {
+            StatusWrite::Written => "written",
+            StatusWrite::Refused => "refused",
+            StatusWrite::Failed => "failed",
+        };
+        self.status_writes.get_or_create(&ResultLabel { result }).inc();
+    }
+
+    /// Counts Events.
+    pub fn events(&self, result: EventResult, count: usize) {
+        let result = match result {
+            EventResult::Sent => "sent",
+            EventResult::Known => "known",
+            EventResult::Suppressed => "suppressed",
+            EventResult::Failed => "failed",
+        };
+        self.events.get_or_create(&ResultLabel { result }).inc_by(count as u64);
+    }
+
+    /// Adds them to what is shown.
+    pub fn register(&self, registry: &mut Registry) {
+        let help = "Writes of the status of Ingresses, by result";
+        registry.register("status_writes", help, self.status_writes.clone());
+        registry.register("events", "Events about objects, by what became of them", self.events.clone());
+    }
+}

@@ -1,0 +1,172 @@
+//! Which addresses an object should have, from what is known of it and of the nodes; it must not know how they are written.
+
+use std::sync::Arc;
+
+use super::address::Address;
+use super::member::{Member, Revision};
+use super::roster::Life;
+
+/// Whether our own confirmed generation serves an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Carries {
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+    /// The generation is one of an earlier run, of which that is not known.
+    Unknown,
+}
+
+/// What is known of an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    /// Whether it is ours and fit to be served.
+    pub accepted: bool,
+    /// Whether our own confirmed generation serves it.
+    pub carried: Carries,
+    /// The revision in which its present content was first seen; `None` when the API does not count.
+    pub needs: Option<Revision>,
+    /// The addresses that are published in it.
+    pub current: &'a [Address],
+}
+
+/// What is known of the nodes.
+#[derive(Debug, Clone, Default)]
+pub struct Nodes {
+    /// The addresses of this node when they may be published, otherwise empty.
+    pub own: Vec<Address>,
+    /// The other nodes that may live and may be published.
+    pub others: Vec<(Arc<Member>, Life)>,
+    /// All addresses that any record names, sorted, also those that may not be published.
+    pub known: Vec<Address>,
+}
+
+impl Nodes {
+    /// The nodes that may be published. `us` is not among the others, whatever its record says.
+    pub fn new<'a>(us: &Member, members: impl Iterator<Item = (&'a Arc<Member>, Life)>) -> Self {
+        let own = if us.is_published() { us.addresses.clone() } else { Vec::new() };
+        let mut nodes = Nodes { own, others: Vec::new(), known: us.addresses.clone() };
+        for (member, life) in members {
+            nodes.known.extend(member.addresses.iter().cloned());
+            if member.identity != us.identity && member.is_published() && life != Life::Expired {
+                nodes.others.push((Arc::clone(member), life));
+            }
+        }
+        nodes.known.sort();
+        nodes.known.dedup();
+        nodes
+    }
+
+    /// Whether an address was published by one of us.
+    pub fn knows(&self, address: &Address) -> bool {
+        self.known.binary_search(address).is_ok()
+    }
+}
+
+/// The addresses that the object should have, sorted.
+///
+/// A node's address is added when it is known that the node serves the object: that takes a sign of life and a
+/// confirmed generation that carries it. It stays for as long as nothing says that it should go.
+pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
+    if !subject.accepted {
+        return Vec::new();
+    }
+    let is_there = |addresses: &[Address]| addresses.iter().any(|address| subject.current.contains(address));
+    let mut wanted = Vec::new();
+    match subject.carried {
+        Carries::Yes => wanted.extend_from_slice(&nodes.own),
+        Carries::Unknown if is_there(&nodes.own) => wanted.extend_from_slice(&nodes.own),
+        Carries::Unknown | Carries::No => {}
+    }
+    for (member, life) in &nodes.others {
+        let is_served = match (subject.needs, member.carries) {
+            (Some(needs), Some(carries)) => needs <= carries,
+            // Nothing can be compared; that it serves is all that is known.
+            (None, _) => true,
+            (Some(_), None) => false,
+        };
+        if is_there(&member.addresses) || (*life == Life::Alive && is_served) {
+            wanted.extend_from_slice(&member.addresses);
+        }
+    }
+    wanted.sort();
+    wanted.dedup();
+    wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: &str = "192.0.2.1";
+    const B: &str = "192.0.2.2";
+
+    fn member(node: &str, address: &str, carries: Option<u128>) -> Member {
+        Member {
+            identity: node.into(),
+            addresses: vec![address.parse().unwrap()],
+            serving: true,
+            drained: false,
+            generation: Some(1),
+            carries: carries.map(Revision),
+            version: "1".into(),
+        }
+    }
+
+    fn texts(addresses: &[Address]) -> Vec<String> {
+        addresses.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn addresses_are_those_of_the_nodes_that_serve_the_object() {
+        let up = |carries| Some((member("b", B, carries), Life::Alive));
+        let presumed = Some((member("b", B, Some(50)), Life::Presumed));
+        let expired = Some((member("b", B, Some(50)), Life::Expired));
+        let drained = Some((Member { drained: true, ..member("b", B, Some(50)) }, Life::Alive));
+        let down = Some((Member { serving: false, ..member("b", B, Some(50)) }, Life::Alive));
+        use Carries::{No, Unknown, Yes};
+        for (what, accepted, carried, other, current, expected) in [
+            ("alone", true, Yes, None, &[][..], &[A][..]),
+            ("not ours", false, Yes, up(Some(50)), &[A, B], &[]),
+            ("not yet confirmed", true, No, None, &[], &[]),
+            ("left out of the confirmed generation", true, No, None, &[A], &[]),
+            ("after a restart", true, Unknown, None, &[A], &[A]),
+            ("after a restart, a new object", true, Unknown, None, &[], &[]),
+            ("both serve it", true, Yes, up(Some(50)), &[], &[A, B]),
+            ("the other is newer", true, Yes, up(Some(51)), &[], &[A, B]),
+            ("the other has not seen it yet", true, Yes, up(Some(49)), &[], &[A]),
+            ("the other says nothing", true, Yes, up(None), &[], &[A]),
+            ("the other serves an older version", true, Yes, up(Some(49)), &[A, B], &[A, B]),
+            ("only the other serves it", true, No, up(Some(50)), &[], &[B]),
+            ("it may be a leftover", true, Yes, presumed.clone(), &[A], &[A]),
+            ("it may be restarting", true, Yes, presumed, &[A, B], &[A, B]),
+            ("it died", true, Yes, expired, &[A, B], &[A]),
+            ("it is drained", true, Yes, drained, &[A, B], &[A]),
+            ("its nginx is down", true, Yes, down, &[A, B], &[A]),
+            ("somebody else's address", true, Yes, None, &["203.0.113.9"], &[A]),
+        ] {
+            let others: Vec<_> = other.into_iter().map(|(member, life)| (Arc::new(member), life)).collect();
+            let members = others.iter().map(|(member, life)| (member, *life));
+            let nodes = Nodes::new(&member("a", A, None), members);
+            let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
+            let subject = Subject { accepted, carried, needs: Some(Revision(50)), current: &current };
+            assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_node_that_does_not_serve_is_not_published_by_itself_either() {
+        let subject =
+            Subject { accepted: true, carried: Carries::Yes, needs: None, current: &["192.0.2.1".parse().unwrap()] };
+        for us in [Member { drained: true, ..member("a", A, None) }, Member { serving: false, ..member("a", A, None) }]
+        {
+            let nodes = Nodes::new(&us, std::iter::empty());
+            assert_eq!(texts(&desired(subject, &nodes)), [""; 0]);
+            assert!(nodes.knows(&A.parse().unwrap()));
+        }
+        // An API that does not count: that the other one serves is all that is known.
+        let other = Arc::new(member("b", B, None));
+        let nodes = Nodes::new(&member("a", A, None), [(&other, Life::Alive)].into_iter());
+        assert_eq!(texts(&desired(subject, &nodes)), [A, B]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Keeps the leader's Lease, or waits for it; it must not know what the leader does.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
+use kube::api::PostParams;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::call::{Failure, call};
+use super::election::{Action, Leadership, Record, State, step};
+use super::membership::asked;
+use super::options::Timing;
+use super::trouble::Trouble;
+
+/// One that would lead.
+#[derive(Debug)]
+pub struct Candidate {
+    leases: Api<Lease>,
+    name: Arc<str>,
+    us: Arc<str>,
+    timing: Timing,
+    state: State,
+    /// The Lease as it was read or written last.
+    lease: Option<Lease>,
+    trouble: Trouble,
+}
+
+impl Candidate {
+    /// Competes for the Lease of this name as `us`.
+    pub fn new(leases: Api<Lease>, name: Arc<str>, us: Arc<str>, timing: Timing) -> Self {
+        let trouble = Trouble::of("the Lease of the leader cannot be read or written");
+        Candidate { leases, name, us, timing, state: State::default(), lease: None, trouble }
+    }
+
+    /// Competes until `stop` says so, then releases the Lease. It never ends by itself: without an API there is no leader
+    /// here, and that is all.
+    pub async fn run(mut self, told: watch::Sender<Leadership>, mut stop: watch::Receiver<bool>) {
+        loop {
+            let now = Instant::now();
+            self.tell(&told, now);
+            match step(now, &self.us, &self.state, &self.timing) {
+                Action::Wait(until) => tokio::select! {
+                    () = sleep_until(until) => {}
+                    () = asked(&mut stop) => break,
+                },
+                Action::Read => self.read().await,
+                Action::Write { takes, transitions } => self.write(takes, transitions).await,
+            }
+            if *stop.borrow() {
+                break;
+            }
+        }
+        told.send_replace(Leadership { until: None, ..told.borrow().clone() });
+        self.release().await;
+    }
+
+    fn tell(&self, told: &watch::Sender<Leadership>, now: Instant) {
+        let leadership = Leadership::of(&self.state, &self.timing);
+        let held = told.borrow().holds(now);
+        if leadership.holds(now) != held {
+            let (lease, holder) = (&self.name, leadership.holder.as_deref().unwrap_or("nobody").escape_debug());
+            match held {
+                false => tracing::info!("this node leads: it holds the Lease {lease}"),
+                true => tracing::info!("this node no longer leads: the Lease {lease} is held by {holder}"),
+            }
+        }
+        told.send_if_modified(|old| {
+            let changed = *old != leadership;
+            *old = leadership;
+            changed
+        });
+    }
+
+    /// How long a request may take: a renewal that begins in time also ends in time.
+    fn patience(&self) -> Duration {
+        self.timing.deadline - self.timing.renew
+    }
+
+    async fn read(&mut self) {
+        match call(self.patience(), self.leases.get_opt(&self.name)).await {
+            Ok(lease) => {
+                self.trouble.worked();
+                self.state.read(lease.as_ref().map(Record::read), &self.us, Instant::now());
+                self.lease = lease;
+            }
+            Err(failure) => self.failed(&failure),
+        }
+    }
+
+    async fn write(&mut self, takes: bool, transitions: i32) {
+        let (began, clock) = (Instant::now(), Timestamp::now());
+        let mut lease = self.lease.clone().unwrap_or_else(|| new_lease(&self.name));
+        let acquired = match takes {
+            true => Some(clock),
+            false => Record::read(&lease).acquired.or(Some(clock)),
+        };
+        let record = Record {
+            holder: Some(Arc::clone(&self.us)),
+            acquired,
+            renewed: Some(clock),
+            transitions,
+            duration: self.timing.duration,
+        };
+        record.write(&mut lease);
+        match self.put(&lease).await {
+            Ok(lease) => {
+                self.trouble.worked();
+                // As the API has it: it may have cut the times.
+                self.state.wrote(Record::read(&lease), began);
+                self.lease = Some(lease);
+            }
+            // Somebody else was faster, which is no trouble.
+            Err(Failure::Conflict(_)) => self.state.failed(began),
+            Err(failure) => self.failed(&failure),
+        }
+    }
+
+    /// With the version that was read, so that nothing is overwritten that was not seen.
+    async fn put(&self, lease: &Lease) -> Result<Lease, Failure> {
+        let parameters = PostParams::default();
+        match lease.metadata.resource_version {
+            Some(_) => call(self.patience(), self.leases.replace(&self.name, &parameters, lease)).await,
+            None => call(self.patience(), self.leases.create(&parameters, lease)).await,
+        }
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        self.trouble.failed(failure);
+        self.state.failed(Instant::now());
+    }
+
+    /// Lets go of the Lease, so that nobody has to wait for its end.
+    async fn release(mut self) {
+        let Some(mut lease) = self.lease.take() else { return };
+        let held = Record::read(&lease);
+        if held.holder.as_deref() != Some(&*self.us) {
+            return;
+        }
+        Record { holder: None, renewed: Some(Timestamp::now()), ..held }.write(&mut lease);
+        match self.put(&lease).await {
+            Ok(_) => tracing::info!("the Lease {} is released", self.name),
+            Err(failure) => tracing::info!("the Lease {} ends by itself: {failure}", self.name),
+        }
+    }
+}
+
+fn new_lease(name: &str) -> Lease {
+    let labels = BTreeMap::from([("app.kubernetes.io/managed-by".to_owned(), "ingressd".to_owned())]);
+    let metadata = ObjectMeta { name: Some(name.to_owned()), labels: Some(labels), ..ObjectMeta::default() };
+    Lease { metadata, spec: None }
+}

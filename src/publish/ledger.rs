@@ -1,0 +1,246 @@
+//! Which objects have to be written, in which order, and which have to wait: from what is wanted, what the cache says and what was written since; it must not know how writing is done.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::networking::v1::Ingress;
+use tokio::time::Instant;
+
+use super::address::Address;
+use super::contention::Contention;
+use super::desired::{Carries, Nodes, Subject, desired};
+use super::member::Revision;
+use super::served::Served;
+use crate::model::ObjectId;
+use crate::source::{Stored, Version};
+
+/// First and longest time to the next attempt after one that the object made fail.
+const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(600));
+
+/// Addresses to be written into the status of one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Write {
+    /// The object.
+    pub id: Arc<ObjectId>,
+    /// Its uid: another object of the same name must not get them.
+    pub uid: Arc<str>,
+    /// The version in the cache.
+    pub over: Arc<str>,
+    /// The addresses, sorted; empty withdraws what we wrote, and only that.
+    pub addresses: Vec<Address>,
+    /// Whether an address is withdrawn to which no more requests should be sent.
+    pub urgent: bool,
+    /// Whether the same was written before and somebody else changed it.
+    pub again: bool,
+    created: Option<Timestamp>,
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// The writes, the most pressing first.
+    pub writes: Vec<Write>,
+    /// When something that waits has to be looked at again.
+    pub next: Option<Instant>,
+    /// Objects whose status somebody else keeps changing, sorted.
+    pub contended: Vec<Arc<ObjectId>>,
+    /// Whether something was left out because it was under way.
+    pub left_out: bool,
+}
+
+/// What is remembered of each object.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    entries: HashMap<Arc<ObjectId>, Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    uid: Arc<str>,
+    version: Version,
+    /// The revision in which that version was first seen.
+    needs: Option<Revision>,
+    written: Option<Written>,
+    contention: Contention,
+    patience: Option<(Duration, Instant)>,
+}
+
+/// What we wrote last; the cache may not have it yet.
+#[derive(Debug)]
+struct Written {
+    addresses: Vec<Address>,
+    /// The version that the API gave it.
+    revision: Option<Revision>,
+    /// The version in the cache when it was written.
+    over: Arc<str>,
+}
+
+/// The addresses in the status of an Ingress, sorted, and whether that is all that stands there.
+pub fn published(ingress: &Ingress) -> (Vec<Address>, bool) {
+    let status = ingress.status.as_ref().and_then(|status| status.load_balancer.as_ref());
+    let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
+    let mut plain = true;
+    let mut addresses = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let (text, other) = match &entry.ip {
+            Some(ip) => (Some(ip), entry.hostname.is_some()),
+            None => (entry.hostname.as_ref(), false),
+        };
+        let has_ports = entry.ports.as_ref().is_some_and(|ports| !ports.is_empty());
+        match text.and_then(|text| text.parse().ok()).filter(|_| !other && !has_ports) {
+            Some(address) => addresses.push(address),
+            None => plain = false,
+        }
+    }
+    addresses.sort();
+    (addresses, plain)
+}
+
+impl Ledger {
+    /// Compares what should be with what is. Objects in `under_way` are being written.
+    pub fn plan(&mut self, served: &Served, nodes: &Nodes, under_way: &HashSet<Arc<ObjectId>>, now: Instant) -> Plan {
+        let mut plan = Plan::default();
+        for stored in &served.snapshot.ingresses {
+            let metadata = &stored.object.metadata;
+            let (Some(uid), Some(version)) = (&metadata.uid, &metadata.resource_version) else { continue };
+            let entry = self.entry(stored, uid, version);
+            if under_way.contains(&stored.id) {
+                plan.left_out = true;
+                continue;
+            }
+            let seen = published(&stored.object);
+            let (current, is_stale) = entry.current(seen, version);
+            let subject = Subject {
+                accepted: served.accepted.binary_search(&stored.id).is_ok(),
+                carried: carried(served, &stored.id, entry.needs),
+                needs: entry.needs,
+                current: &current.0,
+            };
+            let addresses = desired(subject, nodes);
+            let is_done = match addresses.is_empty() {
+                true => !entry.is_ours(&current.0, nodes),
+                false => current.1 && current.0 == addresses,
+            };
+            if entry.contention.is_contended(now) {
+                plan.contended.push(Arc::clone(&stored.id));
+            }
+            if is_done {
+                continue;
+            }
+            let waits = [entry.contention.paused_until(now), entry.patience.map(|(_, until)| until)];
+            if let Some(until) = waits.into_iter().flatten().filter(|until| *until > now).max() {
+                plan.next = plan.next.into_iter().chain([until]).min();
+                continue;
+            }
+            let same = entry.written.as_ref().is_some_and(|written| written.addresses == addresses);
+            plan.writes.push(Write {
+                id: Arc::clone(&stored.id),
+                uid: Arc::clone(&entry.uid),
+                over: version.as_str().into(),
+                urgent: current.0.iter().any(|address| nodes.knows(address) && !addresses.contains(address)),
+                again: same && !is_stale,
+                addresses,
+                created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+            });
+        }
+        if self.entries.len() > served.snapshot.ingresses.len() {
+            let known: HashSet<_> = served.snapshot.ingresses.iter().map(|stored| &stored.id).collect();
+            self.entries.retain(|id, _| known.contains(id));
+        }
+        plan.writes.sort_by(|left, right| {
+            (right.urgent, right.created, &left.id).cmp(&(left.urgent, left.created, &right.id))
+        });
+        plan
+    }
+
+    fn entry(&mut self, stored: &Stored<Ingress>, uid: &str, version: &str) -> &mut Entry {
+        let fresh = || Entry {
+            uid: uid.into(),
+            version: stored.version.clone(),
+            needs: Revision::of(Some(version)),
+            written: None,
+            contention: Contention::default(),
+            patience: None,
+        };
+        let entry = self.entries.entry(Arc::clone(&stored.id)).or_insert_with(fresh);
+        if *entry.uid != *uid {
+            *entry = fresh();
+        } else if entry.version != stored.version {
+            entry.version = stored.version.clone();
+            entry.needs = Revision::of(Some(version));
+            entry.patience = None;
+        }
+        entry
+    }
+
+    /// A write is sent.
+    pub fn sent(&mut self, write: &Write, now: Instant) {
+        if let Some(entry) = self.entries.get_mut(&write.id).filter(|_| write.again) {
+            entry.contention.rewritten(now);
+        }
+    }
+
+    /// A write succeeded and gave the object this version.
+    pub fn wrote(&mut self, write: &Write, version: Option<&str>) {
+        if let Some(entry) = self.entries.get_mut(&write.id).filter(|entry| entry.uid == write.uid) {
+            entry.patience = None;
+            entry.written = Some(Written {
+                addresses: write.addresses.clone(),
+                revision: Revision::of(version),
+                over: Arc::clone(&write.over),
+            });
+        }
+    }
+
+    /// A write failed for a reason that lies with the object.
+    pub fn refused(&mut self, write: &Write, now: Instant) {
+        if let Some(entry) = self.entries.get_mut(&write.id) {
+            let pause = entry.patience.map_or(RETRY.0, |(pause, _)| (pause * 2).min(RETRY.1));
+            entry.patience = Some((pause, now + pause));
+        }
+    }
+
+    /// Somebody else leads: what we wrote says nothing any more about what stands there.
+    pub fn forget(&mut self) {
+        self.entries.clear();
+    }
+}
+
+impl Entry {
+    /// The addresses that stand there as far as we know, and whether the cache is behind what we wrote.
+    fn current(&self, seen: (Vec<Address>, bool), version: &str) -> ((Vec<Address>, bool), bool) {
+        let Some(written) = &self.written else { return (seen, false) };
+        let is_stale = match (Revision::of(Some(version)), written.revision) {
+            (Some(seen), Some(written)) => seen < written,
+            _ => *written.over == *version,
+        };
+        match is_stale {
+            true => ((written.addresses.clone(), true), true),
+            false => (seen, false),
+        }
+    }
+
+    /// Whether something may stand there that we wrote. To withdraw costs nothing where it turns out not to be ours, but
+    /// is tried only once.
+    fn is_ours(&self, current: &[Address], nodes: &Nodes) -> bool {
+        let withdrawn = self.written.as_ref().is_some_and(|written| written.addresses.is_empty());
+        !withdrawn && current.iter().any(|address| nodes.knows(address))
+    }
+}
+
+/// Whether our confirmed generation serves the object. A generation older than the object's content says nothing about it.
+fn carried(served: &Served, id: &Arc<ObjectId>, needs: Option<Revision>) -> Carries {
+    let Some(carried) = &served.carried else { return Carries::Unknown };
+    let is_listed = carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
+    let is_older = needs.zip(served.carries).is_some_and(|(needs, carries)| carries < needs);
+    match (is_listed, is_older) {
+        (true, false) => Carries::Yes,
+        (true, true) => Carries::Unknown,
+        (false, _) => Carries::No,
+    }
+}
+
+#[cfg(test)]
+mod tests;

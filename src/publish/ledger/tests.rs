@@ -1,0 +1,173 @@
+//! What is written when, told step by step; it must not know how writing is done.
+
+use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressStatus};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+
+use super::*;
+use crate::model::Kind;
+use crate::publish::member::Member;
+use crate::publish::served::Carried;
+use crate::source::Snapshot;
+
+const A: &str = "192.0.2.1";
+const B: &str = "192.0.2.2";
+const FOREIGN: &str = "203.0.113.9";
+
+/// An Ingress of this name and revision with these addresses; younger ones have higher ages.
+fn ingress(name: &str, revision: u64, content: u64, addresses: &[&str], created: i64) -> Stored<Ingress> {
+    let entry = |text: &&str| IngressLoadBalancerIngress { ip: Some((*text).into()), ..Default::default() };
+    let list = addresses.iter().map(entry).collect();
+    let object = Ingress {
+        metadata: ObjectMeta {
+            uid: Some(format!("uid-{name}")),
+            resource_version: Some(revision.to_string()),
+            creation_timestamp: Some(Time(Timestamp::from_second(created).unwrap())),
+            ..Default::default()
+        },
+        status: Some(IngressStatus { load_balancer: Some(IngressLoadBalancerStatus { ingress: Some(list) }) }),
+        ..Default::default()
+    };
+    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    Stored { id, version: Version(content.to_string().into()), object: Arc::new(object), place: None }
+}
+
+fn served(ingresses: Vec<Stored<Ingress>>, carries: u128) -> Served {
+    let ids: Vec<_> = ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
+    let since = std::time::Instant::now();
+    let carried =
+        ingresses.iter().map(|stored| Carried { id: Arc::clone(&stored.id), version: stored.version.clone(), since });
+    Served {
+        carried: Some(carried.collect()),
+        accepted: ids.into(),
+        carries: Some(Revision(carries)),
+        snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
+        serving: true,
+        ..Served::default()
+    }
+}
+
+fn nodes(published: bool) -> Nodes {
+    let us = Member {
+        identity: "a".into(),
+        addresses: vec![A.parse().unwrap()],
+        serving: published,
+        drained: false,
+        generation: Some(1),
+        carries: None,
+        version: "1".into(),
+    };
+    let other = Arc::new(Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], ..us.clone() });
+    Nodes::new(&us, [(&other, super::super::roster::Life::Expired)].into_iter())
+}
+
+fn plan(ledger: &mut Ledger, served: &Served, now: Instant) -> Plan {
+    ledger.plan(served, &nodes(true), &HashSet::new(), now)
+}
+
+/// Names and addresses of what is to be written.
+fn shown(plan: &Plan) -> Vec<String> {
+    let shown = |write: &Write| {
+        let addresses: Vec<_> = write.addresses.iter().map(ToString::to_string).collect();
+        format!("{} {}", write.id.name, addresses.join(","))
+    };
+    plan.writes.iter().map(shown).collect()
+}
+
+#[test]
+fn withdrawals_come_first_and_then_the_newest() {
+    let objects = vec![
+        ingress("a-old", 1, 1, &[], 100),
+        ingress("b-new", 2, 1, &[], 300),
+        ingress("c-done", 3, 1, &[A], 200),
+        ingress("d-dead", 4, 1, &[A, B], 50),
+        ingress("e-foreign", 5, 1, &[FOREIGN], 60),
+    ];
+    let plan = plan(&mut Ledger::default(), &served(objects, 10), Instant::now());
+    let expected = ["d-dead 192.0.2.1", "b-new 192.0.2.1", "a-old 192.0.2.1", "e-foreign 192.0.2.1"];
+    assert_eq!(shown(&plan), expected);
+}
+
+#[test]
+fn only_what_we_wrote_is_withdrawn_and_only_once() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    let mut served = served(vec![ingress("a", 1, 1, &[A], 0), ingress("b", 2, 1, &[FOREIGN], 0)], 10);
+    served.accepted = Arc::default();
+    let first = plan(&mut ledger, &served, now);
+    assert_eq!(shown(&first), ["a "]);
+    // It turned out not to be ours: the API left it as it was.
+    ledger.wrote(&first.writes[0], Some("1"));
+    assert_eq!(shown(&plan(&mut ledger, &served, now)), [""; 0]);
+    // nginx does not run any more.
+    let mut ledger = Ledger::default();
+    served.accepted = served.snapshot.ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
+    let plan = ledger.plan(&served, &nodes(false), &HashSet::new(), now);
+    assert_eq!(shown(&plan), ["a "]);
+    assert!(plan.writes[0].urgent);
+}
+
+#[test]
+fn nothing_is_published_before_the_generation_that_carries_it() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    // Content of revision 11 is not in a generation that was made at revision 10.
+    assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 11, 1, &[], 0)], 10), now)), [""; 0]);
+    assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 11, 1, &[], 0)], 11), now)), ["a 192.0.2.1"]);
+    // A later revision with the same content needs no newer generation.
+    assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 20, 1, &[], 0)], 11), now)), ["a 192.0.2.1"]);
+    // A new content is not served yet, but the one before is.
+    assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 21, 2, &[A], 0)], 11), now)), [""; 0]);
+}
+
+#[test]
+fn what_was_written_counts_until_the_cache_has_it() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    let first = plan(&mut ledger, &served(vec![ingress("a", 5, 1, &[], 0)], 10), now);
+    ledger.wrote(&first.writes[0], Some("8"));
+    let behind = served(vec![ingress("a", 5, 1, &[], 0)], 10);
+    assert_eq!(shown(&plan(&mut ledger, &behind, now)), [""; 0]);
+    let caught_up = served(vec![ingress("a", 8, 1, &[A], 0)], 10);
+    assert_eq!(shown(&plan(&mut ledger, &caught_up, now)), [""; 0]);
+    // What is being written is not written twice.
+    let under_way = HashSet::from([Arc::clone(&first.writes[0].id)]);
+    let expected = Plan { left_out: true, ..Plan::default() };
+    assert_eq!(ledger.plan(&behind, &nodes(true), &under_way, now), expected);
+}
+
+#[test]
+fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
+    let mut now = Instant::now();
+    let mut ledger = Ledger::default();
+    let mut revision = 5;
+    let mut waited = Vec::new();
+    for _ in 0..6 {
+        let flipped = served(vec![ingress("a", revision, 1, &[FOREIGN], 0)], 10);
+        let began = now;
+        let mut next = plan(&mut ledger, &flipped, now);
+        while next.writes.is_empty() {
+            assert_eq!(next.contended.len(), 1, "it is told");
+            now = next.next.unwrap();
+            next = plan(&mut ledger, &flipped, now);
+        }
+        waited.push((now - began).as_secs());
+        ledger.sent(&next.writes[0], now);
+        ledger.wrote(&next.writes[0], Some(&(revision + 1).to_string()));
+        revision += 2;
+    }
+    assert_eq!(waited, [0, 0, 0, 0, 10, 20]);
+}
+
+#[test]
+fn what_the_object_makes_fail_is_tried_ever_more_seldom() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    let served = served(vec![ingress("a", 5, 1, &[], 0)], 10);
+    let first = plan(&mut ledger, &served, now);
+    ledger.refused(&first.writes[0], now);
+    let waiting = plan(&mut ledger, &served, now);
+    assert_eq!((waiting.writes.len(), waiting.next), (0, Some(now + RETRY.0)));
+    assert_eq!(plan(&mut ledger, &served, now + RETRY.0).writes.len(), 1);
+    ledger.refused(&first.writes[0], now + RETRY.0);
+    assert_eq!(plan(&mut ledger, &served, now + RETRY.0).next, Some(now + RETRY.0 * 3));
+}

@@ -1,0 +1,178 @@
+//! What a node tells the others in its Lease, and how it is written there; it must not know who reads it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use sha2::{Digest as _, Sha256};
+
+use super::address::Address;
+
+/// The label that the Leases of all members have; its value is the name of the leader's Lease.
+pub const GROUP_LABEL: &str = "ingressd/group";
+
+const ADDRESSES: &str = "ingressd/addresses";
+const SERVING: &str = "ingressd/serving";
+const DRAINED: &str = "ingressd/drained";
+const GENERATION: &str = "ingressd/generation";
+const CARRIES: &str = "ingressd/carries";
+const VERSION: &str = "ingressd/version";
+
+/// Most addresses of one node that are believed, and longest texts: Leases are written by others.
+const MOST_ADDRESSES: usize = 16;
+const LONGEST_TEXT: usize = 253;
+const LONGEST_DURATION: Duration = Duration::from_secs(24 * 3600);
+
+/// What a node tells of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Who it is: host name and machine.
+    pub identity: Arc<str>,
+    /// Where clients reach it, sorted.
+    pub addresses: Vec<Address>,
+    /// Whether its nginx serves a confirmed generation.
+    pub serving: bool,
+    /// Whether the administrator took it out.
+    pub drained: bool,
+    /// The number of its generation.
+    pub generation: Option<u64>,
+    /// The newest version of an Ingress that was known when that generation was made.
+    pub carries: Option<Revision>,
+    /// The version of the program.
+    pub version: Arc<str>,
+}
+
+/// A resource version, of which the API says that a higher number is newer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Revision(pub u128);
+
+impl Revision {
+    /// The revision in `metadata.resourceVersion`; `None` when the API does not count.
+    pub fn of(resource_version: Option<&str>) -> Option<Self> {
+        resource_version?.parse().ok().map(Revision)
+    }
+}
+
+impl Member {
+    /// Whether its addresses may be published at all.
+    pub fn is_published(&self) -> bool {
+        self.serving && !self.drained
+    }
+
+    /// The Lease with this record. `duration` is how long it counts when it is not renewed.
+    pub fn lease(&self, group: &str, duration: Duration, acquired: Timestamp, now: Timestamp) -> Lease {
+        let addresses: Vec<_> = self.addresses.iter().map(ToString::to_string).collect();
+        let mut annotations = BTreeMap::from([
+            (ADDRESSES, addresses.join(",")),
+            (SERVING, self.serving.to_string()),
+            (DRAINED, self.drained.to_string()),
+            (VERSION, self.version.to_string()),
+        ]);
+        annotations.extend(self.generation.map(|generation| (GENERATION, generation.to_string())));
+        annotations.extend(self.carries.map(|Revision(revision)| (CARRIES, revision.to_string())));
+        Lease {
+            metadata: ObjectMeta {
+                name: Some(lease_name(group, &self.identity)),
+                labels: Some(BTreeMap::from([(GROUP_LABEL.to_owned(), group.to_owned())])),
+                annotations: Some(annotations.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
+                ..ObjectMeta::default()
+            },
+            spec: Some(LeaseSpec {
+                holder_identity: Some(self.identity.to_string()),
+                lease_duration_seconds: Some(i32::try_from(duration.as_secs()).unwrap_or(i32::MAX)),
+                acquire_time: Some(MicroTime(acquired)),
+                renew_time: Some(MicroTime(now)),
+                ..LeaseSpec::default()
+            }),
+        }
+    }
+
+    /// The record in a Lease and how long it counts; `None` for Leases that are not of a member. What makes no sense in it is
+    /// left out: it may have been written by anybody.
+    pub fn read(lease: &Lease) -> Option<(Self, Duration)> {
+        let text = |key: &str| {
+            let value = lease.metadata.annotations.as_ref()?.get(key)?;
+            (value.len() <= LONGEST_TEXT * MOST_ADDRESSES).then_some(value.as_str())
+        };
+        let short = |text: &str| -> Option<Arc<str>> { (text.len() <= LONGEST_TEXT).then(|| text.into()) };
+        let spec = lease.spec.as_ref()?;
+        let listed = text(ADDRESSES)?.split(',').filter_map(|address| address.parse().ok());
+        let mut addresses: Vec<Address> = listed.take(MOST_ADDRESSES).collect();
+        addresses.sort();
+        addresses.dedup();
+        let member = Member {
+            identity: short(spec.holder_identity.as_deref().filter(|identity| !identity.is_empty())?)?,
+            addresses,
+            serving: text(SERVING) == Some("true"),
+            drained: text(DRAINED) == Some("true"),
+            generation: text(GENERATION).and_then(|number| number.parse().ok()),
+            carries: Revision::of(text(CARRIES)),
+            version: text(VERSION).and_then(short).unwrap_or_default(),
+        };
+        let seconds = u64::try_from(spec.lease_duration_seconds?).ok().filter(|seconds| *seconds > 0)?;
+        Some((member, Duration::from_secs(seconds).min(LONGEST_DURATION)))
+    }
+}
+
+/// The name of a node's Lease: readable as far as names allow, and never that of another node.
+pub fn lease_name(group: &str, identity: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
+    let node = identity.rsplit_once('_').map_or(identity, |(node, _)| node);
+    let readable: String = node.chars().map(plain).take(100).collect();
+    let digest = Sha256::digest(identity.as_bytes());
+    let mark: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    format!("{group}-{}-{mark}", readable.trim_matches('-'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn member() -> Member {
+        Member {
+            identity: "Edge_1.example_0123".into(),
+            addresses: vec!["192.0.2.1".parse().unwrap(), "edge.example".parse().unwrap()],
+            serving: true,
+            drained: false,
+            generation: Some(7),
+            carries: Some(Revision(4711)),
+            version: "0.1.0".into(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let now = Timestamp::UNIX_EPOCH;
+        let bare = Member { generation: None, carries: None, addresses: Vec::new(), drained: true, ..member() };
+        for member in [member(), bare] {
+            let lease = member.lease("ingressd", Duration::from_secs(15), now, now);
+            assert_eq!(Member::read(&lease), Some((member, Duration::from_secs(15))));
+        }
+    }
+
+    #[test]
+    fn nonsense_in_a_lease_is_left_out() {
+        let now = Timestamp::UNIX_EPOCH;
+        let mut lease = member().lease("ingressd", Duration::from_secs(u64::from(u32::MAX)), now, now);
+        let annotations = lease.metadata.annotations.as_mut().unwrap();
+        annotations.insert(ADDRESSES.into(), "127.0.0.1,x y,192.0.2.7,,192.0.2.7".into());
+        annotations.insert(CARRIES.into(), "-1".into());
+        annotations.insert(SERVING.into(), "yes".into());
+        let (read, duration) = Member::read(&lease).unwrap();
+        assert_eq!(read.addresses, ["192.0.2.7".parse().unwrap()]);
+        assert_eq!((read.serving, read.carries, duration), (false, None, LONGEST_DURATION));
+        lease.metadata.annotations = None;
+        assert_eq!(Member::read(&lease), None, "the leader's Lease is no member");
+    }
+
+    #[test]
+    fn names_are_names_of_objects_and_differ() {
+        let name = lease_name("ingressd", "Edge_1.example_0123");
+        assert!(name.starts_with("ingressd-edge-1-example-"), "{name}");
+        assert_ne!(name, lease_name("ingressd", "edge-1-example_0123"));
+        assert!(lease_name("g", &"x".repeat(400)).len() < 253);
+    }
+}

@@ -1,0 +1,184 @@
+//! Keeps this node's own record among those of the others; it must not know what they make of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::PostParams;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::call::{Failure, call};
+use super::member::{Member, lease_name};
+use super::options::{Options, Timing};
+use super::served::Served;
+use super::trouble::Trouble;
+
+/// Least time between two records that differ in nothing that has to be known at once.
+const SPACING: Duration = Duration::from_secs(1);
+
+/// Keeps the record.
+#[derive(Debug)]
+pub struct Membership {
+    leases: Api<Lease>,
+    identity: Arc<str>,
+    options: Arc<Options>,
+    acquired: Timestamp,
+    /// The Lease as it was read or written last; `None` when it has to be read.
+    lease: Option<Lease>,
+    /// What was written last, and when that began.
+    written: Option<(Member, Instant)>,
+    failed: Option<Instant>,
+    trouble: Trouble,
+}
+
+impl Membership {
+    /// The record of the node of this identity.
+    pub fn new(leases: Api<Lease>, identity: Arc<str>, options: Arc<Options>) -> Self {
+        let trouble = Trouble::of("the Lease of this node cannot be written");
+        let acquired = Timestamp::now();
+        Membership { leases, identity, options, acquired, lease: None, written: None, failed: None, trouble }
+    }
+
+    /// Keeps the record until `stop` says so; then it leaves one that counts for the grace period.
+    ///
+    /// Before it is known what nginx serves nothing is written: after a restart the record of the last run speaks for us.
+    pub async fn run(mut self, mut served: watch::Receiver<Option<Served>>, mut stop: watch::Receiver<bool>) {
+        loop {
+            let member = served.borrow_and_update().as_ref().map(|served| self.options.member(&self.identity, served));
+            let due = member.as_ref().map(|member| self.due(member, Instant::now()));
+            tokio::select! {
+                biased;
+                () = asked(&mut stop) => break,
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                    if let Some(member) = member {
+                        self.write(member, self.options.lease_duration).await;
+                    }
+                }
+                changed = served.changed() => if changed.is_err() { break },
+            }
+        }
+        let last = served.borrow().as_ref().map(|served| self.options.member(&self.identity, served));
+        if let Some(member) = last.filter(|_| self.written.is_some()) {
+            self.write(member, self.options.grace).await;
+        }
+    }
+
+    /// When the record has to be written.
+    fn due(&self, member: &Member, now: Instant) -> Instant {
+        let timing = self.options.timing();
+        due(member, self.written.as_ref(), self.failed, &timing, now)
+    }
+
+    async fn write(&mut self, member: Member, duration: Duration) {
+        let began = Instant::now();
+        match self.put(&member, duration).await {
+            Ok(lease) => {
+                self.trouble.worked();
+                self.lease = Some(lease);
+                (self.written, self.failed) = (Some((member, began)), None);
+            }
+            Err(failure) => {
+                if !matches!(failure, Failure::Conflict(_)) {
+                    self.trouble.failed(&failure);
+                }
+                (self.lease, self.failed) = (None, Some(began));
+            }
+        }
+    }
+
+    async fn put(&self, member: &Member, duration: Duration) -> Result<Lease, Failure> {
+        let timing = self.options.timing();
+        let patience = timing.deadline - timing.renew;
+        let mut lease = member.lease(&self.options.lease, duration, self.acquired, Timestamp::now());
+        let name = lease_name(&self.options.lease, &self.identity);
+        let seen = match &self.lease {
+            Some(lease) => Some(lease.clone()),
+            None => call(patience, self.leases.get_opt(&name)).await?,
+        };
+        let parameters = PostParams::default();
+        match seen {
+            Some(seen) => {
+                lease.metadata.resource_version = seen.metadata.resource_version;
+                call(patience, self.leases.replace(&name, &parameters, &lease)).await
+            }
+            None => call(patience, self.leases.create(&parameters, &lease)).await,
+        }
+    }
+}
+
+/// Waits until it is asked to stop, or until whoever could ask is gone.
+pub async fn asked(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+fn due(
+    member: &Member,
+    written: Option<&(Member, Instant)>,
+    failed: Option<Instant>,
+    timing: &Timing,
+    now: Instant,
+) -> Instant {
+    let next = match written {
+        None => now,
+        Some((last, began)) if last == member => *began + timing.renew,
+        Some((last, began)) => {
+            let Member { carries, generation, .. } = last.clone();
+            match *last == (Member { carries, generation, ..member.clone() }) {
+                // Only how far it has come.
+                true => *began + SPACING.min(timing.renew),
+                false => now,
+            }
+        }
+    };
+    failed.map_or(next, |failed| next.max(failed + timing.retry))
+}
+
+impl Options {
+    /// What this node tells of itself.
+    pub fn member(&self, identity: &Arc<str>, served: &Served) -> Member {
+        Member {
+            identity: Arc::clone(identity),
+            addresses: self.current_addresses(),
+            serving: served.serving,
+            drained: served.drained,
+            generation: served.generation,
+            carries: served.carries,
+            version: env!("CARGO_PKG_VERSION").into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::publish::member::Revision;
+
+    #[test]
+    fn what_must_be_known_at_once_is_written_at_once() {
+        let timing = Timing::of(Duration::from_secs(15));
+        let began = Instant::now();
+        let member = Member {
+            identity: "a".into(),
+            addresses: Vec::new(),
+            serving: true,
+            drained: false,
+            generation: Some(1),
+            carries: Some(Revision(5)),
+            version: "1".into(),
+        };
+        let now = began + Duration::from_millis(300);
+        let written = (member.clone(), began);
+        let when = |other: Member, failed: Option<Instant>| {
+            due(&other, Some(&written), failed, &timing, now).saturating_duration_since(began).as_millis()
+        };
+        assert_eq!(due(&member, None, None, &timing, now), now);
+        assert_eq!(when(member.clone(), None), 5000);
+        assert_eq!(when(Member { carries: Some(Revision(6)), generation: Some(2), ..member.clone() }, None), 1000);
+        assert_eq!(when(Member { serving: false, ..member.clone() }, None), 300);
+        assert_eq!(when(Member { drained: true, carries: None, ..member.clone() }, None), 300);
+        assert_eq!(when(Member { serving: false, ..member }, Some(began + Duration::from_millis(200))), 2200);
+    }
+}

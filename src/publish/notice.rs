@@ -1,0 +1,203 @@
+//! An Event about an object, as the API takes it; it must not know when one is due.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
+use sha2::{Digest as _, Sha256};
+
+use crate::finding::{Finding, Severity};
+use crate::model::{Kind, ObjectId};
+use crate::source::{Snapshot, Stored};
+
+/// Limits of the API, in bytes.
+const LONGEST_NOTE: usize = 1024;
+const LONGEST_WORD: usize = 128;
+const LONGEST_NAME: usize = 200;
+
+/// The namespace of Events about things that have none.
+const DEFAULT_NAMESPACE: &str = "default";
+
+/// Who reports, for those who look for our Events.
+const CONTROLLER: &str = "ingressd/nginx";
+
+/// Something worth telling about an object of the cluster.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// Name of the Event: the same for everybody who tells the same, so that it is told once.
+    pub name: String,
+    /// Whether it is about something wrong.
+    pub warns: bool,
+    /// Why.
+    pub reason: &'static str,
+    /// What was done or not done: the field.
+    pub action: String,
+    /// What happened, with the remedy.
+    pub note: String,
+    /// The object.
+    pub regarding: ObjectReference,
+}
+
+impl Notice {
+    /// About something wrong; `None` when it is not about an object of the cluster. `occurrence` counts from 0 how often it
+    /// went away and came back.
+    pub fn of_finding(finding: &Finding, snapshot: &Snapshot, occurrence: u32) -> Option<Self> {
+        let field = match finding.origin.field.to_string() {
+            field if field.is_empty() => "Object".to_owned(),
+            field => field,
+        };
+        let told = [finding.reason.row().name, &field, &finding.note, &occurrence.to_string()];
+        Some(Notice {
+            warns: finding.severity > Severity::Info,
+            reason: finding.reason.row().name,
+            action: cut(&field, LONGEST_WORD),
+            note: cut(&finding.to_string(), LONGEST_NOTE),
+            ..Notice::about(&finding.origin.object, snapshot, &told)?
+        })
+    }
+
+    /// That nginx serves this content of the object; `mark` tells contents apart.
+    pub fn synced(id: &ObjectId, snapshot: &Snapshot, mark: &str, note: &str) -> Option<Self> {
+        Some(Notice {
+            warns: false,
+            reason: "Synced",
+            action: "Sync".to_owned(),
+            note: cut(note, LONGEST_NOTE),
+            ..Notice::about(id, snapshot, &["Synced", mark])?
+        })
+    }
+
+    fn about(id: &ObjectId, snapshot: &Snapshot, told: &[&str]) -> Option<Self> {
+        let regarding = reference(id, snapshot)?;
+        let mut digest = Sha256::new();
+        for part in [regarding.uid.as_deref().unwrap_or_default()].iter().chain(told) {
+            digest.update(part.as_bytes());
+            digest.update([0]);
+        }
+        let mark: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let readable = cut(&id.name, LONGEST_NAME);
+        let name = format!("{}.{mark}", readable.trim_end_matches(['.', '-']));
+        Some(Notice { name, warns: false, reason: "", action: String::new(), note: String::new(), regarding })
+    }
+
+    /// The namespace that the Event lives in.
+    pub fn namespace(&self) -> &str {
+        self.regarding.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
+    }
+
+    /// The Event, reported by the node of this name.
+    pub fn event(&self, node: &str, now: Timestamp) -> Event {
+        Event {
+            metadata: ObjectMeta {
+                namespace: Some(self.namespace().to_owned()),
+                name: Some(self.name.clone()),
+                ..ObjectMeta::default()
+            },
+            type_: Some(if self.warns { "Warning" } else { "Normal" }.to_owned()),
+            reason: Some(self.reason.to_owned()),
+            action: Some(self.action.clone()),
+            note: Some(self.note.clone()),
+            regarding: Some(self.regarding.clone()),
+            event_time: Some(MicroTime(now)),
+            reporting_controller: Some(CONTROLLER.to_owned()),
+            reporting_instance: Some(cut(node, LONGEST_WORD)),
+            ..Event::default()
+        }
+    }
+}
+
+/// At most so many bytes of a text, cut between characters.
+fn cut(text: &str, longest: usize) -> String {
+    const MORE: &str = "...";
+    if text.len() <= longest {
+        return text.to_owned();
+    }
+    let end = (0..=longest - MORE.len()).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    format!("{}{MORE}", &text[..end])
+}
+
+/// The object in the words of the API. One that could not be decoded is not in the snapshot: its uid is not known.
+fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
+    fn metadata<K: k8s_openapi::Metadata<Ty = ObjectMeta>>(list: &[Stored<K>], id: &ObjectId) -> Option<ObjectMeta> {
+        let key = |stored: &Stored<K>| (&stored.id.namespace, &stored.id.name).cmp(&(&id.namespace, &id.name));
+        let index = list.binary_search_by(key).ok()?;
+        let ObjectMeta { uid, resource_version, .. } = list[index].object.metadata();
+        Some(ObjectMeta { uid: uid.clone(), resource_version: resource_version.clone(), ..ObjectMeta::default() })
+    }
+    let (api_version, found) = match id.kind {
+        Kind::Ingress => ("networking.k8s.io/v1", metadata(&snapshot.ingresses, id)),
+        Kind::IngressClass => ("networking.k8s.io/v1", metadata(&snapshot.ingress_classes, id)),
+        Kind::Service => ("v1", metadata(&snapshot.services, id)),
+        Kind::EndpointSlice => ("discovery.k8s.io/v1", metadata(&snapshot.endpoint_slices, id)),
+        Kind::Secret => ("v1", metadata(&snapshot.secrets, id)),
+        Kind::ConfigMap => ("v1", metadata(&snapshot.config_maps, id)),
+        Kind::Node => ("v1", metadata(&snapshot.nodes, id)),
+        Kind::File | Kind::Settings | Kind::Host => return None,
+    };
+    let found = found.unwrap_or_default();
+    Some(ObjectReference {
+        api_version: Some(api_version.to_owned()),
+        kind: Some(id.kind.name().to_owned()),
+        namespace: Some(id.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
+        name: Some(id.name.to_string()),
+        uid: found.uid,
+        resource_version: found.resource_version,
+        ..ObjectReference::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::finding::Reason;
+    use crate::model::{Field, Origin};
+
+    fn finding(kind: Kind, name: &str, note: &str) -> Finding {
+        let namespace = if kind == Kind::IngressClass { "" } else { "shop" };
+        let id = Arc::new(ObjectId::new(kind, namespace, name));
+        Finding::new(Reason::MissingService, Origin::field(&id, Field::Path(0, 1, "backend.service.name")), note)
+    }
+
+    #[test]
+    fn limits_of_the_api_are_kept_between_characters() {
+        let long = "ä\u{1b}".repeat(2000);
+        let notice =
+            Notice::of_finding(&finding(Kind::Ingress, &"a".repeat(253), &long), &Snapshot::default(), 0).unwrap();
+        let event = notice.event(&"node".repeat(100), Timestamp::UNIX_EPOCH);
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        assert!((1000..=1024).contains(&length(&event.note)), "{}", length(&event.note));
+        assert!(length(&event.reporting_instance) <= 128 && length(&event.metadata.name) <= 253);
+        assert!(!event.note.unwrap().contains('\u{1b}'), "nothing of it may steer a terminal");
+    }
+
+    #[test]
+    fn object_field_reason_and_remedy_are_told() {
+        let told = finding(Kind::Ingress, "cart", "there is no Service \"cart\"; create it");
+        let notice = Notice::of_finding(&told, &Snapshot::default(), 0).unwrap();
+        let event = notice.event("edge-1", Timestamp::UNIX_EPOCH);
+        assert_eq!(event.reason.as_deref(), Some("MissingService"));
+        assert_eq!(event.type_.as_deref(), Some("Warning"));
+        assert_eq!(event.action.as_deref(), Some("spec.rules[0].http.paths[1].backend.service.name"));
+        assert_eq!(
+            event.note.as_deref(),
+            Some(
+                "Ingress shop/cart: spec.rules[0].http.paths[1].backend.service.name: MissingService: \
+                 there is no Service \"cart\"; create it"
+            )
+        );
+        assert_eq!(event.metadata.namespace.as_deref(), Some("shop"));
+    }
+
+    #[test]
+    fn the_same_has_the_same_name_and_other_things_have_others() {
+        let of = |finding: &Finding, occurrence| Notice::of_finding(finding, &Snapshot::default(), occurrence).unwrap();
+        let told = finding(Kind::Ingress, "cart", "a");
+        assert_eq!(of(&told, 0), of(&told, 0));
+        assert_ne!(of(&told, 0).name, of(&told, 1).name);
+        assert_ne!(of(&told, 0).name, of(&finding(Kind::Ingress, "cart", "b"), 0).name);
+        assert_eq!(of(&finding(Kind::IngressClass, "cart", "a"), 0).namespace(), "default");
+        assert_eq!(Notice::of_finding(&finding(Kind::Host, "nginx", "a"), &Snapshot::default(), 0), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! Starts and ends everything that publishes; it must not know what is published.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use tokio::sync::watch;
+use tokio::task::{AbortHandle, JoinHandle};
+
+use super::announcer::Announcer;
+use super::counts::Counts;
+use super::election::Leadership;
+use super::leader::Candidate;
+use super::membership::{Membership, asked};
+use super::neighbours;
+use super::options::Options;
+use super::roster::Roster;
+use super::served::Served;
+use super::view::Outlook;
+use super::writer::{Inputs, Writer};
+use crate::source::cluster::Clients;
+
+/// How long a stop in good order may take: an API that is away must not keep the daemon from ending.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// Everything that publishes. Dropped, it ends at once, as if the host had crashed.
+#[derive(Debug)]
+pub struct Publisher {
+    stop: watch::Sender<bool>,
+    /// Those that end by themselves when they are asked to.
+    leaving: Vec<JoinHandle<()>>,
+    others: Vec<JoinHandle<()>>,
+    outlook: Outlook,
+}
+
+impl Publisher {
+    /// Begins to publish what `served` tells, as the node of this identity, once it tells something.
+    pub fn start(
+        clients: &Clients,
+        identity: Arc<str>,
+        options: Options,
+        counts: &Counts,
+        served: watch::Receiver<Option<Served>>,
+    ) -> Self {
+        let options = Arc::new(options);
+        let (stop, stopped) = watch::channel(false);
+        let (tell_leadership, leadership) = watch::channel(Leadership::default());
+        let (tell_roster, roster) = watch::channel(Roster::new(options.lease_duration));
+        let (tell_contended, contended) = watch::channel(Vec::new());
+        let inputs = Inputs { served: served.clone(), roster: roster.clone(), leadership: leadership.clone() };
+        let outlook = Outlook { identity: Arc::clone(&identity), leadership, roster, contended: contended.clone() };
+
+        let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
+        let membership = Membership::new(leases.clone(), Arc::clone(&identity), Arc::clone(&options));
+        let (lease, timing) = (Arc::clone(&options.lease), options.timing());
+        let candidate = Candidate::new(leases, lease, Arc::clone(&identity), timing);
+        let leading = lead(candidate, served.clone(), tell_leadership, stopped.clone());
+        let leaving = vec![tokio::spawn(membership.run(served, stopped)), tokio::spawn(leading)];
+
+        let watched = Api::<Lease>::namespaced(clients.watch.clone(), &options.namespace);
+        let (group, duration) = (Arc::clone(&options.lease), options.lease_duration);
+        let mut others =
+            vec![tokio::spawn(async move { neighbours::watch(watched, &group, duration, tell_roster).await })];
+        let client = || clients.write.clone();
+        if options.status {
+            let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));
+            let writer = Writer::new(client(), identity, options, counts.clone(), tell_contended);
+            others.push(tokio::spawn(writer.run(inputs.clone())));
+        }
+        if options.events {
+            let announcer = Announcer::new(client(), identity, &options, counts.clone());
+            others.push(tokio::spawn(announcer.run(inputs, contended)));
+        }
+        Publisher { stop, leaving, others, outlook }
+    }
+
+    /// What can be asked of it, also while it stops.
+    pub fn outlook(&self) -> &Outlook {
+        &self.outlook
+    }
+
+    /// Ends in good order: the record of this node counts for the grace period, the leader's Lease is free for others.
+    pub async fn stop(mut self) {
+        self.others.iter().for_each(JoinHandle::abort);
+        self.stop.send_replace(true);
+        let leaving = std::mem::take(&mut self.leaving);
+        let aborts: Vec<_> = leaving.iter().map(JoinHandle::abort_handle).collect();
+        let all = async {
+            for task in leaving {
+                // One that panicked has nothing more to say.
+                let _ = task.await;
+            }
+        };
+        if tokio::time::timeout(FAREWELL, all).await.is_err() {
+            tracing::warn!("the other nodes could not be told that this one stops; its Lease ends by itself");
+            aborts.iter().for_each(AbortHandle::abort);
+        }
+    }
+}
+
+impl Drop for Publisher {
+    fn drop(&mut self) {
+        self.leaving.iter().chain(&self.others).for_each(JoinHandle::abort);
+    }
+}
+
+/// Competes once it is known what is served here: before that, this node could tell nothing as the leader.
+async fn lead(
+    candidate: Candidate,
+    mut served: watch::Receiver<Option<Served>>,
+    told: watch::Sender<Leadership>,
+    mut stop: watch::Receiver<bool>,
+) {
+    tokio::select! {
+        known = served.wait_for(Option::is_some) => if known.is_err() { return },
+        () = asked(&mut stop) => return,
+    }
+    candidate.run(told, stop).await;
+}

@@ -1,0 +1,221 @@
+//! The other nodes, judged by when their records were seen to change; it must not know any clock but the one it is given.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use tokio::time::Instant;
+
+use super::member::Member;
+
+/// How sure it is that a node lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Life {
+    /// Its record did not change for as long as it counts.
+    Expired,
+    /// Its record was there when we came, and may be a leftover: enough to keep what is published, not to publish more.
+    Presumed,
+    /// It was seen to renew its record.
+    Alive,
+}
+
+impl Life {
+    /// The word for people and machines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Life::Expired => "expired",
+            Life::Presumed => "presumed",
+            Life::Alive => "alive",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Seen {
+    member: Arc<Member>,
+    duration: Duration,
+    renewed: Option<Timestamp>,
+    /// When the record was last seen to change, or first seen.
+    changed: Instant,
+    proven: bool,
+}
+
+/// Everybody's records. Nobody else's clock is believed, and a time in which nothing could be seen counts for nothing: after
+/// an outage of the API everybody gets the full duration again.
+#[derive(Debug, Clone)]
+pub struct Roster {
+    seen: BTreeMap<Arc<str>, Seen>,
+    /// When anything was last seen; `None` before everything was read once.
+    looked: Option<Instant>,
+    /// How long nothing may be seen before we count as blind; our own record changes more often.
+    blind_after: Duration,
+}
+
+impl Roster {
+    /// An empty roster of Leases with this duration.
+    pub fn new(duration: Duration) -> Self {
+        Roster { seen: BTreeMap::new(), looked: None, blind_after: duration * 2 / 3 }
+    }
+
+    /// Whether everything was read once.
+    pub fn is_complete(&self) -> bool {
+        self.looked.is_some()
+    }
+
+    /// Takes over a complete list.
+    pub fn replace(&mut self, leases: &[Lease], now: Instant) {
+        self.look(now);
+        let before = std::mem::take(&mut self.seen);
+        for lease in leases {
+            let known = before.get(lease.metadata.name.as_deref().unwrap_or_default());
+            self.put(lease, known.cloned(), false, now);
+        }
+    }
+
+    /// Takes over a record that was written now.
+    pub fn apply(&mut self, lease: &Lease, now: Instant) {
+        self.look(now);
+        let known = self.seen.remove(lease.metadata.name.as_deref().unwrap_or_default());
+        self.put(lease, known, true, now);
+    }
+
+    /// Forgets a record that was deleted.
+    pub fn delete(&mut self, lease: &Lease, now: Instant) {
+        self.look(now);
+        self.seen.remove(lease.metadata.name.as_deref().unwrap_or_default());
+    }
+
+    fn look(&mut self, now: Instant) {
+        if self.looked.is_some_and(|looked| now - looked > self.blind_after) {
+            self.seen.values_mut().for_each(|seen| seen.changed = now);
+        }
+        self.looked = Some(now);
+    }
+
+    fn put(&mut self, lease: &Lease, known: Option<Seen>, is_news: bool, now: Instant) {
+        let Some((member, duration)) = Member::read(lease) else { return };
+        let name: Arc<str> = lease.metadata.name.as_deref().unwrap_or_default().into();
+        let renewed = lease.spec.as_ref().and_then(|spec| spec.renew_time.as_ref()).map(|time| time.0);
+        let (changed, proven) = match known {
+            Some(seen) if seen.renewed == renewed && seen.member.identity == member.identity => {
+                (seen.changed, seen.proven)
+            }
+            Some(_) => (now, true),
+            None => (now, is_news),
+        };
+        self.seen.insert(name, Seen { member: Arc::new(member), duration, renewed, changed, proven });
+    }
+
+    /// Every node and how sure it is that it lives, by name.
+    pub fn members(&self, now: Instant) -> impl Iterator<Item = (&Arc<Member>, Life)> {
+        let now = self.looked.map_or(now, |looked| now.min(looked + self.blind_after));
+        self.seen.values().map(move |seen| {
+            let life = match (now >= seen.changed + seen.duration, seen.proven) {
+                (true, _) => Life::Expired,
+                (false, true) => Life::Alive,
+                (false, false) => Life::Presumed,
+            };
+            (&seen.member, life)
+        })
+    }
+
+    /// When the next record expires, if nothing is seen before.
+    pub fn next_expiry(&self, now: Instant) -> Option<Instant> {
+        self.seen.values().map(|seen| seen.changed + seen.duration).filter(|expiry| *expiry > now).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DURATION: Duration = Duration::from_secs(15);
+
+    fn lease(node: &str, renewed: i64, duration: Duration) -> Lease {
+        let member = Member {
+            identity: node.into(),
+            addresses: vec!["192.0.2.1".parse().unwrap()],
+            serving: true,
+            drained: false,
+            generation: Some(1),
+            carries: None,
+            version: "1".into(),
+        };
+        let now = Timestamp::from_second(renewed).unwrap();
+        member.lease("ingressd", duration, now, now)
+    }
+
+    fn lives(roster: &Roster, now: Instant) -> Vec<Life> {
+        roster.members(now).map(|(_, life)| life).collect()
+    }
+
+    /// Steps of seconds and what is seen then of the node `a` (its time of renewal); `b` is seen every 5 s.
+    fn after(steps: &[(u64, i64)], last: u64) -> Life {
+        let began = Instant::now();
+        let mut roster = Roster::new(DURATION);
+        for second in 0..=last {
+            let now = began + Duration::from_secs(second);
+            match steps.iter().find(|(at, _)| *at == second) {
+                Some((0, renewed)) => roster.replace(&[lease("a", *renewed, DURATION)], now),
+                Some((_, renewed)) => roster.apply(&lease("a", *renewed, DURATION), now),
+                None if second % 5 == 0 => roster.apply(&lease("b", second as i64, DURATION), now),
+                None => {}
+            }
+        }
+        lives(&roster, began + Duration::from_secs(last))[0]
+    }
+
+    #[test]
+    fn a_node_lives_as_long_as_its_record_is_seen_to_change() {
+        for (steps, last, expected) in [
+            // Their clocks do not matter: only that the time in the record changes.
+            (&[(0, 5000)][..], 14, Life::Presumed),
+            (&[(0, 5000)], 15, Life::Expired),
+            (&[(0, 5000), (3, 4000)], 3, Life::Alive),
+            (&[(0, 5000), (3, 4000)], 17, Life::Alive),
+            (&[(0, 5000), (3, 4000)], 18, Life::Expired),
+            // Somebody else's change of the Lease is no sign of life.
+            (&[(0, 5000), (3, 5000)], 14, Life::Presumed),
+            (&[(0, 5000), (3, 5000)], 15, Life::Expired),
+            // It comes back.
+            (&[(0, 5000), (20, 6000)], 20, Life::Alive),
+            // One that was made while we looked.
+            (&[(7, 5000)], 7, Life::Alive),
+        ] {
+            assert_eq!(after(steps, last), expected, "{steps:?} at {last}");
+        }
+    }
+
+    #[test]
+    fn a_time_in_which_nothing_is_seen_does_not_count() {
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let mut roster = Roster::new(DURATION);
+        assert!(!roster.is_complete());
+        roster.replace(&[lease("a", 1, DURATION)], began);
+        roster.apply(&lease("a", 2, DURATION), at(1));
+        assert_eq!(lives(&roster, at(300)), [Life::Alive], "blind: nothing is held to have happened");
+        roster.replace(&[lease("a", 2, DURATION)], at(300));
+        assert_eq!(lives(&roster, at(309)), [Life::Alive], "the full duration again");
+        roster.apply(&lease("b", 1, DURATION), at(309));
+        assert_eq!(lives(&roster, at(316)), [Life::Expired, Life::Alive]);
+    }
+
+    #[test]
+    fn a_record_counts_for_as_long_as_it_says() {
+        let began = Instant::now();
+        let grace = Duration::from_secs(60);
+        let mut roster = Roster::new(DURATION);
+        roster.replace(&[lease("a", 1, grace), lease("b", 1, DURATION)], began);
+        for second in (5..=55).step_by(5) {
+            roster.apply(&lease("b", second as i64, DURATION), began + Duration::from_secs(second));
+        }
+        assert_eq!(lives(&roster, began + Duration::from_secs(59)), [Life::Presumed, Life::Alive]);
+        assert_eq!(roster.next_expiry(began + Duration::from_secs(59)), Some(began + grace));
+        assert_eq!(lives(&roster, began + Duration::from_secs(60))[0], Life::Expired);
+        roster.delete(&lease("a", 1, grace), began + Duration::from_secs(60));
+        assert_eq!(lives(&roster, began + Duration::from_secs(60)), [Life::Alive]);
+    }
+}

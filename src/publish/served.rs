@@ -1,0 +1,41 @@
+//! What the daemon tells of this host: what was read, what is wrong with it, and what nginx was seen to serve; it must not know how that came about.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::member::Revision;
+use crate::finding::Finding;
+use crate::model::ObjectId;
+use crate::source::{Snapshot, Version};
+
+/// What is true of this host now. Lists are sorted by object.
+#[derive(Debug, Clone, Default)]
+pub struct Served {
+    /// The objects as they were read last, with the status that the cluster knows.
+    pub snapshot: Arc<Snapshot>,
+    /// The Ingresses that are ours and fit to be served.
+    pub accepted: Arc<[Arc<ObjectId>]>,
+    /// What the confirmed generation carries; `None` while it is one of an earlier run, of which nothing is known.
+    pub carried: Option<Arc<[Carried]>>,
+    /// The newest version of an Ingress in the snapshot that this generation was made from.
+    pub carries: Option<Revision>,
+    /// What is wrong.
+    pub findings: Arc<[Finding]>,
+    /// The confirmed generation.
+    pub generation: Option<u64>,
+    /// Whether nginx serves it now.
+    pub serving: bool,
+    /// Whether the administrator took this node out.
+    pub drained: bool,
+}
+
+/// An object that the confirmed generation serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Carried {
+    /// The object.
+    pub id: Arc<ObjectId>,
+    /// The version that is served.
+    pub version: Version,
+    /// Since when.
+    pub since: Instant,
+}

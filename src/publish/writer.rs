@@ -1,0 +1,236 @@
+//! Writes addresses into the status of Ingresses while this node leads, at a steady pace; it must not know how it came to lead.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::networking::v1::Ingress;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use super::address::Address;
+use super::bucket::Bucket;
+use super::call::{Failure, call};
+use super::counts::{Counts, StatusWrite};
+use super::desired::Nodes;
+use super::election::Leadership;
+use super::ledger::{Ledger, Plan, Write};
+use super::options::Options;
+use super::roster::Roster;
+use super::served::Served;
+use super::trouble::Trouble;
+use crate::model::ObjectId;
+
+/// The name under which all nodes write, so that any leader owns what any other wrote.
+pub const MANAGER: &str = "ingressd";
+
+/// How long one write may take.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// How many writes are under way at once.
+const MOST_AT_ONCE: usize = 6;
+
+/// First and longest pause after the API failed.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+/// How much faster than others an address is withdrawn that must not be used any more.
+const URGENCY: u32 = 10;
+
+/// What the writer goes by.
+#[derive(Debug, Clone)]
+pub struct Inputs {
+    /// What this host serves.
+    pub served: watch::Receiver<Option<Served>>,
+    /// The other nodes.
+    pub roster: watch::Receiver<Roster>,
+    /// Who leads.
+    pub leadership: watch::Receiver<Leadership>,
+}
+
+/// Writes status.
+pub struct Writer {
+    client: Client,
+    identity: Arc<str>,
+    options: Arc<Options>,
+    counts: Counts,
+    contended: watch::Sender<Vec<Arc<ObjectId>>>,
+    ledger: Ledger,
+    plan: Plan,
+    queue: VecDeque<Write>,
+    under_way: HashSet<Arc<ObjectId>>,
+    requests: JoinSet<(Write, Result<Option<String>, Failure>)>,
+    bucket: Bucket,
+    urgent: Bucket,
+    /// How long to wait after the next failure of the API, and until when after the last.
+    pause: Duration,
+    paused: Option<Instant>,
+    trouble: Trouble,
+}
+
+impl Writer {
+    /// Writes as one of the hosts that share this work. Objects that somebody else keeps changing are told to `contended`.
+    pub fn new(
+        client: Client,
+        identity: Arc<str>,
+        options: Arc<Options>,
+        counts: Counts,
+        contended: watch::Sender<Vec<Arc<ObjectId>>>,
+    ) -> Self {
+        let rate = options.status_rate;
+        Writer {
+            client,
+            identity,
+            counts,
+            contended,
+            ledger: Ledger::default(),
+            plan: Plan::default(),
+            queue: VecDeque::new(),
+            under_way: HashSet::new(),
+            requests: JoinSet::new(),
+            bucket: Bucket::per_second(rate, options.status_burst),
+            urgent: Bucket::per_second(rate.saturating_mul(URGENCY), options.status_burst.saturating_mul(URGENCY)),
+            pause: PAUSE.0,
+            paused: None,
+            trouble: Trouble::of("the status of Ingresses cannot be written"),
+            options,
+        }
+    }
+
+    /// Writes for ever. What is under way when it is dropped is cut off.
+    pub async fn run(mut self, mut inputs: Inputs) {
+        let mut held = false;
+        let mut is_planned = false;
+        loop {
+            let now = Instant::now();
+            let leadership = inputs.leadership.borrow_and_update().clone();
+            if std::mem::replace(&mut held, leadership.holds(now)) && !held {
+                self.ledger.forget();
+            }
+            if !is_planned || !held {
+                self.plan(&mut inputs, held, now);
+            }
+            let ready = self.send(&leadership, now);
+            let expiry = inputs.roster.borrow().next_expiry(now);
+            // What was planned stays right until one of these.
+            let end =
+                [self.plan.next, expiry, leadership.until.filter(|until| *until > now)].into_iter().flatten().min();
+            let mut go_on = Ok(());
+            is_planned = tokio::select! {
+                biased;
+                changed = inputs.served.changed() => { go_on = changed; false }
+                changed = inputs.roster.changed() => { go_on = changed; false }
+                changed = inputs.leadership.changed() => { go_on = changed; false }
+                Some(done) = self.requests.join_next() => match done {
+                    Ok((write, result)) => self.finish(&write, result),
+                    Err(_) => false,
+                },
+                () = sleep_until(end.unwrap_or(now)), if end.is_some() => false,
+                () = sleep_until(ready.unwrap_or(now)), if ready.is_some() => true,
+            };
+            if go_on.is_err() {
+                return;
+            }
+        }
+    }
+
+    fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
+        let served = inputs.served.borrow_and_update();
+        let roster = inputs.roster.borrow_and_update();
+        self.plan = match &*served {
+            Some(served) if leads && roster.is_complete() => {
+                let us = self.options.member(&self.identity, served);
+                let nodes = Nodes::new(&us, roster.members(now));
+                self.ledger.plan(served, &nodes, &self.under_way, now)
+            }
+            _ => Plan::default(),
+        };
+        let contended = std::mem::take(&mut self.plan.contended);
+        self.contended.send_if_modified(|told| {
+            let changed = *told != contended;
+            *told = contended;
+            changed
+        });
+        self.queue = std::mem::take(&mut self.plan.writes).into();
+    }
+
+    /// Sends what may be sent now; gives the time when more may be.
+    fn send(&mut self, leadership: &Leadership, now: Instant) -> Option<Instant> {
+        if let Some(until) = self.paused.filter(|until| *until > now) {
+            return (!self.queue.is_empty()).then_some(until);
+        }
+        // After a failure of the API a single write tries whether it is over.
+        let most = if self.paused.is_some() { 1 } else { MOST_AT_ONCE };
+        while self.requests.len() < most {
+            let bucket = if self.queue.front()?.urgent { &mut self.urgent } else { &mut self.bucket };
+            if let Err(until) = bucket.take(now) {
+                return Some(until);
+            }
+            let write = self.queue.pop_front()?;
+            let timing = self.options.timing();
+            // A write that lasts longer than this node is known to lead could undo what the next leader wrote.
+            let limit = leadership.until? + (timing.duration - timing.deadline) - now;
+            self.ledger.sent(&write, now);
+            self.under_way.insert(Arc::clone(&write.id));
+            let ingresses = Api::<Ingress>::namespaced(self.client.clone(), &write.id.namespace);
+            self.requests.spawn(async move {
+                let parameters = PatchParams::apply(MANAGER).force();
+                let patch = Patch::Apply(content(&write));
+                let request = ingresses.patch_status(&write.id.name, &parameters, &patch);
+                let answer = call(DEADLINE.min(limit), request).await;
+                (write, answer.map(|ingress| ingress.metadata.resource_version))
+            });
+        }
+        None
+    }
+
+    /// Takes note of how a write ended; tells whether the plan is still right.
+    fn finish(&mut self, write: &Write, result: Result<Option<String>, Failure>) -> bool {
+        let now = Instant::now();
+        self.under_way.remove(&write.id);
+        // What was planned for it meanwhile was left out.
+        let is_done = result.is_ok() && !self.plan.left_out;
+        match result {
+            Ok(version) => {
+                self.counts.status(StatusWrite::Written);
+                self.ledger.wrote(write, version.as_deref());
+            }
+            Err(Failure::Away(why)) => {
+                self.counts.status(StatusWrite::Failed);
+                self.trouble.failed(why);
+                self.paused = Some(now + self.pause);
+                self.pause = (self.pause * 2).min(PAUSE.1);
+                return false;
+            }
+            Err(failure) => {
+                self.counts.status(StatusWrite::Refused);
+                tracing::debug!("the status of {} was not written: {failure}", write.id);
+                self.ledger.refused(write, now);
+            }
+        }
+        (self.pause, self.paused) = (PAUSE.0, None);
+        self.trouble.worked();
+        is_done
+    }
+}
+
+/// What is applied. Without a status everything that was applied before is withdrawn, and nothing else.
+fn content(write: &Write) -> Value {
+    let entry = |address: &Address| match address {
+        Address::Ip(address) => json!({ "ip": address.to_string() }),
+        Address::Name(name) => json!({ "hostname": &**name }),
+    };
+    let mut content = json!({
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": { "namespace": &*write.id.namespace, "name": &*write.id.name, "uid": &*write.uid },
+    });
+    if !write.addresses.is_empty() {
+        let entries: Vec<_> = write.addresses.iter().map(entry).collect();
+        content["status"] = json!({ "loadBalancer": { "ingress": entries } });
+    }
+    content
+}
