@@ -63,7 +63,8 @@ pub fn set(settings: &Log) -> Result<(), Error> {
 fn filter(settings: &Log) -> Result<EnvFilter, Error> {
     // What this library says of failures is told of each watch, once; and it would say what Secrets hold. What the other
     // says of each question to DNS is of no use to whoever runs the daemon.
-    let directives = format!("kube_client=off,hickory_net=warn,hickory_resolver=warn,hickory_proto=warn,{}", settings.level);
+    let directives =
+        format!("kube_client=off,hickory_net=warn,hickory_resolver=warn,hickory_proto=warn,{}", settings.level);
     EnvFilter::try_new(directives).map_err(|_| Error::Level(settings.level.clone()))
 }
 

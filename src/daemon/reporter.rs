@@ -157,24 +157,24 @@ impl Reporter {
     }
 
     /// The settings are being read again.
-    pub fn reloading(&self) {
+    pub fn reloading(&mut self) {
         self.notifier.reloading();
     }
 
     /// New settings are in force, or the old ones again.
-    pub fn reloaded(&self) {
+    pub fn reloaded(&mut self) {
         self.notifier.reloaded();
     }
 
     /// The new settings are wrong.
-    pub fn kept_settings(&self, why: &str) {
+    pub fn kept_settings(&mut self, why: &str) {
         tracing::error!("the new settings cannot be used, those in force stay:\n{why}");
         // Nothing follows: systemd would wait for the end of the reload.
         self.notifier.reloaded();
     }
 
     /// The daemon ends.
-    pub fn stopping(&self) {
+    pub fn stopping(&mut self) {
         self.change(|status| status.phase = Phase::Stopping);
         self.notifier.stopping();
     }

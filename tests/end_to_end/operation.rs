@@ -127,7 +127,8 @@ fn a_quiet_folder_is_current_and_its_status_stays_the_same() {
         // The loop turns often enough for more than a second to pass.
         let mut turns = 0;
         while turns < 100 {
-            let length = systemd.recv(&mut datagram).await.unwrap();
+            let hearing = tokio::time::timeout(wait::LIMIT, systemd.recv(&mut datagram));
+            let length = hearing.await.expect("systemd hears something").unwrap();
             let text = String::from_utf8_lossy(&datagram[..length]).into_owned();
             let serving = text.lines().find_map(|line| line.strip_prefix("STATUS=serving")).map(str::to_owned);
             lines.extend(serving);
