@@ -10,6 +10,7 @@ mod host;
 mod ingress_nginx;
 mod memory;
 mod mode;
+mod names;
 mod options;
 mod order;
 mod path;
@@ -23,6 +24,7 @@ mod target;
 mod tests;
 mod tls;
 
+pub use names::{Answer, Names};
 pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};
 pub use reading::Reading;
 
@@ -84,7 +86,7 @@ impl Translator {
     }
 
     /// Says what traffic should do.
-    pub fn translate(&mut self, snapshot: &Snapshot) -> Translation {
+    pub fn translate(&mut self, snapshot: &Snapshot, names: &Names) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
@@ -100,7 +102,7 @@ impl Translator {
         let nothing_built = || Servers {
             snapshot,
             options,
-            backends: Backends::new(snapshot, options, &slices),
+            backends: Backends::new(snapshot, names, options, &slices),
             tls: Tls::new(snapshot, options, &memory.certificates),
             findings: Vec::new(),
         };
