@@ -61,6 +61,7 @@ pub fn decode(document: &Document<'_>) -> Decoded {
             decoded.entries.push(Entry { line: broken.line, id, outcome: Err(vec![problem]) });
         }
     }
+    decoded.entries.shrink_to_fit();
     decoded
 }
 
