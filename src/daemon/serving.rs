@@ -179,7 +179,7 @@ impl Daemon {
         let Some(snapshot) = reading.snapshot else { return };
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
-        if std::mem::replace(&mut self.revision, Some(reading.revision)) != Some(reading.revision) {
+        if self.revision.replace(reading.revision) != Some(reading.revision) {
             self.noticed = self.noticed.or(reading.noticed);
             self.pacer.changed(now - self.began);
         }
