@@ -10,6 +10,9 @@ use crate::rig::wait;
 /// Who writes, for server-side apply.
 const WRITER: &str = "test";
 
+/// The namespace for which tests write objects. Whoever is alone in a cluster may use it and its classes as they are.
+const DEFAULT: &str = "default";
+
 /// Objects of a test, in a namespace and with classes of its own.
 ///
 /// Tests write objects for namespace `default` and the classes `ingressd` and `nginx`, as [`crate::rig::manifests`]
@@ -73,12 +76,19 @@ impl Objects {
 
     /// The class that stands for `ingressd` or `nginx`.
     pub fn class(&self, name: &str) -> String {
-        format!("{name}-{}", self.namespace)
+        match self.namespace.as_str() {
+            DEFAULT => name.to_owned(),
+            namespace => format!("{name}-{namespace}"),
+        }
     }
 
     /// The controller that the class of this name has.
     pub fn controller(&self, class: &str) -> String {
-        format!("{class}.test/{}", self.namespace)
+        match (self.namespace.as_str(), class) {
+            (DEFAULT, "nginx") => "k8s.io/ingress-nginx".to_owned(),
+            (DEFAULT, _) => "ingressd/nginx".to_owned(),
+            (namespace, class) => format!("{class}.test/{namespace}"),
+        }
     }
 
     /// Writes the classes `ingressd` (specification) and `nginx` (semantics of ingress-nginx).
@@ -164,7 +174,7 @@ impl Objects {
     fn place(&self, mut object: Value) -> Value {
         let (_, namespaced) = kind(object["kind"].as_str().expect("a kind"));
         let namespace = &mut object["metadata"]["namespace"];
-        if namespaced && (namespace.is_null() || namespace == "default") {
+        if namespaced && (namespace.is_null() || namespace == DEFAULT) {
             *namespace = json!(self.namespace);
         }
         if let Some(class @ ("ingressd" | "nginx")) = object["spec"]["ingressClassName"].as_str() {
