@@ -24,7 +24,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 
 /// Crates that only some rooms may name.
 const KEPT_CRATES: &[(&str, &[&str])] = &[
-    ("kube", &["source", "publish", "translate"]),
+    ("kube", &["source", "publish"]),
     ("k8s_openapi", &["source", "publish", "translate"]),
     ("handlebars", &["render"]),
     ("hickory_resolver", &["daemon"]),

@@ -83,7 +83,10 @@ fn table(status: &Value) -> String {
             text(&nginx["draining"])
         ),
         format!("serves      {} hosts, {} routes", text(&status["hosts"]), text(&status["routes"])),
-        format!("data        read {} s ago", text(&status["data_age_seconds"])),
+        match &status["data_age_seconds"] {
+            Value::Null => "data        not read yet".to_owned(),
+            age => format!("data        read {} s ago", text(age)),
+        },
         format!("role        {}", text(&status["role"])),
     ];
     if let Some(failure) = status["source_failure"].as_str() {

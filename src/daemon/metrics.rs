@@ -369,6 +369,7 @@ mod tests {
 
     use super::*;
     use crate::model::ObjectId;
+    use crate::source::cluster::{Need, Requests, WatchHealth};
 
     #[test]
     fn stub_status_is_read() {
@@ -393,6 +394,8 @@ mod tests {
         metrics.count(Cause::Change, &outcome, Some(Duration::from_millis(70)));
         metrics.count(Cause::Change, &Outcome::Unchanged { generation: 3 }, None);
         let now = Instant::now();
+        let requests = Arc::<Requests>::default();
+        requests.count("list", Some(hyper::StatusCode::FORBIDDEN));
         let status = Status {
             generation: Some(3),
             workers: 2,
@@ -400,6 +403,13 @@ mod tests {
             certificates: vec![(Arc::new(ObjectId::new(crate::model::Kind::Secret, "shop", "cert")), 1_800_000_000)]
                 .into(),
             objects: vec![("Service", 4)],
+            watches: [WatchHealth {
+                synced: true,
+                heard: Some(now),
+                ..WatchHealth::new("Secret", None, Need::Required)
+            }]
+            .into(),
+            requests: Some(requests),
             ..Status::default()
         };
         let text = metrics.encode(&status, Some(StubStatus::default()), now);
@@ -413,6 +423,9 @@ mod tests {
             "ingressd_nginx_workers{state=\"current\"} 2",
             "ingressd_objects{kind=\"Service\",state=\"read\"} 4",
             "ingressd_nginx_requests_total 0",
+            "ingressd_watch_state{kind=\"Secret\",namespace=\"\",state=\"current\"} 1",
+            "ingressd_watch_age_seconds{kind=\"Secret\",namespace=\"\"} 0.0",
+            "ingressd_api_requests_total{verb=\"list\",code=\"403\"} 1",
             "ingressd_certificate_expiry_timestamp_seconds{namespace=\"shop\",name=\"cert\"} 1800000000",
             "# UNIT process_resident_memory_bytes bytes",
             "process_cpu_seconds_total ",

@@ -205,7 +205,7 @@ impl Daemon {
         self.names.want(Names::wanted(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
-        if std::mem::replace(&mut self.revision, Some(reading.revision)) != Some(reading.revision) {
+        if self.revision.replace(reading.revision) != Some(reading.revision) {
             self.patience = now + PATIENCE;
             self.change(now, reading.noticed.unwrap_or(now));
         }

@@ -212,6 +212,7 @@ mod tests {
     use super::*;
     use crate::model::Kind;
     use crate::source::Version;
+    use crate::source::cluster::Need;
 
     #[test]
     fn only_the_confirmed_generation_is_ready() {
@@ -267,5 +268,32 @@ mod tests {
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"
         );
         assert_eq!(Status::default().ready(), Err("starting".to_owned()));
+    }
+
+    #[test]
+    fn watches_that_fail_are_shown_with_the_age_of_what_they_told() {
+        let now = Instant::now();
+        let watch = |kind, need, synced, failure: Option<&str>, refused| WatchHealth {
+            synced,
+            heard: synced.then_some(now),
+            failure: failure.map(Arc::from),
+            refused,
+            ..WatchHealth::new(kind, None, need)
+        };
+        let watches = [
+            watch("Ingress", Need::Required, true, None, false),
+            watch("Node", Need::Optional, false, Some("not allowed"), true),
+            watch("Secret", Need::Required, true, Some("not allowed"), true),
+            watch("Service", Need::Required, false, Some("away"), false),
+        ];
+        let status = Status { watches: watches.into(), data_read: Some(now), ..Status::default() };
+        let later = now + Duration::from_secs(40);
+        let line = status.line(later);
+        assert!(line.contains("data 40 s old (Secret, Service cannot be watched)"), "{line}");
+        let json = status.json(later);
+        let shown: Vec<_> =
+            (0..4).map(|watch| (&json["watches"][watch]["state"], &json["watches"][watch]["age_seconds"])).collect();
+        let expected = json!([["current", 40], ["refused", null], ["refused", 40], ["failing", null]]);
+        assert_eq!(json!(shown), expected);
     }
 }

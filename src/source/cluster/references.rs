@@ -117,3 +117,78 @@ impl References {
         &self.missing
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[(&str, &str)]) -> BTreeSet<Name> {
+        names.iter().map(|(namespace, name)| ((*namespace).to_owned(), (*name).to_owned())).collect()
+    }
+
+    #[test]
+    fn every_value_that_could_be_a_name_counts() {
+        let annotation = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let annotations = [
+            annotation("auth-secret", "passwords"),
+            annotation("auth-tls-secret", " other/authority "),
+            annotation("proxy-body-size", "8m"),
+            annotation("configuration-snippet", "deny all;"),
+            annotation("path", "a/b/c"),
+            annotation("empty", ""),
+        ];
+        let tls = r#"{"tls": [{"secretName": "tls.example"}, {"secretName": ""}, {}]}"#;
+        let ingress = Ingress {
+            metadata: k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta {
+                namespace: Some("shop".to_owned()),
+                annotations: Some(annotations.into()),
+                ..Default::default()
+            },
+            spec: Some(serde_json::from_str(tls).unwrap()),
+            ..Ingress::default()
+        };
+        let expected = [("other", "authority"), ("shop", "8m"), ("shop", "passwords"), ("shop", "tls.example")];
+        assert_eq!(of_ingress(&ingress), names(&expected));
+    }
+
+    #[test]
+    fn what_a_list_may_have_missed_is_asked_for() {
+        let mut references = References::default();
+        let (early, late, later) = (names(&[("a", "early")]), names(&[("a", "late")]), names(&[("a", "later")]));
+        references.change(&BTreeSet::new(), &early);
+        references.begin(None);
+        references.change(&BTreeSet::new(), &late);
+        assert!(references.missing().is_empty(), "the list may still bring it");
+        assert_eq!(references.end(None), late);
+        assert_eq!(*references.missing(), late);
+        references.change(&BTreeSet::new(), &later);
+        assert_eq!(references.missing().len(), 2);
+        // What the watch tells meanwhile is newer than the answer.
+        references.told("a", "late");
+        assert!(!references.answered(&("a".to_owned(), "late".to_owned())));
+        assert!(references.answered(&("a".to_owned(), "later".to_owned())));
+    }
+
+    #[test]
+    fn names_are_dropped_with_their_last_reference() {
+        let mut references = References::fixed(names(&[("a", "fixed")]));
+        let both = names(&[("a", "fixed"), ("a", "one")]);
+        references.change(&BTreeSet::new(), &both);
+        references.change(&BTreeSet::new(), &names(&[("a", "one")]));
+        assert_eq!(references.change(&both, &BTreeSet::new()), []);
+        assert_eq!(references.change(&names(&[("a", "one")]), &BTreeSet::new()), [("a".to_owned(), "one".to_owned())]);
+        assert!(references.holds("a", "fixed") && !references.holds("a", "one"));
+    }
+
+    #[test]
+    fn sections_are_lists_of_their_own() {
+        let mut references = References::default();
+        references.begin(Some("a"));
+        references.begin(Some("b"));
+        references.end(Some("b"));
+        references.change(&BTreeSet::new(), &names(&[("a", "x"), ("b", "x")]));
+        assert_eq!(*references.missing(), names(&[("b", "x")]));
+        references.end(Some("a"));
+        assert_eq!(references.missing().len(), 2);
+    }
+}

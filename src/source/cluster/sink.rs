@@ -27,14 +27,21 @@ pub struct Shared {
     pub referred: watch::Sender<bool>,
     /// Grows when other namespaces are selected.
     pub relist: watch::Sender<u64>,
+    /// Grows when a watch that failed works again.
+    pub revived: watch::Sender<u64>,
 }
 
 impl Shared {
     /// Nothing is known yet.
     pub fn new(stores: Stores) -> Arc<Self> {
-        let (referred, relist) = (watch::Sender::new(false), watch::Sender::new(0));
-        let stores = Mutex::new(stores);
-        Arc::new(Shared { stores, changed: Notify::new(), missing: Notify::new(), referred, relist })
+        Arc::new(Shared {
+            stores: Mutex::new(stores),
+            changed: Notify::new(),
+            missing: Notify::new(),
+            referred: watch::Sender::new(false),
+            relist: watch::Sender::new(0),
+            revived: watch::Sender::new(0),
+        })
     }
 
     /// What is known. It is held for a moment only.

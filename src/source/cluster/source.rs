@@ -94,7 +94,14 @@ impl ClusterSource {
         self.shared.stores().expect(K::MODEL_KIND.name(), section.clone(), need);
         let (relist, mut selection) = (self.shared.relist.subscribe(), self.shared.relist.subscribe());
         let mut referred = self.shared.referred.subscribe();
-        let stream = Stream::<K>::new(clients.watch.clone(), section.as_deref(), self.timing, clients.line(), relist);
+        let stream = Stream::<K>::new(
+            clients.watch.clone(),
+            section.as_deref(),
+            self.timing,
+            clients.line(),
+            relist,
+            self.shared.revived.clone(),
+        );
         let stream = stream.fields(K::FIELDS).page(K::PAGE);
         let mut sink = ObjectSink::<K>::new(Arc::clone(&self.shared), section);
         self.tasks.spawn(async move {
@@ -113,8 +120,15 @@ impl ClusterSource {
         self.shared.stores().expect(NAMESPACE, None, Need::Required);
         // Nobody has it listed anew.
         let (_, never) = watch::channel(0);
-        let stream = Stream::<Namespace>::new(clients.watch.clone(), None, self.timing, clients.line(), never)
-            .labels(Some(labels));
+        let stream = Stream::<Namespace>::new(
+            clients.watch.clone(),
+            None,
+            self.timing,
+            clients.line(),
+            never,
+            self.shared.revived.clone(),
+        )
+        .labels(Some(labels));
         let mut sink = NamespaceSink::new(Arc::clone(&self.shared));
         self.tasks.spawn(async move { stream.follow(&mut sink).await });
     }

@@ -156,3 +156,111 @@ fn effect<K: Watched>(known: &Stored<K>, new: &Stored<K>) -> Effect {
         true => Effect::Status,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
+    use proptest::prelude::{Just, ProptestConfig, Strategy, prop_oneof, proptest};
+
+    use super::super::found::Found;
+    use super::*;
+
+    type Key = (&'static str, &'static str);
+    const KEYS: [Key; 6] = [("a", "x"), ("a-b", "x"), ("a", "y"), ("b", "x"), ("b", "y-1"), ("b", "y")];
+
+    /// A Service with this port; port 0 cannot be used.
+    fn item((namespace, name): Key, port: i32) -> Item<Service> {
+        let ports = vec![ServicePort { port, ..ServicePort::default() }];
+        let mut object =
+            Service { spec: Some(ServiceSpec { ports: Some(ports), ..ServiceSpec::default() }), ..Service::default() };
+        object.metadata.namespace = Some(namespace.to_owned());
+        object.metadata.name = Some(name.to_owned());
+        Found::typed(object).and_then(Item::of).unwrap()
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Apply(Key, i32),
+        Delete(Key),
+        Replace(Option<&'static str>, Vec<(Key, i32)>),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        let key = || (0..KEYS.len()).prop_map(|index| KEYS[index]);
+        let section = prop_oneof![Just(None), Just(Some("a")), Just(Some("b"))];
+        prop_oneof![
+            (key(), 0..3).prop_map(|(key, port)| Step::Apply(key, port)),
+            key().prop_map(Step::Delete),
+            (section, proptest::collection::vec((key(), 0..3), 0..6))
+                .prop_map(|(section, items)| Step::Replace(section, items)),
+        ]
+    }
+    /// What should be there, by the plainest means: the port, and whether the newest version is of no use.
+    #[derive(Debug, Default, Clone, PartialEq)]
+    struct Model(BTreeMap<Key, (Option<i32>, bool)>);
+
+    impl Model {
+        fn apply(&mut self, key: Key, port: i32) {
+            let entry = self.0.entry(key).or_default();
+            *entry = if port == 0 { (entry.0, true) } else { (Some(port), false) };
+        }
+    }
+
+    fn contents(store: &Store<Service>) -> BTreeMap<Key, (Option<i32>, bool)> {
+        let find = |id: &ObjectId| *KEYS.iter().find(|key| (&*id.namespace, &*id.name) == **key).unwrap();
+        let mut contents: BTreeMap<Key, (Option<i32>, bool)> = BTreeMap::new();
+        for stored in store.list() {
+            let ports = stored.object.spec.as_ref().and_then(|spec| spec.ports.as_ref()).unwrap();
+            assert!(contents.insert(find(&stored.id), (Some(ports[0].port), false)).is_none());
+        }
+        for id in store.problems().keys() {
+            contents.entry(find(id)).or_default().1 = true;
+        }
+        contents
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn whatever_happens_the_list_is_sorted_and_right(steps in proptest::collection::vec(step(), 0..30)) {
+            let mut store = Store::<Service>::default();
+            let mut model = Model::default();
+            for step in steps {
+                let (before, list) = (contents(&store), store.list().clone());
+                let effect = match step {
+                    Step::Apply(key, port) => {
+                        model.apply(key, port);
+                        store.apply(item(key, port))
+                    }
+                    Step::Delete(key) => {
+                        model.0.remove(&key);
+                        store.delete(key.0, key.1)
+                    }
+                    Step::Replace(section, mut items) => {
+                        let within = |key: &Key| section.is_none_or(|section| section == key.0);
+                        items.retain(|(key, _)| within(key));
+                        items.sort();
+                        items.dedup_by_key(|(key, _)| *key);
+                        model.0.retain(|key, _| !within(key) || items.iter().any(|(listed, _)| listed == key));
+                        for (key, port) in &items {
+                            model.apply(*key, *port);
+                        }
+                        store.replace(section, items.into_iter().map(|(key, port)| item(key, port)).collect(), |_| false)
+                    }
+                };
+                assert_eq!(contents(&store), model.0);
+                assert!(store.list().is_sorted_by(|one, other| one.id < other.id));
+                assert_eq!(effect != Effect::Nothing, before != model.0);
+                for stored in store.list() {
+                    // What did not change is the same in memory.
+                    let known = list.find(&stored.id.namespace, &stored.id.name);
+                    if let Some(known) = known.filter(|known| known.version == stored.version) {
+                        assert!(Arc::ptr_eq(&known.object, &stored.object));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -242,3 +242,37 @@ impl Stores {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn the_age_is_that_of_the_oldest_and_failures_are_told_once() {
+        let now = Instant::now();
+        let away = Some(Arc::from("connection refused"));
+        let watch = |kind, need, heard: Option<u64>| WatchHealth {
+            heard: heard.map(|seconds| now + Duration::from_secs(seconds)),
+            synced: heard.is_some(),
+            ..WatchHealth::new(kind, None, need)
+        };
+        let mut watches = vec![
+            watch("Ingress", Need::Required, Some(8)),
+            watch("Node", Need::Optional, None),
+            WatchHealth { failure: away.clone(), ..watch("Secret", Need::Required, Some(5)) },
+            WatchHealth { failure: away, ..watch("Service", Need::Required, Some(9)) },
+        ];
+        watches[1].refused = true;
+        watches[1].failure = Some("forbidden".into());
+        let reading = |watches: &[WatchHealth]| Reading { watches: watches.into(), ..Reading::default() };
+        assert_eq!(reading(&watches).confirmed(), Some(now + Duration::from_secs(5)));
+        assert_eq!(reading(&watches).failure().as_deref(), Some("Secret, Service: connection refused"));
+        let expired = Reading { credentials: Some("expired".into()), ..reading(&watches[..2]) };
+        assert_eq!(expired.failure().as_deref(), Some("credentials: expired"));
+        // One that never told anything makes the age unknown.
+        watches[0].heard = None;
+        assert_eq!(reading(&watches).confirmed(), None);
+    }
+}

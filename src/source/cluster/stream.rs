@@ -105,6 +105,8 @@ pub struct Stream<K> {
     timing: Timing,
     /// Changes when everything has to be listed again.
     relist: watch::Receiver<u64>,
+    /// Changes when a watch that failed works again.
+    revived: watch::Sender<u64>,
     line: watch::Receiver<Line>,
     kind: PhantomData<fn() -> K>,
 }
@@ -124,9 +126,10 @@ impl<K: Known> Stream<K> {
         timing: Timing,
         line: watch::Receiver<Line>,
         relist: watch::Receiver<u64>,
+        revived: watch::Sender<u64>,
     ) -> Self {
         let path = K::url_path(&(), namespace);
-        Stream { client, path, labels: None, fields: None, page: 500, timing, relist, line, kind: PhantomData }
+        Stream { client, path, labels: None, fields: None, page: 500, timing, relist, revived, line, kind: PhantomData }
     }
 
     /// Only objects with these labels.
@@ -151,11 +154,12 @@ impl<K: Known> Stream<K> {
     pub async fn follow(mut self, sink: &mut impl Sink<K>) {
         let mut position: Option<String> = None;
         let mut pauses = self.pauses();
+        let mut failing = false;
         loop {
             let server = server(&self.line.borrow_and_update());
             let (mut line, mut relist) = (self.line.clone(), self.relist.clone());
             let began = Instant::now();
-            let turn = self.turn(&mut position, sink);
+            let turn = self.turn(&mut position, &mut failing, sink);
             let ended = tokio::select! {
                 ended = turn => ended,
                 // An error would mean that nobody can change it any more.
@@ -173,15 +177,21 @@ impl<K: Known> Stream<K> {
             let pause = match &ended {
                 Ok(()) if began.elapsed() >= self.timing.lasting => continue,
                 Ok(()) => pauses.next(),
+                // Nothing is wrong: it was away for longer than the API server remembers.
+                Err(Failure::Gone) => pauses.next(),
                 Err(failure) => {
+                    failing = true;
                     sink.failed(failure);
                     pauses.next().map(|pause| pause.max(failure.wish()))
                 }
             };
+            let mut revived = self.revived.subscribe();
             tokio::select! {
                 () = tokio::time::sleep(pause.unwrap_or(self.timing.pauses.1)) => {}
                 // New credentials may be what was missing.
                 Ok(()) = self.line.changed() => pauses = self.pauses(),
+                // Another watch found the API server back.
+                Ok(()) = revived.changed(), if failing => {}
             }
         }
     }
@@ -193,7 +203,12 @@ impl<K: Known> Stream<K> {
     }
 
     /// One watch, after a list when there is no position to go on from. It ends when the API server ends it.
-    async fn turn(&self, position: &mut Option<String>, sink: &mut impl Sink<K>) -> Result<(), Failure> {
+    async fn turn(
+        &self,
+        position: &mut Option<String>,
+        failing: &mut bool,
+        sink: &mut impl Sink<K>,
+    ) -> Result<(), Failure> {
         let from = match position.clone() {
             Some(from) => from,
             None => position.insert(self.list(sink).await?).clone(),
@@ -215,6 +230,9 @@ impl<K: Known> Stream<K> {
             begun => begun?,
         };
         sink.heard();
+        if std::mem::take(failing) {
+            self.revived.send_modify(|number| *number += 1);
+        }
         let mut events = pin!(events);
         let mut silent = true;
         loop {

@@ -6,7 +6,12 @@ use std::error::Error;
 const LONGEST: usize = 400;
 
 /// What an error says and, where that adds something, what caused it.
-pub fn words(error: &dyn Error) -> String {
+pub fn words(error: &(dyn Error + 'static)) -> String {
+    let error = match error.downcast_ref() {
+        // It only says that it comes from further inside.
+        Some(kube::Error::Service(inner)) => &**inner as &(dyn Error + 'static),
+        _ => error,
+    };
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

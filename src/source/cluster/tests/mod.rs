@@ -188,7 +188,8 @@ async fn a_watch_goes_on_after_whatever_ends_it() {
     let mut source = start(&double);
     until(&mut source, |_, _| true).await;
     let gone = json!({ "type": "ERROR", "object": { "kind": "Status", "status": "Failure", "code": 410 } });
-    let faults: [(&str, Box<dyn Fn()>); 8] = [
+    type Cause<'a> = Box<dyn Fn() + 'a>;
+    let faults: [(&str, Cause<'_>); 8] = [
         ("the stream ends", Box::new(|| double.end_watches("services", false))),
         ("410 at the start", Box::new(|| double.end_watches("services", true))),
         ("410 in the stream", Box::new(|| double.send("services", &gone))),
