@@ -1,14 +1,17 @@
 //! Composition: everything that can wake the daemon is an event of one loop; it must not know how any room does its work.
 
+mod candidates;
 mod certificate;
 pub mod control;
 mod cycle;
+mod dns;
 mod error;
 mod feed;
 mod http;
 mod last_good;
 pub mod log;
 mod metrics;
+mod names;
 mod notify;
 mod objects;
 mod pacing;
@@ -23,7 +26,9 @@ mod status;
 mod work;
 
 pub use cycle::{Cycle, Product, Report, Stages};
+pub use dns::Dns;
 pub use error::Error;
+pub use names::look_up;
 pub use pipeline::Pipeline;
 pub use run::{Request, run};
 pub use status::{Phase, Status};

@@ -28,9 +28,7 @@ fn hash(parts: &[&str]) -> String {
         bytes.extend((part.len() as u64).to_be_bytes());
         bytes.extend(part.as_bytes());
     }
-    let mut digits = Digest::of(&bytes).to_string();
-    digits.truncate(HASH_DIGITS);
-    digits
+    Digest::of(&bytes).hexadecimal(HASH_DIGITS / 2)
 }
 
 fn object(id: &ObjectId) -> [&str; 3] {
@@ -81,11 +79,6 @@ fn protocol_name(protocol: Protocol) -> &'static str {
 /// The file of an upstream. It sorts before its users, the servers.
 pub fn upstream_file(id: &UpstreamId) -> FilePath {
     format!("http/20-upstream-{}.conf", readable(id)).into()
-}
-
-/// The variable with host and port of an upstream that nginx resolves while it runs.
-pub fn named_upstream(id: &UpstreamId) -> String {
-    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode, protocol_name(id.protocol)]))
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
