@@ -40,7 +40,10 @@ async fn serve_backends(cluster: &Cluster) {
         }))
         .await;
     cluster.objects.set_pods("vault", &["10.244.2.1"]).await;
-    cluster.objects.apply(tls_secret("secure-certificate", &["secure.localhost"])).await;
+    for (secret, host) in [("secure", "secure.localhost"), ("grpc", "grpc.localhost"), ("wildcard", "*.wild.localhost")]
+    {
+        cluster.objects.apply(tls_secret(&format!("{secret}-certificate"), &[host])).await;
+    }
 }
 
 /// Writes a script that runs a command where all this is to be reached, with a kubectl that knows the cluster.

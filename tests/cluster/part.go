@@ -23,16 +23,17 @@ type part struct {
 	arguments []string
 	// log is the file to which it writes.
 	log string
-	// ready tells whether it does its work.
-	ready func() bool
+	// ready tells why it does not do its work yet.
+	ready func() error
 
 	process *os.Process
 	// ended is closed when the process has ended.
 	ended chan struct{}
 }
 
-// startLimit is the longest time that a part may take until it does its work.
-const startLimit = 60 * time.Second
+// startLimit is the longest time that a part may take until it does its work: a limit for broken code, since a machine
+// may be busy.
+const startLimit = 3 * time.Minute
 
 // start starts the part and waits until it is ready.
 func (p *part) start() error {
@@ -64,9 +65,13 @@ func (p *part) start() error {
 }
 
 func (p *part) wait() error {
-	for end := time.Now().Add(startLimit); time.Now().Before(end); {
-		if p.ready() {
+	for end := time.Now().Add(startLimit); ; {
+		missing := p.ready()
+		if missing == nil {
 			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s is not ready after %v: %w\n%s", p.name, startLimit, missing, p.lastLines())
 		}
 		select {
 		case <-p.ended:
@@ -74,7 +79,6 @@ func (p *part) wait() error {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	return fmt.Errorf("%s is not ready after %v:\n%s", p.name, startLimit, p.lastLines())
 }
 
 // stop kills the part, and returns when it is gone and its ports are free.

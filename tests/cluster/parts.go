@@ -9,12 +9,12 @@ func (c *controlPlane) describeParts() []*part {
 		name:      etcdPart,
 		arguments: []string{c.files.path("etcd"), store, fmt.Sprintf("http://127.0.0.1:%d", c.port+2)},
 		log:       c.files.path("etcd.log"),
-		ready:     func() bool { return answers(store+"/health", "") },
+		ready:     func() error { return answers(store+"/health", "") },
 	}, {
 		name:      apiserverPart,
 		arguments: c.apiserverFlags(store),
 		log:       c.files.path("kube-apiserver.log"),
-		ready: func() bool {
+		ready: func() error {
 			return answers(fmt.Sprintf("https://%s:%d/readyz", c.address, c.port), c.files.path("ca.crt"))
 		},
 	}, {
@@ -22,7 +22,7 @@ func (c *controlPlane) describeParts() []*part {
 		arguments: c.controllersFlags(),
 		log:       c.files.path("kube-controller-manager.log"),
 		// It tells nobody: the port on which it would is off. Whoever needs a slice waits for the slice.
-		ready: func() bool { return true },
+		ready: func() error { return nil },
 	}}
 }
 
@@ -58,8 +58,10 @@ func (c *controlPlane) controllersFlags() []string {
 		"--controllers=endpointslice-controller,namespace-controller,garbage-collector-controller",
 		"--secure-port=0",
 		"--leader-elect=false",
-		// Slices are to follow Pods as fast as they can.
+		// Slices are to follow Pods as fast as they can. A controller that is so fast that it has not seen its own last
+		// write waits for a second or more; it is faster when it waits for a moment before each.
 		"--kube-api-qps=2000",
 		"--kube-api-burst=2000",
+		"--endpointslice-updates-batch-period=50ms",
 	}
 }

@@ -135,23 +135,27 @@ func whenToEnd() <-chan struct{} {
 	return end
 }
 
-// answers tells whether something answers at a URL with 200, believing the authority in a file if one is named.
-func answers(url, authorityFile string) bool {
+// answers tells why nothing answers at a URL with 200. The authority in a file is believed, if one is named.
+func answers(url, authorityFile string) error {
 	settings := &tls.Config{}
 	if authorityFile != "" {
 		pem, err := os.ReadFile(authorityFile)
 		if err != nil {
-			return false
+			return err
 		}
 		settings.RootCAs = x509.NewCertPool()
 		settings.RootCAs.AppendCertsFromPEM(pem)
 	}
 	transport := &http.Transport{TLSClientConfig: settings, DisableKeepAlives: true}
-	client := http.Client{Transport: transport, Timeout: 2 * time.Second}
+	client := http.Client{Transport: transport, Timeout: 10 * time.Second}
 	reply, err := client.Get(url)
 	if err != nil {
-		return false
+		return err
 	}
 	defer reply.Body.Close()
-	return reply.StatusCode == http.StatusOK
+	if reply.StatusCode == http.StatusOK {
+		return nil
+	}
+	text, _ := io.ReadAll(reply.Body)
+	return fmt.Errorf("%s: %s", reply.Status, text)
 }

@@ -4,6 +4,7 @@
 mod away;
 mod cluster;
 mod cluster_itself;
+mod load;
 mod meaning;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
 #[path = "../rig/mod.rs"]

@@ -250,7 +250,8 @@ impl Drop for Daemon {
             let _ = process.kill();
             let _ = process.wait();
         }
-        // The test's output shows it only when the test fails.
-        println!("--- the daemon's log ---\n{}", self.log());
+        if std::thread::panicking() {
+            println!("--- the daemon's log ---\n{}", self.log());
+        }
     }
 }

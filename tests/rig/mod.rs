@@ -134,7 +134,8 @@ pub fn open_to_all(folder: &Path) {
 
 impl Drop for Rig {
     fn drop(&mut self) {
-        // The test's output shows it only when the test fails.
-        println!("--- nginx's error log ---\n{}", self.nginx.error_log());
+        if std::thread::panicking() {
+            println!("--- nginx's error log ---\n{}", self.nginx.error_log());
+        }
     }
 }

@@ -35,7 +35,14 @@ pub fn serving(status: &Value) -> Option<u64> {
 
 /// The state of the watch of a kind: `current`, `stale`, ...; empty when there is none.
 pub fn watch<'a>(status: &'a Value, kind: &str) -> &'a str {
-    let watches = status["watches"].as_array().map_or(&[][..], Vec::as_slice);
-    let watch = watches.iter().find(|watch| watch["kind"] == kind);
-    watch.and_then(|watch| watch["state"].as_str()).unwrap_or_default()
+    find_watch(status, kind).and_then(|watch| watch["state"].as_str()).unwrap_or_default()
+}
+
+/// How many seconds ago the API server last confirmed what it told of a kind; `None` when it never did.
+pub fn watch_age(status: &Value, kind: &str) -> Option<u64> {
+    find_watch(status, kind)?["age_seconds"].as_u64()
+}
+
+fn find_watch<'a>(status: &'a Value, kind: &str) -> Option<&'a Value> {
+    status["watches"].as_array()?.iter().find(|watch| watch["kind"] == kind)
 }

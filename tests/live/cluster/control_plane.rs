@@ -114,7 +114,7 @@ impl ControlPlane {
             tokio::io::BufReader::new(stream).read_line(&mut line).await?;
             std::io::Result::Ok(line)
         };
-        let line = tokio::time::timeout(2 * wait::LIMIT, ask).await;
+        let line = tokio::time::timeout(4 * wait::LIMIT, ask).await;
         let line = line.unwrap_or_else(|_| panic!("no answer to {order:?}")).unwrap();
         match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
             ("ok", answer) => answer.to_owned(),

@@ -165,7 +165,8 @@ async fn administrator(control_plane: &ControlPlane) -> Client {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // The test's output shows it only when the test fails.
-        println!("--- nginx's error log ---\n{}", self.nginx.error_log());
+        if std::thread::panicking() {
+            println!("--- nginx's error log ---\n{}", self.nginx.error_log());
+        }
     }
 }

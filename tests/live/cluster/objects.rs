@@ -110,7 +110,7 @@ impl Objects {
         let api = self.api_in(&kind, object["metadata"]["namespace"].as_str());
         let parameters = PatchParams::apply(WRITER).force();
         let applied = api.patch(&name, &parameters, &Patch::Apply(&object)).await;
-        applied.unwrap_or_else(|error| panic!("{kind} {name}: {error}"))
+        applied.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"))
     }
 
     /// Creates or changes several, one after the other.
@@ -124,19 +124,19 @@ impl Objects {
     pub async fn set_status(&self, kind: &str, name: &str, status: Value) {
         let patch = Patch::Merge(json!({"status": status}));
         let patched = self.api(kind).patch_status(name, &PatchParams::default(), &patch).await;
-        patched.unwrap_or_else(|error| panic!("status of {kind} {name}: {error}"));
+        patched.unwrap_or_else(|error| panic!("status of {kind} {name}: {error:?}"));
     }
 
     /// Merges something into an object.
     pub async fn merge(&self, kind: &str, name: &str, change: Value) -> DynamicObject {
         let patched = self.api(kind).patch(name, &PatchParams::default(), &Patch::Merge(change)).await;
-        patched.unwrap_or_else(|error| panic!("{kind} {name}: {error}"))
+        patched.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"))
     }
 
     /// Deletes an object. It may live on while it has finalizers.
     pub async fn delete(&self, kind: &str, name: &str) {
         let deleted = self.api(kind).delete(name, &DeleteParams::default()).await;
-        deleted.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+        deleted.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"));
     }
 
     /// Waits until an object is gone.
@@ -147,13 +147,14 @@ impl Objects {
 
     /// An object, as it stands there.
     pub async fn get(&self, kind: &str, name: &str) -> Value {
-        let object = self.api(kind).get(name).await.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+        let object = self.api(kind).get(name).await.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"));
         serde_json::to_value(object).unwrap()
     }
 
     /// All objects of a kind, of the test's namespace if the kind has namespaces.
     pub async fn list(&self, kind: &str) -> Vec<Value> {
-        let list = self.api(kind).list(&ListParams::default()).await.unwrap_or_else(|error| panic!("{kind}: {error}"));
+        let list =
+            self.api(kind).list(&ListParams::default()).await.unwrap_or_else(|error| panic!("{kind}: {error:?}"));
         list.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
     }
 
