@@ -32,3 +32,6 @@ pub use publisher::Publisher;
 pub use roster::Life;
 pub use served::{Carried, Served};
 pub use view::{Outlook, View};
+
+#[cfg(test)]
+mod tests;
