@@ -17,7 +17,10 @@ use crate::daemon::{self, Error, Request, Status};
     Exit status: 0 after a signal to end, 64 for a wrong command line, 69 when an address or nginx is not to be had, \
     77 when a file may not be used, 78 for wrong settings.")]
 pub struct Arguments {
-    /// Folder of manifests to serve and watch.
+    /// Address of the cluster to serve, and the credentials for it.
+    #[arg(long, value_name = "FILE", conflicts_with = "manifests")]
+    kubeconfig: Option<PathBuf>,
+    /// Folder of manifests to serve and watch instead of a cluster.
     #[arg(long, value_name = "FOLDER")]
     manifests: Option<PathBuf>,
     /// Address for /healthz, /readyz, /metrics and /status.json.
@@ -32,14 +35,16 @@ pub struct Arguments {
 
 impl Arguments {
     fn named(&self) -> Vec<(&'static str, String)> {
-        let manifests = self.manifests.as_ref().map(|path| {
+        let absolute = |path: &PathBuf| {
             // Settings take absolute paths; what is typed starts from the working folder.
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            ("manifests", path.to_string_lossy().into_owned())
-        });
+            path.to_string_lossy().into_owned()
+        };
+        let kubeconfig = self.kubeconfig.as_ref().map(|path| ("kubeconfig", absolute(path)));
+        let manifests = self.manifests.as_ref().map(|path| ("manifests", absolute(path)));
         let http = self.http_address.clone().map(|address| ("http.address", address));
         let level = self.log_level.clone().map(|level| ("log.level", level));
-        [manifests, http, level].into_iter().flatten().collect()
+        [kubeconfig, manifests, http, level].into_iter().flatten().collect()
     }
 }
 
@@ -101,8 +106,9 @@ async fn listen(arguments: Arguments, requests: mpsc::Sender<Request>) -> std::i
 fn exit_of(error: &Error) -> Exit {
     match error {
         Error::NoSource => Exit::Configuration,
-        Error::Http { source, .. } | Error::Control { source, .. } => Exit::of_error(source),
         error if error.is_permission() => Exit::Permission,
+        Error::Kubeconfig(_) => Exit::Configuration,
+        Error::Http { source, .. } | Error::Control { source, .. } => Exit::of_error(source),
         Error::Source(_) | Error::Pipeline(_) => Exit::Unavailable,
     }
 }

@@ -8,6 +8,6 @@ mod value;
 
 pub use document::{manual, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
-pub use settings::{Apply, Http, Log, LogFormat, Nginx, Pacing, Settings};
+pub use settings::{Apply, Cluster, Http, Log, LogFormat, Nginx, Pacing, Settings};
 pub use table::{ROWS, Row};
 pub use value::Form;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::table::ROWS;
@@ -12,6 +13,8 @@ use crate::{nginx, translate};
 pub struct Settings {
     /// Folder of manifests to serve.
     pub manifests: Option<PathBuf>,
+    /// The cluster to serve.
+    pub cluster: Cluster,
     /// The nginx of this host.
     pub nginx: Nginx,
     /// How configuration is put in place.
@@ -28,6 +31,17 @@ pub struct Settings {
     pub translate: translate::Options,
     /// Listeners and paths. Read it through [`Settings::gate_options`].
     pub gate: nginx::GateOptions,
+}
+
+/// The cluster to serve.
+#[derive(Debug, Clone, Default)]
+pub struct Cluster {
+    /// Its address and our credentials.
+    pub kubeconfig: Option<PathBuf>,
+    /// The namespaces that are watched; empty for all.
+    pub namespaces: Vec<Arc<str>>,
+    /// Labels of the namespaces that are watched, instead of their names.
+    pub namespace_selector: Option<String>,
 }
 
 /// The nginx of this host.
@@ -107,6 +121,7 @@ impl Default for Settings {
     fn default() -> Self {
         let mut settings = Settings {
             manifests: None,
+            cluster: Cluster::default(),
             nginx: Nginx::default(),
             apply: Apply::default(),
             pacing: Pacing::default(),
@@ -155,6 +170,12 @@ impl Settings {
         }
         if self.gate.http_port == self.gate.https_port && self.gate.http_port != 0 {
             found.push(("listen.https-port", "HTTP and HTTPS cannot share a port".into()));
+        }
+        if self.manifests.is_some() && self.cluster.kubeconfig.is_some() {
+            found.push(("manifests", "a folder and a cluster cannot be served at once: leave out kubeconfig".into()));
+        }
+        if !self.cluster.namespaces.is_empty() && self.cluster.namespace_selector.is_some() {
+            found.push(("namespaces", "it cannot be combined with namespace-selector".into()));
         }
         if self.pacing.ceiling < self.pacing.gather {
             found.push(("pacing.ceiling", "it is shorter than pacing.gather".into()));

@@ -4,6 +4,7 @@ use toml_edit::Value;
 
 use super::settings::Settings;
 use super::value::{Form, put};
+use crate::source::is_namespace;
 
 /// One key.
 #[derive(Debug)]
@@ -64,6 +65,31 @@ pub const ROWS: &[Row] = &[
         default: r#""""#,
         doc: "Folder of manifests (YAML or JSON) that is served and watched instead of a cluster. `ingressd run --manifests` sets the same.",
         set: |settings, value| put(&mut settings.manifests, value),
+    },
+    Row {
+        key: "kubeconfig",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Address of the cluster that is served, and the credentials for it. The file must be for its owner alone (mode 0600); it, and the files that it names, may be replaced at any time. When neither this nor `manifests` is set, `/etc/ingressd/kubeconfig` is used. `ingressd run --kubeconfig` sets the same.",
+        set: |settings, value| put(&mut settings.cluster.kubeconfig, value),
+    },
+    Row {
+        key: "namespaces",
+        form: Form::List,
+        default: "[]",
+        doc: "Namespaces of the cluster that are served; only these have to be open to the credentials. Empty serves all.",
+        set: |settings, value| {
+            put(&mut settings.cluster.namespaces, value)?;
+            let wrong = settings.cluster.namespaces.iter().find(|name| !is_namespace(name));
+            wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
+        },
+    },
+    Row {
+        key: "namespace-selector",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Serves the namespaces with these labels, written as kubectl takes them with -l, for example `ingress=edge`, as they come and go. It takes the place of `namespaces`.",
+        set: |settings, value| put(&mut settings.cluster.namespace_selector, value),
     },
     Row {
         key: "classes",

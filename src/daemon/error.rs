@@ -4,16 +4,22 @@ use std::path::PathBuf;
 
 use super::pipeline;
 use crate::source::WatchError;
+use crate::source::cluster::KubeconfigError;
 
 /// Why the daemon cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is nothing to serve.
-    #[error("nothing to serve: name a folder of manifests with --manifests or the setting manifests")]
+    #[error(
+        "nothing to serve: name a cluster with --kubeconfig or a folder with --manifests, or the settings of these names"
+    )]
     NoSource,
     /// The source cannot be watched.
     #[error(transparent)]
     Source(#[from] WatchError),
+    /// The credentials for the cluster cannot be used.
+    #[error(transparent)]
+    Kubeconfig(#[from] KubeconfigError),
     /// An address cannot be used.
     #[error("the address of http.address, {address}, cannot be used: {source}")]
     Http {
@@ -38,6 +44,9 @@ pub enum Error {
 impl Error {
     /// Whether a file or folder may not be used, so that another user would have to run the daemon.
     pub fn is_permission(&self) -> bool {
+        if matches!(self, Error::Kubeconfig(KubeconfigError::Exposed { .. })) {
+            return true;
+        }
         let mut source = std::error::Error::source(self);
         while let Some(error) = source {
             let denied = |error: &std::io::Error| error.kind() == std::io::ErrorKind::PermissionDenied;

@@ -1,4 +1,4 @@
-//! Snapshots of the manifests as they change, read apart from the loop; it must not know what is done with them.
+//! Snapshots of the source as they change, read apart from the loop; it must not know what is done with them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,19 +7,27 @@ use std::time::Instant;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::source::{DirectorySource, Snapshot, WatchError};
+use super::error::Error;
+use crate::config::Settings;
+use crate::source::cluster::{self, ClusterSource, Connected, DEFAULT_KUBECONFIG, Scope, WatchHealth, WatchOptions};
+use crate::source::{DirectorySource, Snapshot};
+use crate::translate::EndpointMode;
 
 /// What the source said last.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
     /// The objects; `None` until everything was read once. It stays when the source fails: stale is not gone.
     pub snapshot: Option<Arc<Snapshot>>,
+    /// Differs from reading to reading when the objects do in what nginx is configured by.
+    pub revision: u64,
     /// When a change was first noticed that the snapshot holds.
     pub noticed: Option<Instant>,
-    /// When the source was last read completely.
+    /// When the source was last known to be as the snapshot says.
     pub read: Option<Instant>,
     /// Why the source cannot be read now.
     pub failure: Option<Arc<str>>,
+    /// How the watches of a cluster are.
+    pub watches: Arc<[WatchHealth]>,
 }
 
 /// The reader; dropped, it stops.
@@ -27,11 +35,27 @@ pub struct Reading {
 pub struct Feed {
     readings: watch::Receiver<Reading>,
     task: JoinHandle<()>,
+    /// The cluster, when it is one.
+    cluster: Option<Connected>,
 }
 
 impl Feed {
-    /// Begins to read and watch the folder.
-    pub fn start(folder: &Path) -> Result<Self, WatchError> {
+    /// Begins to read and watch what the settings name.
+    ///
+    /// # Errors
+    ///
+    /// When they name nothing, or something that cannot be watched. A cluster that is away can.
+    pub async fn start(settings: &Settings) -> Result<Self, Error> {
+        let standard = Path::new(DEFAULT_KUBECONFIG);
+        match (&settings.manifests, &settings.cluster.kubeconfig) {
+            (Some(folder), _) => Feed::folder(folder),
+            (None, Some(kubeconfig)) => Feed::cluster(kubeconfig, settings).await,
+            (None, None) if standard.exists() => Feed::cluster(standard, settings).await,
+            (None, None) => Err(Error::NoSource),
+        }
+    }
+
+    fn folder(folder: &Path) -> Result<Self, Error> {
         let (mut source, wake) = DirectorySource::start(folder)?;
         let (sender, readings) = watch::channel(Reading::default());
         let task = tokio::spawn(async move {
@@ -50,15 +74,48 @@ impl Feed {
                 };
                 sender.send_modify(|reading| match snapshot {
                     Ok(snapshot) => {
-                        let read = Some(Instant::now());
-                        *reading = Reading { snapshot: Some(snapshot), noticed: Some(noticed), read, failure: None };
+                        *reading = Reading {
+                            snapshot: Some(snapshot),
+                            revision: reading.revision + 1,
+                            noticed: Some(noticed),
+                            read: Some(Instant::now()),
+                            ..Reading::default()
+                        };
                     }
                     Err(error) => reading.failure = Some(error.to_string().into()),
                 });
                 wake.notified().await;
             }
         });
-        Ok(Feed { readings, task })
+        Ok(Feed { readings, task, cluster: None })
+    }
+
+    async fn cluster(kubeconfig: &Path, settings: &Settings) -> Result<Self, Error> {
+        let connected = cluster::connect(kubeconfig).await?;
+        let mut source = ClusterSource::start(connected.clients(), &watch_options(settings));
+        let (sender, readings) = watch::channel(Reading::default());
+        let task = tokio::spawn(async move {
+            loop {
+                let told = source.next().await;
+                sender.send_modify(|reading| {
+                    *reading = Reading {
+                        read: told.confirmed(),
+                        failure: told.failure(),
+                        revision: told.revision,
+                        // What nobody looked at yet was noticed earlier than this.
+                        noticed: told.noticed.or(reading.noticed),
+                        snapshot: told.snapshot.or_else(|| reading.snapshot.take()),
+                        watches: told.watches,
+                    };
+                });
+            }
+        });
+        Ok(Feed { readings, task, cluster: Some(connected) })
+    }
+
+    /// The cluster, when it is one.
+    pub fn connected(&self) -> Option<&Connected> {
+        self.cluster.as_ref()
     }
 
     /// Waits for the next reading.
@@ -71,6 +128,25 @@ impl Feed {
             }
         }
         self.readings.borrow_and_update().clone()
+    }
+}
+
+/// What the settings say about the cluster.
+fn watch_options(settings: &Settings) -> WatchOptions {
+    let cluster = &settings.cluster;
+    let scope = match (&cluster.namespace_selector, cluster.namespaces.is_empty()) {
+        (Some(labels), _) => Scope::Selected(labels.clone()),
+        (None, false) => Scope::Namespaces(cluster.namespaces.clone()),
+        (None, true) => Scope::Everywhere,
+    };
+    let translate = &settings.translate;
+    let certificate = translate.default_certificate.iter();
+    let modes = translate.classes.iter().filter_map(|class| class.endpoints).chain([translate.endpoints]);
+    WatchOptions {
+        scope,
+        secrets: certificate.map(|(namespace, name)| (namespace.to_string(), name.to_string())).collect(),
+        nodes_required: modes.into_iter().any(|mode| mode == EndpointMode::NodePort),
+        ..WatchOptions::default()
     }
 }
 

@@ -25,7 +25,9 @@ pub enum Error {
 
 /// Begins logging for the whole process. A second call has no effect.
 pub fn start(settings: &Log) -> Result<(), Error> {
-    let filter = EnvFilter::try_new(&settings.level).map_err(|_| Error::Level(settings.level.clone()))?;
+    // What this library says of failures is told of each watch, once; and it would say what Secrets hold.
+    let directives = format!("kube_client=off,{}", settings.level);
+    let filter = EnvFilter::try_new(directives).map_err(|_| Error::Level(settings.level.clone()))?;
     let layer: Box<dyn Layer<Registry> + Send + Sync> = match settings.format {
         LogFormat::Journal => Box::new(journal().map_err(Error::Journal)?),
         LogFormat::Automatic if stderr_is_the_journal() => match journal() {

@@ -1,6 +1,7 @@
 //! Numbers for Prometheus: what happened is counted here, what is true now is drawn from the status; it must not know who asks.
 
 use std::net::SocketAddr;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -68,6 +69,25 @@ struct FindingLabels {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct StateLabel {
     state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WatchLabels {
+    kind: &'static str,
+    namespace: String,
+    state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WatchAgeLabels {
+    kind: &'static str,
+    namespace: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    verb: &'static str,
+    code: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -199,6 +219,8 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     }
     registry.register("findings", "What is wrong now, by reason", findings);
 
+    register_watches(registry, status, now);
+
     let expiry = Family::<NameLabels, Gauge>::default();
     for (id, not_after) in status.certificates.iter() {
         let labels = NameLabels { namespace: id.namespace.to_string(), name: id.name.to_string() };
@@ -206,6 +228,29 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     }
     let help = "End of validity of each certificate that is served, by its Secret";
     registry.register_with_unit("certificate_expiry_timestamp", help, Unit::Seconds, expiry);
+}
+
+fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
+    let (states, ages) =
+        (Family::<WatchLabels, Gauge>::default(), Family::<WatchAgeLabels, Gauge<f64, AtomicU64>>::default());
+    for watch in status.watches.iter() {
+        let namespace = watch.section.as_deref().unwrap_or_default().to_owned();
+        let labels = WatchLabels { kind: watch.kind, namespace: namespace.clone(), state: watch.state() };
+        states.get_or_create(&labels).set(1);
+        if let Some(heard) = watch.heard {
+            let labels = WatchAgeLabels { kind: watch.kind, namespace };
+            ages.get_or_create(&labels).set((now - heard).as_secs_f64());
+        }
+    }
+    registry.register("watch_state", "How each watch of the cluster is: 1 for its state", states);
+    let help = "Time since the API server last confirmed what a watch told";
+    registry.register_with_unit("watch_age", help, Unit::Seconds, ages);
+
+    let requests = Family::<RequestLabels, Counter>::default();
+    for (verb, code, count) in status.requests.iter().flat_map(|requests| requests.counts()) {
+        requests.get_or_create(&RequestLabels { verb, code }).inc_by(count);
+    }
+    registry.register("api_requests", "Requests to the API server, by verb and status of the answer", requests);
 }
 
 fn whole(count: usize) -> i64 {

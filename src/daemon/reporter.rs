@@ -15,6 +15,7 @@ use super::work::Nginx;
 use crate::apply::Outcome;
 use crate::model::Kind;
 use crate::source::Snapshot;
+use crate::source::cluster::Connected;
 
 /// Everyone who listens, over every version of the settings.
 #[derive(Debug)]
@@ -54,16 +55,26 @@ impl Reporter {
         self.change(|status| status.nginx_version = nginx_version.into());
     }
 
+    /// The source is a cluster, or a folder.
+    pub fn connected(&self, cluster: Option<&Connected>) {
+        self.change(|status| {
+            status.watches = Arc::default();
+            status.requests = cluster.map(|connected| Arc::clone(connected.clients().requests()));
+        });
+    }
+
     /// The source was read, or could not be.
     pub fn read(&self, reading: &Reading) {
         self.change(|status| {
             status.data_read = reading.read.or(status.data_read);
             status.source_failure = reading.failure.clone();
+            status.watches = Arc::clone(&reading.watches);
             if let Some(snapshot) = &reading.snapshot {
                 status.objects = counts(snapshot);
             }
         });
-        if let Some(failure) = &reading.failure {
+        // Each watch of a cluster tells by itself when it fails, and when it is well again.
+        if let (Some(failure), true) = (&reading.failure, reading.watches.is_empty()) {
             tracing::warn!("the source cannot be read, what is served stays: {failure}");
         }
     }
@@ -71,7 +82,17 @@ impl Reporter {
     /// nginx was looked at.
     pub fn looked(&mut self, nginx: &Nginx) {
         let served = self.served(nginx);
-        self.change(|status| set_nginx(status, nginx, served));
+        let left_by_earlier_run = nginx
+            .status
+            .served
+            .filter(|served| nginx.status.confirmed == Some(*served) && nginx.status.on_disk == Some(*served));
+        self.change(|status| {
+            set_nginx(status, nginx, served);
+            // What nginx serves does not depend on whether the source can be read.
+            if let (Phase::Starting, Some(generation)) = (status.phase, left_by_earlier_run) {
+                (status.phase, status.generation) = (Phase::Serving, Some(generation));
+            }
+        });
     }
 
     /// The generation that nginx names. One answer that does not come in time on a busy host is not believed to mean anything.

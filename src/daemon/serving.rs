@@ -24,6 +24,9 @@ use crate::apply::Outcome;
 use crate::config::Settings;
 use crate::source::Snapshot;
 
+/// How long the source may take until it is looked whether nginx serves what an earlier run left.
+const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Everything that can wake the loop.
 enum Event {
     Requested(Option<Request>),
@@ -44,6 +47,8 @@ pub struct Daemon {
     work: Option<Work>,
     running: Option<JoinHandle<Done>>,
     snapshot: Option<Arc<Snapshot>>,
+    /// That of the snapshot.
+    revision: Option<u64>,
     cause: Cause,
     /// When the change was noticed that the running cycle carries.
     carried: Option<Instant>,
@@ -56,7 +61,6 @@ pub struct Daemon {
 impl Daemon {
     /// Takes addresses, folders and the source into use.
     pub async fn start(settings: &Settings, reporter: &mut Reporter) -> Result<Self, Error> {
-        let folder = settings.manifests.as_deref().ok_or(Error::NoSource)?;
         let began = Instant::now();
         let heartbeat = Arc::new(Heartbeat::new(began));
         let address = settings.http.address;
@@ -65,7 +69,8 @@ impl Daemon {
         let control = Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?;
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
-        let feed = Feed::start(folder)?;
+        let feed = Feed::start(settings).await?;
+        reporter.connected(feed.connected());
         let facts = Facts {
             status: reporter.status(),
             metrics: Arc::clone(reporter.metrics()),
@@ -82,6 +87,7 @@ impl Daemon {
             work: Some(work),
             running: None,
             snapshot: None,
+            revision: None,
             cause: Cause::Start,
             carried: None,
             noticed: None,
@@ -170,8 +176,10 @@ impl Daemon {
 
     fn read(&mut self, reading: Reading, now: Instant, reporter: &Reporter) {
         reporter.read(&reading);
-        if let Some(snapshot) = reading.snapshot {
-            self.snapshot = Some(snapshot);
+        let Some(snapshot) = reading.snapshot else { return };
+        self.snapshot = Some(snapshot);
+        // What others publish about objects is not a reason to look at all of them again.
+        if std::mem::replace(&mut self.revision, Some(reading.revision)) != Some(reading.revision) {
             self.noticed = self.noticed.or(reading.noticed);
             self.pacer.changed(now - self.began);
         }
@@ -188,12 +196,13 @@ impl Daemon {
     }
 
     fn begin_look(&mut self) {
+        let waits_for_source = self.snapshot.is_none() && self.began.elapsed() >= SOURCE_PATIENCE;
         // Before the first cycle there is nothing that nginx could be seen to have lost.
-        if self.stopping.is_some() || matches!(self.cause, Cause::Start) {
+        if self.stopping.is_some() || (matches!(self.cause, Cause::Start) && !waits_for_source) {
             return;
         }
         let Some(work) = self.work.take() else { return };
-        self.running = Some(work.look());
+        self.running = Some(if waits_for_source { work.glance() } else { work.look() });
     }
 
     fn finish(&mut self, done: Done, now: Instant, reporter: &mut Reporter) {

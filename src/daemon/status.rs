@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::finding::Finding;
 use crate::model::ObjectId;
+use crate::source::cluster::{Requests, WatchHealth};
 use crate::translate::Accepted;
 
 /// Where the daemon stands.
@@ -69,6 +70,10 @@ pub struct Status {
     pub data_read: Option<Instant>,
     /// What is wrong with the source.
     pub source_failure: Option<Arc<str>>,
+    /// How the watches of a cluster are.
+    pub watches: Arc<[WatchHealth]>,
+    /// What the API server of a cluster was asked.
+    pub requests: Option<Arc<Requests>>,
 }
 
 impl Status {
@@ -114,8 +119,21 @@ impl Status {
             (phase, Some(why)) => format!("{} ({why})", phase.name()),
             (phase, None) => phase.name().to_owned(),
         };
+        let age = match self.stale_kinds() {
+            kinds if kinds.is_empty() => age,
+            kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
+        };
         let (hosts, routes, findings) = (self.hosts(), self.routes(), self.findings.len());
         format!("{state}: {generation}, {hosts} hosts, {routes} routes, {findings} findings, {age}, role standalone")
+    }
+
+    /// Kinds whose watch fails, each once.
+    fn stale_kinds(&self) -> Vec<&'static str> {
+        let failing =
+            self.watches.iter().filter(|watch| watch.failure.is_some() && (watch.synced || !watch.is_settled()));
+        let mut kinds: Vec<_> = failing.map(|watch| watch.kind).collect();
+        kinds.dedup();
+        kinds
     }
 
     /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
@@ -140,6 +158,15 @@ impl Status {
                 "routes": accepted.routes,
             })
         });
+        let watches = self.watches.iter().map(|watch| {
+            json!({
+                "kind": watch.kind,
+                "namespace": watch.section.as_deref(),
+                "state": watch.state(),
+                "age_seconds": watch.heard.map(|heard| (now - heard).as_secs()),
+                "failure": watch.failure.as_deref(),
+            })
+        });
         let objects = self.objects.iter().map(|(kind, count)| ((*kind).to_owned(), json!(count)));
         json!({
             "version": env!("CARGO_PKG_VERSION"),
@@ -160,6 +187,7 @@ impl Status {
             "objects": objects.collect::<serde_json::Map<_, _>>(),
             "data_age_seconds": self.data_read.map(|read| (now - read).as_secs()),
             "source_failure": self.source_failure.as_deref(),
+            "watches": watches.collect::<Vec<_>>(),
             "ingresses": ingresses.collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
         })

@@ -89,6 +89,11 @@ impl Work {
         })
     }
 
+    /// Looks at nginx and leaves everything as it is.
+    pub fn glance(self) -> JoinHandle<Done> {
+        spawn_blocking(move || self.done(Finished::Look { changed: None, surveyed: false }))
+    }
+
     fn done(mut self, result: Finished) -> Done {
         let nginx = Nginx { status: self.pipeline.status(), version: self.pipeline.nginx_version() };
         Done { result, nginx, work: self }

@@ -42,7 +42,12 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
     Ok(Some(id))
 }
 
-fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option<&str>) -> Result<ObjectId, String> {
+/// The name of an object from its parts.
+///
+/// # Errors
+///
+/// What is wrong with a name that no API server would take.
+pub fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option<&str>) -> Result<ObjectId, String> {
     let name = name.filter(|name| !name.is_empty()).ok_or("metadata.name is missing")?;
     if !is_subdomain(name) || (kind == Kind::Service && !is_label(name)) {
         return Err(format!("metadata.name {name:?} is not a DNS name of lower-case letters, digits and hyphens"));

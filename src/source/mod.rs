@@ -18,4 +18,5 @@ mod yaml;
 pub use directory::{Directory, NeverRead};
 pub use list::List;
 pub use snapshot::{Place, Snapshot, Stored, Version};
+pub use validation::is_label as is_namespace;
 pub use watch::{DirectorySource, WatchError};

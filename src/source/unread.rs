@@ -1,8 +1,11 @@
 //! Leaves out of checked objects what nobody reads, because all of them stay in memory; it must not know who reads the rest.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, NodeStatus, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
+
+/// The label that ties a slice to its Service.
+const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// An object that holds more than is read. A map with a single key takes half a kilobyte.
 pub trait DropUnread {
@@ -10,22 +13,82 @@ pub trait DropUnread {
     fn drop_unread(&mut self) {}
 }
 
-impl DropUnread for IngressClass {}
-impl DropUnread for EndpointSlice {}
-impl DropUnread for Secret {}
 impl DropUnread for ConfigMap {}
-impl DropUnread for Node {}
+
+impl DropUnread for IngressClass {
+    fn drop_unread(&mut self) {
+        self.metadata.labels = None;
+    }
+}
+
+impl DropUnread for Secret {
+    fn drop_unread(&mut self) {
+        self.metadata.labels = None;
+        self.metadata.annotations = None;
+        self.metadata.creation_timestamp = None;
+    }
+}
+
+impl DropUnread for EndpointSlice {
+    fn drop_unread(&mut self) {
+        // The time of the last change is among the annotations: it would make every version another one.
+        self.metadata.annotations = None;
+        self.metadata.creation_timestamp = None;
+        if let Some(labels) = &mut self.metadata.labels {
+            labels.retain(|label, _| label == SERVICE_NAME);
+        }
+        for endpoint in self.endpoints.iter_mut().flatten() {
+            endpoint.deprecated_topology = None;
+            endpoint.hints = None;
+            endpoint.hostname = None;
+            endpoint.zone = None;
+            if let Some(target) = &mut endpoint.target_ref {
+                target.api_version = None;
+                target.field_path = None;
+                target.resource_version = None;
+                target.uid = None;
+            }
+        }
+    }
+}
+
+/// A Node tells of itself every few minutes, and lists every image that it holds.
+impl DropUnread for Node {
+    fn drop_unread(&mut self) {
+        self.metadata.annotations = None;
+        self.metadata.creation_timestamp = None;
+        self.spec = None;
+        let Some(status) = self.status.take() else { return };
+        let mut conditions = status.conditions;
+        conditions.iter_mut().for_each(|conditions| conditions.retain(|condition| condition.type_ == "Ready"));
+        conditions.iter_mut().flatten().for_each(|condition| {
+            condition.last_heartbeat_time = None;
+            condition.last_transition_time = None;
+            condition.message = None;
+            condition.reason = None;
+        });
+        self.status = Some(NodeStatus { addresses: status.addresses, conditions, ..NodeStatus::default() });
+    }
+}
 
 impl DropUnread for Ingress {
     fn drop_unread(&mut self) {
         self.metadata.labels = None;
-        self.status = None;
+        // What is published is compared with what is there.
+        self.status = self.status.take().filter(|status| status != &IngressStatus::default());
     }
 }
 
 impl DropUnread for Service {
     fn drop_unread(&mut self) {
         self.metadata.labels = None;
+        self.metadata.creation_timestamp = None;
+        if let Some(status) = &mut self.status {
+            status.conditions = None;
+            if status.load_balancer.as_ref().is_some_and(|balancer| balancer.ingress.is_none()) {
+                self.status = None;
+            }
+        }
         if let Some(spec) = &mut self.spec {
             spec.selector = None;
         }

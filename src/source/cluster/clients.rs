@@ -59,7 +59,7 @@ impl Purpose {
 }
 
 /// What connects us with the API server at this moment.
-#[derive(Clone, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Line {
     /// The clients with the newest credentials that were of use; `None` before the first.
     pub connections: Option<Arc<Connections>>,
@@ -131,6 +131,13 @@ impl Clients {
     /// What connects us, to see it change.
     pub(super) fn line(&self) -> watch::Receiver<Line> {
         self.line.clone()
+    }
+}
+
+/// Clients cannot be shown, and credentials should not.
+impl std::fmt::Debug for Connections {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Connections").field("server", &self.server).finish_non_exhaustive()
     }
 }
 

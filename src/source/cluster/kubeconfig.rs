@@ -87,13 +87,14 @@ fn files(path: &Path, kubeconfig: &Kubeconfig) -> Vec<PathBuf> {
     std::iter::once(path.to_owned()).chain(named).collect()
 }
 
-/// Differs when the content of any of these files differs, or whether it can be read.
+/// Differs when the content or the permissions of any of these files differ, or whether it can be read.
 pub fn fingerprint(files: &[PathBuf]) -> [u8; 32] {
     let mut digest = Sha256::new();
     for file in files {
-        match fs::read(file) {
-            Ok(content) => {
-                digest.update([1]);
+        let read = fs::read(file).and_then(|content| Ok((content, fs::metadata(file)?.permissions().mode())));
+        match read {
+            Ok((content, mode)) => {
+                digest.update(mode.to_be_bytes());
                 digest.update(Sha256::digest(content));
             }
             Err(_) => digest.update([0]),

@@ -1,13 +1,29 @@
 //! The live cluster by its API: credentials, clients and watches; it must not know what the objects mean.
 
 mod clients;
+mod fetch;
+mod found;
+mod health;
+mod kind;
 mod kubeconfig;
+mod references;
 mod renewal;
 mod requests;
+mod sink;
+mod source;
+mod store;
+mod stores;
+mod stream;
 mod switch;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use clients::Clients;
+pub use health::{Need, Section, WatchHealth};
 pub use kubeconfig::{DEFAULT_KUBECONFIG, KubeconfigError};
 pub use renewal::{Connected, connect};
 pub use requests::Requests;
+pub use source::{ClusterSource, Scope, WatchOptions};
+pub use stores::Reading;
+pub use stream::Timing;

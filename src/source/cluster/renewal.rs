@@ -83,11 +83,16 @@ impl Renewal {
                 (line.failure.is_some(), line.connections.is_some())
             };
             let pause = if connected { LOOK_INTERVAL.min(self.time_left()).max(RETRY) } else { RETRY };
-            tokio::select! {
-                () = sign.notified() => tokio::time::sleep(SETTLE).await,
-                () = tokio::time::sleep(pause) => {}
+            // What changed before the folders were watched gave no sign.
+            if kubeconfig::fingerprint(&self.files) == self.fingerprint {
+                tokio::select! {
+                    () = sign.notified() => tokio::time::sleep(SETTLE).await,
+                    () = tokio::time::sleep(pause) => {}
+                }
             }
-            if failed || self.time_left().is_zero() || kubeconfig::fingerprint(&self.files) != self.fingerprint {
+            let fingerprint = kubeconfig::fingerprint(&self.files);
+            if failed || self.time_left().is_zero() || fingerprint != self.fingerprint {
+                self.fingerprint = fingerprint;
                 let read = kubeconfig::read(&self.path).await;
                 self.take(read).await;
             }

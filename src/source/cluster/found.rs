@@ -1,0 +1,58 @@
+//! An object as the API server gave it, or what is wrong with it; it must not know how it came here.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::{Metadata, Resource};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// A kind of object that Rust has a type for.
+pub trait Known:
+    kube::Resource<DynamicType = ()> + Resource + Metadata<Ty = ObjectMeta> + DeserializeOwned + Send + Sync + 'static
+{
+}
+
+impl<K> Known for K where
+    K: kube::Resource<DynamicType = ()>
+        + Resource
+        + Metadata<Ty = ObjectMeta>
+        + DeserializeOwned
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// An object, whose name is known even where the rest cannot be made sense of.
+#[derive(Debug)]
+pub struct Found<K> {
+    /// Its namespace, empty when it has none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The place of this version in the history of its kind.
+    pub position: Option<String>,
+    /// The object, or why it cannot be decoded.
+    pub object: Result<K, String>,
+}
+
+impl<K: Known> Found<K> {
+    /// Of an object that was decoded; `None` when it has no name.
+    pub fn typed(object: K) -> Option<Self> {
+        let metadata = Metadata::metadata(&object);
+        Some(Found {
+            namespace: metadata.namespace.clone().unwrap_or_default(),
+            name: metadata.name.clone()?,
+            position: metadata.resource_version.clone(),
+            object: Ok(object),
+        })
+    }
+
+    /// Of whatever was sent in the place of an object; `None` when it has no name.
+    pub fn of(value: Value) -> Option<Self> {
+        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+        let name = text("/metadata/name")?;
+        let (namespace, position) = (text("/metadata/namespace"), text("/metadata/resourceVersion"));
+        let object = serde_json::from_value(value).map_err(|error| error.to_string());
+        Some(Found { namespace: namespace.unwrap_or_default(), name, position, object })
+    }
+}

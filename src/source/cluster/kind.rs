@@ -1,0 +1,198 @@
+//! The kinds that are watched: what is asked for, what of it is kept, and what tells two versions apart; it must not know when.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use super::found::{Found, Known};
+use super::references::{self, Name};
+use super::store::Store;
+use super::stores::Stores;
+use crate::model::{Kind, ObjectId};
+use crate::source::identity;
+use crate::source::unread::DropUnread;
+use crate::source::validation::{Problem, Validate};
+use crate::source::{Stored, Version};
+
+/// Secrets that are never referred to and can be many and large: releases of Helm, and tokens.
+const SECRETS: &str = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
+
+/// Written by kubectl for itself; it can be larger than the object.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// A kind that is watched.
+pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
+    /// What the model calls it.
+    const MODEL_KIND: Kind;
+    /// Whether its objects have namespaces.
+    const NAMESPACED: bool = true;
+    /// Only objects with these fields are asked for.
+    const FIELDS: Option<&'static str> = None;
+    /// How many objects a page of a list has at most.
+    const PAGE: u32 = 500;
+    /// Whether only objects are kept that something refers to.
+    const REFERENCED: bool = false;
+
+    /// Where its objects are.
+    fn store(stores: &mut Stores) -> &mut Store<Self>;
+
+    /// The objects of kinds kept by reference that it may refer to.
+    fn references(&self) -> BTreeSet<Name> {
+        BTreeSet::new()
+    }
+
+    /// Does something while those parts of the object are out of it that nginx is not configured by.
+    fn without_status<T>(&mut self, act: impl FnOnce(&Self) -> T) -> T {
+        act(self)
+    }
+
+    /// Whether those parts differ.
+    fn has_status_of(&self, _other: &Self) -> bool {
+        true
+    }
+}
+
+impl Watched for Ingress {
+    const MODEL_KIND: Kind = Kind::Ingress;
+
+    fn store(stores: &mut Stores) -> &mut Store<Self> {
+        &mut stores.ingresses
+    }
+
+    fn references(&self) -> BTreeSet<Name> {
+        references::of_ingress(self)
+    }
+
+    fn without_status<T>(&mut self, act: impl FnOnce(&Self) -> T) -> T {
+        let status = self.status.take();
+        let done = act(self);
+        self.status = status;
+        done
+    }
+
+    fn has_status_of(&self, other: &Self) -> bool {
+        self.status == other.status
+    }
+}
+
+impl Watched for IngressClass {
+    const MODEL_KIND: Kind = Kind::IngressClass;
+    const NAMESPACED: bool = false;
+
+    fn store(stores: &mut Stores) -> &mut Store<Self> {
+        &mut stores.ingress_classes
+    }
+}
+
+impl Watched for Service {
+    const MODEL_KIND: Kind = Kind::Service;
+
+    fn store(stores: &mut Stores) -> &mut Store<Self> {
+        &mut stores.services
+    }
+}
+
+impl Watched for EndpointSlice {
+    const MODEL_KIND: Kind = Kind::EndpointSlice;
+
+    fn store(stores: &mut Stores) -> &mut Store<Self> {
+        &mut stores.endpoint_slices
+    }
+}
+
+impl Watched for Secret {
+    const MODEL_KIND: Kind = Kind::Secret;
+    const FIELDS: Option<&'static str> = Some(SECRETS);
+    /// One of them may be a megabyte large.
+    const PAGE: u32 = 100;
+    const REFERENCED: bool = true;
+
+    fn store(stores: &mut Stores) -> &mut Store<Self> {
+        &mut stores.secrets
+    }
+}
+
+impl Watched for Node {
+    const MODEL_KIND: Kind = Kind::Node;
+    const NAMESPACED: bool = false;
+    const PAGE: u32 = 100;
+
+    fn store(stores: &mut Stores) -> &mut Store<Self> {
+        &mut stores.nodes
+    }
+}
+
+/// An object that is fit to be kept, or what is wrong with it.
+#[derive(Debug)]
+pub struct Item<K> {
+    /// Its name.
+    pub id: Arc<ObjectId>,
+    /// The object as it is kept, or what is wrong.
+    pub outcome: Result<Stored<K>, Vec<Problem>>,
+}
+
+impl<K: Watched> Item<K> {
+    /// Checks and trims what was found; `None` when it has a name that no API server would give.
+    pub fn of(found: Found<K>) -> Option<Self> {
+        let namespace = K::NAMESPACED.then_some(found.namespace.as_str());
+        let id = identity::named(K::MODEL_KIND, K::NAMESPACED, namespace, Some(&found.name)).ok()?;
+        let id = Arc::new(id);
+        let outcome = match found.object {
+            Ok(mut object) => {
+                object.complete();
+                let mut problems = Vec::new();
+                object.validate(&mut problems);
+                if problems.is_empty() { Ok(stored(&id, object)) } else { Err(problems) }
+            }
+            Err(why) => Err(vec![Problem::undecodable(why)]),
+        };
+        Some(Item { id, outcome })
+    }
+}
+
+fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K> {
+    object.drop_unread();
+    let metadata = object.metadata_mut();
+    metadata.managed_fields = None;
+    metadata.owner_references = None;
+    metadata.finalizers = None;
+    metadata.generate_name = None;
+    metadata.self_link = None;
+    metadata.generation = None;
+    metadata.resource_version = None;
+    if let Some(annotations) = &mut metadata.annotations {
+        annotations.remove(LAST_APPLIED);
+        if annotations.is_empty() {
+            metadata.annotations = None;
+        }
+    }
+    let version = object.without_status(version);
+    Stored { id: Arc::clone(id), version, object: Arc::new(object), place: None }
+}
+
+/// A digest of what is kept: a change of anything else, such as a status or a label, makes no new version. It stays the same over
+/// restarts, and a new object of an old name differs by its uid.
+fn version<K: Serialize>(object: &K) -> Version {
+    let mut digest = Sha256::new();
+    // Writing to a digest does not fail, and the types of the API have no keys that JSON could not take.
+    let _ = serde_json::to_writer(Writer(&mut digest), object);
+    Version(digest.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+}
+
+struct Writer<'a>(&'a mut Sha256);
+
+impl std::io::Write for Writer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

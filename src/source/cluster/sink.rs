@@ -1,0 +1,206 @@
+//! From what a stream tells to what is kept, checked and trimmed on the way; it must not know the protocol.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use k8s_openapi::api::core::v1::Namespace;
+use tokio::sync::{Notify, watch};
+
+use super::found::Found;
+use super::health::{Section, WatchHealth};
+use super::kind::{Item, Watched};
+use super::stores::Stores;
+use super::stream::{Failure, Sink};
+use super::words::words;
+use crate::model::Kind;
+
+/// What is known, shared by the watches and whoever reads it.
+#[derive(Debug)]
+pub struct Shared {
+    stores: Mutex<Stores>,
+    /// Something differs.
+    pub changed: Notify,
+    /// There may be Secrets to ask for.
+    pub missing: Notify,
+    /// Whether every Ingress was told, so that it is known which Secrets are referred to.
+    pub referred: watch::Sender<bool>,
+    /// Grows when other namespaces are selected.
+    pub relist: watch::Sender<u64>,
+}
+
+impl Shared {
+    /// Nothing is known yet.
+    pub fn new(stores: Stores) -> Arc<Self> {
+        let (referred, relist) = (watch::Sender::new(false), watch::Sender::new(0));
+        let stores = Mutex::new(stores);
+        Arc::new(Shared { stores, changed: Notify::new(), missing: Notify::new(), referred, relist })
+    }
+
+    /// What is known. It is held for a moment only.
+    pub fn stores(&self) -> MutexGuard<'_, Stores> {
+        self.stores.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes how a watch is; whoever reads is told when that differs.
+    pub fn note_health(&self, kind: &'static str, section: &Section, change: impl FnOnce(&mut WatchHealth)) {
+        if let Some(health) = self.stores().health(kind, section) {
+            change(health);
+        }
+        self.changed.notify_one();
+    }
+
+    fn note_failure(&self, kind: &'static str, section: &Section, failure: &Failure) {
+        let why: Arc<str> = words(failure).into();
+        self.note_health(kind, section, |health| {
+            if health.failure.is_none() {
+                let place = section.as_deref().map(|namespace| format!(" in the namespace {namespace}"));
+                tracing::warn!(KIND = kind, "{kind} cannot be watched{}: {why}", place.unwrap_or_default());
+            }
+            health.refused = failure.is_refusal();
+            health.failure = Some(why);
+        });
+    }
+
+    fn note_answer(&self, kind: &'static str, section: &Section) {
+        self.note_health(kind, section, |health| {
+            if health.failure.take().is_some() {
+                tracing::info!(KIND = kind, "{kind} is watched again");
+            }
+            (health.refused, health.heard) = (false, Some(Instant::now()));
+        });
+    }
+}
+
+/// Keeps the objects of one kind.
+#[derive(Debug)]
+pub struct ObjectSink<K> {
+    shared: Arc<Shared>,
+    section: Section,
+    /// The list so far.
+    listed: Vec<Item<K>>,
+}
+
+impl<K: Watched> ObjectSink<K> {
+    /// For this namespace, or everywhere.
+    pub fn new(shared: Arc<Shared>, section: Section) -> Self {
+        ObjectSink { shared, section, listed: Vec::new() }
+    }
+
+    fn settle(&self) {
+        if K::MODEL_KIND == Kind::Ingress {
+            let synced = self.shared.stores().is_synced(K::MODEL_KIND.name());
+            self.shared.referred.send_if_modified(|referred| !std::mem::replace(referred, synced) && synced);
+            self.shared.missing.notify_one();
+        }
+        self.shared.changed.notify_one();
+    }
+}
+
+impl<K: Watched> Sink<K> for ObjectSink<K> {
+    fn begin(&mut self) {
+        self.listed.clear();
+        self.shared.stores().begin::<K>(&self.section);
+    }
+
+    fn page(&mut self, mut found: Vec<Found<K>>) {
+        {
+            let stores = self.shared.stores();
+            found.retain(|found| stores.keeps::<K>(&found.namespace, &found.name));
+        }
+        self.listed.extend(found.into_iter().filter_map(Item::of));
+    }
+
+    fn end(&mut self) {
+        let listed = std::mem::take(&mut self.listed);
+        self.shared.stores().replace(&self.section, listed);
+        self.shared.missing.notify_one();
+        self.settle();
+    }
+
+    fn applied(&mut self, found: Found<K>) {
+        if self.shared.stores().keeps::<K>(&found.namespace, &found.name)
+            && let Some(item) = Item::of(found)
+        {
+            self.shared.stores().apply(item);
+            self.settle();
+        }
+    }
+
+    fn deleted(&mut self, namespace: &str, name: &str) {
+        self.shared.stores().delete::<K>(namespace, name);
+        self.settle();
+    }
+
+    fn heard(&mut self) {
+        self.shared.note_answer(K::MODEL_KIND.name(), &self.section);
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        self.shared.note_failure(K::MODEL_KIND.name(), &self.section, failure);
+    }
+}
+
+/// The kind of namespaces, which are watched only to select by their labels.
+pub const NAMESPACE: &str = "Namespace";
+
+/// Keeps the names of the namespaces that are selected.
+#[derive(Debug)]
+pub struct NamespaceSink {
+    shared: Arc<Shared>,
+    names: BTreeSet<String>,
+    /// The list so far, while there is one.
+    listed: BTreeSet<String>,
+}
+
+impl NamespaceSink {
+    /// None yet.
+    pub fn new(shared: Arc<Shared>) -> Self {
+        NamespaceSink { shared, names: BTreeSet::new(), listed: BTreeSet::new() }
+    }
+
+    fn select(&self) {
+        self.shared.stores().select(self.names.clone());
+        // What was added has to be listed, and lists take away what was removed.
+        self.shared.relist.send_modify(|number| *number += 1);
+    }
+}
+
+impl Sink<Namespace> for NamespaceSink {
+    fn begin(&mut self) {
+        self.listed.clear();
+    }
+
+    fn page(&mut self, found: Vec<Found<Namespace>>) {
+        self.listed.extend(found.into_iter().map(|found| found.name));
+    }
+
+    fn end(&mut self) {
+        let listed = std::mem::take(&mut self.listed);
+        let first = !self.shared.stores().is_synced(NAMESPACE);
+        if std::mem::replace(&mut self.names, listed) != self.names || first {
+            self.select();
+        }
+        self.shared.note_health(NAMESPACE, &None, |health| health.synced = true);
+    }
+
+    fn applied(&mut self, found: Found<Namespace>) {
+        if self.names.insert(found.name) {
+            self.select();
+        }
+    }
+
+    fn deleted(&mut self, _: &str, name: &str) {
+        if self.names.remove(name) {
+            self.select();
+        }
+    }
+
+    fn heard(&mut self) {
+        self.shared.note_answer(NAMESPACE, &None);
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        self.shared.note_failure(NAMESPACE, &None, failure);
+    }
+}

@@ -1,0 +1,147 @@
+//! The watches of a live cluster together, and readings of what they tell; it must not know who reads.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Namespace, Node, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::clients::{Clients, Line};
+use super::fetch::fetch;
+use super::health::{Need, Section};
+use super::kind::Watched;
+use super::sink::{NAMESPACE, NamespaceSink, ObjectSink, Shared};
+use super::stores::{Reading, Stores};
+use super::stream::{Stream, Timing};
+
+/// How long a reading waits at most for Secrets that are being asked for: what refers to them came a moment ago.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Which namespaces are watched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All of them.
+    #[default]
+    Everywhere,
+    /// These, each by itself: we need not be allowed to see others.
+    Namespaces(Vec<Arc<str>>),
+    /// Those with labels that this selector fits.
+    Selected(String),
+}
+
+/// What is watched.
+#[derive(Debug, Clone, Default)]
+pub struct WatchOptions {
+    /// Where.
+    pub scope: Scope,
+    /// Secrets that the settings name, by namespace and name.
+    pub secrets: Vec<(String, String)>,
+    /// Whether nothing can be served without Nodes.
+    pub nodes_required: bool,
+    /// How patient watches are.
+    pub timing: Timing,
+}
+
+/// A cluster that is watched; dropped, it is not any more.
+#[derive(Debug)]
+pub struct ClusterSource {
+    shared: Arc<Shared>,
+    timing: Timing,
+    line: watch::Receiver<Line>,
+    tasks: JoinSet<()>,
+}
+
+impl ClusterSource {
+    /// Begins to watch.
+    pub fn start(clients: &Clients, options: &WatchOptions) -> Self {
+        let mut source = ClusterSource {
+            shared: Shared::new(Stores::new(options.secrets.iter().cloned())),
+            timing: options.timing,
+            line: clients.line(),
+            tasks: JoinSet::new(),
+        };
+        let sections: Vec<Section> = match &options.scope {
+            Scope::Everywhere => vec![None],
+            Scope::Namespaces(names) => {
+                let names: BTreeSet<_> = names.iter().cloned().map(Some).collect();
+                names.into_iter().collect()
+            }
+            Scope::Selected(labels) => {
+                source.select(clients, labels);
+                vec![None]
+            }
+        };
+        let selects = matches!(options.scope, Scope::Selected(_));
+        let nodes = if options.nodes_required { Need::Required } else { Need::Optional };
+        source.watch::<IngressClass>(clients, None, Need::Required, false);
+        source.watch::<Node>(clients, None, nodes, false);
+        for section in sections {
+            source.watch::<Ingress>(clients, section.clone(), Need::Required, selects);
+            source.watch::<Service>(clients, section.clone(), Need::Required, selects);
+            source.watch::<EndpointSlice>(clients, section.clone(), Need::Required, selects);
+            source.watch::<Secret>(clients, section, Need::Required, selects);
+        }
+        let shared = Arc::clone(&source.shared);
+        source.tasks.spawn(fetch(clients.watch.clone(), shared));
+        source
+    }
+
+    fn watch<K: Watched>(&mut self, clients: &Clients, section: Section, need: Need, selects: bool) {
+        self.shared.stores().expect(K::MODEL_KIND.name(), section.clone(), need);
+        let (relist, mut selection) = (self.shared.relist.subscribe(), self.shared.relist.subscribe());
+        let mut referred = self.shared.referred.subscribe();
+        let stream = Stream::<K>::new(clients.watch.clone(), section.as_deref(), self.timing, clients.line(), relist);
+        let stream = stream.fields(K::FIELDS).page(K::PAGE);
+        let mut sink = ObjectSink::<K>::new(Arc::clone(&self.shared), section);
+        self.tasks.spawn(async move {
+            // The senders are held by whoever holds this task.
+            if selects {
+                let _ = selection.wait_for(|number| *number > 0).await;
+            }
+            if K::REFERENCED {
+                let _ = referred.wait_for(|known| *known).await;
+            }
+            stream.follow(&mut sink).await;
+        });
+    }
+
+    fn select(&mut self, clients: &Clients, labels: &str) {
+        self.shared.stores().expect(NAMESPACE, None, Need::Required);
+        // Nobody has it listed anew.
+        let (_, never) = watch::channel(0);
+        let stream = Stream::<Namespace>::new(clients.watch.clone(), None, self.timing, clients.line(), never)
+            .labels(Some(labels));
+        let mut sink = NamespaceSink::new(Arc::clone(&self.shared));
+        self.tasks.spawn(async move { stream.follow(&mut sink).await });
+    }
+
+    /// Waits until something differs: objects, or how the watches are.
+    pub async fn next(&mut self) -> Reading {
+        tokio::select! {
+            () = self.shared.changed.notified() => {}
+            // Without a sender it stays as it is.
+            Ok(()) = self.line.changed() => {}
+            ended = self.tasks.join_next() => {
+                if let Some(Err(error)) = ended
+                    && error.is_panic()
+                {
+                    // What is known may be half changed: nobody must go on with it.
+                    std::panic::resume_unwind(error.into_panic());
+                }
+                // They end only with us.
+                std::future::pending::<()>().await;
+            }
+        }
+        let asked = tokio::time::Instant::now();
+        while !self.shared.stores().missing().is_empty() && asked.elapsed() < PATIENCE {
+            let left = PATIENCE.saturating_sub(asked.elapsed());
+            let _ = tokio::time::timeout(left, self.shared.changed.notified()).await;
+        }
+        let credentials = self.line.borrow_and_update().failure.clone();
+        Reading { credentials, ..self.shared.stores().read() }
+    }
+}

@@ -1,0 +1,244 @@
+//! Everything that is known of the cluster, from which snapshots are drawn; it must not know how it was learned.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Instant;
+
+use k8s_openapi::api::core::v1::{Node, Secret, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+
+use super::health::{Need, Section, WatchHealth};
+use super::kind::{Item, Watched};
+use super::references::{Name, References};
+use super::store::{Effect, Store};
+use crate::finding::Finding;
+use crate::model::ObjectId;
+use crate::source::{List, Snapshot};
+
+/// Everything that is known of the cluster.
+#[derive(Debug, Default)]
+pub struct Stores {
+    pub(super) ingresses: Store<Ingress>,
+    pub(super) ingress_classes: Store<IngressClass>,
+    pub(super) services: Store<Service>,
+    pub(super) endpoint_slices: Store<EndpointSlice>,
+    pub(super) secrets: Store<Secret>,
+    pub(super) nodes: Store<Node>,
+    references: References,
+    /// The namespaces that the settings select by their labels; `None` when they do not.
+    selected: Option<BTreeSet<String>>,
+    health: BTreeMap<(&'static str, Section), WatchHealth>,
+    /// Counts changes of objects, and of anything.
+    revision: u64,
+    /// When the oldest change was noticed that no snapshot has.
+    noticed: Option<Instant>,
+}
+
+/// What is known at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// The objects; `None` until every watch that is needed has told all that there is.
+    pub snapshot: Option<Arc<Snapshot>>,
+    /// Grows whenever objects differ; a status that others wrote does not count.
+    pub revision: u64,
+    /// When the oldest change was noticed that earlier readings do not have.
+    pub noticed: Option<Instant>,
+    /// How the watches are, by kind and namespace.
+    pub watches: Arc<[WatchHealth]>,
+    /// Why the newest credentials cannot be used; the ones before may still do.
+    pub credentials: Option<Arc<str>>,
+}
+
+impl Reading {
+    /// When the API server last confirmed everything that is known; `None` before it confirmed everything once.
+    pub fn confirmed(&self) -> Option<Instant> {
+        let needed = self.watches.iter().filter(|watch| watch.synced || watch.need == Need::Required);
+        needed.map(|watch| watch.heard).min().flatten()
+    }
+
+    /// What is wrong with the watches that are needed, and with the credentials, in one line.
+    pub fn failure(&self) -> Option<Arc<str>> {
+        let mut kinds_by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for watch in self.watches.iter().filter(|watch| !watch.is_settled() || watch.synced) {
+            let Some(why) = watch.failure.as_deref() else { continue };
+            let kinds = kinds_by_reason.entry(why).or_default();
+            if !kinds.contains(&watch.kind) {
+                kinds.push(watch.kind);
+            }
+        }
+        let watches = kinds_by_reason.into_iter().map(|(why, kinds)| format!("{}: {why}", kinds.join(", ")));
+        let credentials = self.credentials.iter().map(|why| format!("credentials: {why}"));
+        let all: Vec<_> = credentials.chain(watches).collect();
+        (!all.is_empty()).then(|| all.join("; ").into())
+    }
+}
+
+impl Stores {
+    /// Nothing is known yet; `fixed` are Secrets that the settings name.
+    pub fn new(fixed: impl IntoIterator<Item = Name>) -> Self {
+        Stores { references: References::fixed(fixed), ..Stores::default() }
+    }
+
+    /// There will be a watch of this kind.
+    pub fn expect(&mut self, kind: &'static str, section: Section, need: Need) {
+        self.health.insert((kind, section.clone()), WatchHealth::new(kind, section, need));
+    }
+
+    /// Only these namespaces count from now on. Lists have to be made anew for those that are added.
+    pub fn select(&mut self, namespaces: BTreeSet<String>) {
+        self.selected = Some(namespaces);
+    }
+
+    /// Whether something new or changed is to be kept, by its name.
+    pub fn keeps<K: Watched>(&self, namespace: &str, name: &str) -> bool {
+        let selected = !K::NAMESPACED || self.selected.as_ref().is_none_or(|selected| selected.contains(namespace));
+        selected && (!K::REFERENCED || self.references.holds(namespace, name))
+    }
+
+    /// A watch told that something is new or changed.
+    pub fn apply<K: Watched>(&mut self, item: Item<K>) {
+        let (namespace, name) = (&*item.id.namespace, &*item.id.name);
+        if K::REFERENCED {
+            self.references.told(namespace, name);
+        }
+        let before = K::store(self).list().find(namespace, name).map(|known| known.object.references());
+        let after = item.outcome.as_ref().ok().map(|stored| stored.object.references());
+        let effect = K::store(self).apply(item);
+        // One that broke is served as it was, with what it referred to.
+        let after = after.or_else(|| before.clone()).unwrap_or_default();
+        self.refer(&before.unwrap_or_default(), &after);
+        self.note(effect);
+    }
+
+    /// A watch told that something is gone.
+    pub fn delete<K: Watched>(&mut self, namespace: &str, name: &str) {
+        if K::REFERENCED {
+            self.references.told(namespace, name);
+        }
+        let before = K::store(self).list().find(namespace, name).map(|known| known.object.references());
+        let effect = K::store(self).delete(namespace, name);
+        self.refer(&before.unwrap_or_default(), &BTreeSet::new());
+        self.note(effect);
+    }
+
+    /// A list begins.
+    pub fn begin<K: Watched>(&mut self, section: &Section) {
+        if K::REFERENCED {
+            self.references.begin(section.as_deref());
+        }
+    }
+
+    /// A list is complete.
+    pub fn replace<K: Watched>(&mut self, section: &Section, items: Vec<Item<K>>) {
+        let fresh = if K::REFERENCED { self.references.end(section.as_deref()) } else { BTreeSet::new() };
+        let spared =
+            |id: &ObjectId| !fresh.is_empty() && fresh.contains(&(id.namespace.to_string(), id.name.to_string()));
+        let before = K::store(self).list().clone();
+        let effect = K::store(self).replace(section.as_deref(), items, spared);
+        let after = K::store(self).list().clone();
+        self.refer_all(&before, &after);
+        self.note(effect);
+        if let Some(health) = self.health.get_mut(&(K::MODEL_KIND.name(), section.clone())) {
+            if !health.synced {
+                // The last of them makes the first snapshot, which is a change whatever is in it.
+                self.revision += 1;
+            }
+            health.synced = true;
+        }
+    }
+
+    /// The references of everything in two lists; what is the same in both costs nothing but a look.
+    fn refer_all<K: Watched>(&mut self, before: &List<K>, after: &List<K>) {
+        for stored in after {
+            let known = before.find(&stored.id.namespace, &stored.id.name);
+            if !known.is_some_and(|known| Arc::ptr_eq(&known.object, &stored.object)) {
+                let references = known.map(|known| known.object.references()).unwrap_or_default();
+                self.refer(&references, &stored.object.references());
+            }
+        }
+        for stored in before {
+            if after.find(&stored.id.namespace, &stored.id.name).is_none() {
+                self.refer(&stored.object.references(), &BTreeSet::new());
+            }
+        }
+    }
+
+    fn refer(&mut self, before: &BTreeSet<Name>, after: &BTreeSet<Name>) {
+        for (namespace, name) in self.references.change(before, after) {
+            let effect = self.secrets.delete(&namespace, &name);
+            self.note(effect);
+        }
+    }
+
+    fn note(&mut self, effect: Effect) {
+        if effect == Effect::Objects {
+            self.revision += 1;
+            self.noticed.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// What Secrets are to be asked for.
+    pub fn missing(&self) -> Vec<Name> {
+        self.references.missing().iter().cloned().collect()
+    }
+
+    /// What came of asking for one; `None` when there is none.
+    pub fn answered(&mut self, name: &Name, item: Option<Item<Secret>>) {
+        if let (true, Some(item)) = (self.references.answered(name), item) {
+            let effect = self.secrets.apply(item);
+            self.note(effect);
+        }
+    }
+
+    /// How a watch is.
+    pub fn health(&mut self, kind: &'static str, section: &Section) -> Option<&mut WatchHealth> {
+        self.health.get_mut(&(kind, section.clone()))
+    }
+
+    /// Whether every namespace of this kind was listed.
+    pub fn is_synced(&self, kind: &'static str) -> bool {
+        self.health.values().filter(|health| health.kind == kind).all(|health| health.synced)
+    }
+
+    /// What is known now.
+    pub fn read(&mut self) -> Reading {
+        let complete = self.health.values().all(WatchHealth::is_settled);
+        let snapshot = complete.then(|| Arc::new(self.snapshot()));
+        let noticed = snapshot.as_ref().and_then(|_| self.noticed.take());
+        Reading {
+            snapshot,
+            revision: self.revision,
+            noticed,
+            watches: self.health.values().cloned().collect(),
+            credentials: None,
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let problems = [
+            self.ingresses.problems(),
+            self.ingress_classes.problems(),
+            self.services.problems(),
+            self.endpoint_slices.problems(),
+            self.secrets.problems(),
+            self.nodes.problems(),
+        ];
+        let problems = || problems.into_iter().flatten();
+        let mut findings: Vec<Finding> = problems().flat_map(|(_, findings)| findings).cloned().collect();
+        findings.sort();
+        let mut left_out: Vec<_> = problems().map(|(id, _)| (Arc::clone(id), None)).collect();
+        left_out.sort();
+        Snapshot {
+            ingresses: self.ingresses.list().clone(),
+            ingress_classes: self.ingress_classes.list().clone(),
+            services: self.services.list().clone(),
+            endpoint_slices: self.endpoint_slices.list().clone(),
+            secrets: self.secrets.list().clone(),
+            nodes: self.nodes.list().clone(),
+            findings,
+            left_out,
+            ..Snapshot::default()
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! The list and watch protocol for one kind: what there is, and then every change; it must not know what the objects are kept for.
+
+use std::marker::PhantomData;
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use backon::{BackoffBuilder as _, ExponentialBuilder};
+use futures_util::TryStreamExt as _;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
+use kube::Client;
+use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::core::Request;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::clients::Line;
+use super::found::{Found, Known};
+use super::words::words;
+
+/// How patient a stream is.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// How long one page of a list, or the beginning of a watch, may take.
+    pub answer: Duration,
+    /// How long a watch may be silent before it is taken for dead. API servers send a bookmark about once a minute.
+    pub silence: Duration,
+    /// How long a watch has to last to count as one that works.
+    pub lasting: Duration,
+    /// First and longest pause after failures; each is up to twice as long, by chance, so that nodes do not ask all at once.
+    pub pauses: (Duration, Duration),
+}
+
+impl Default for Timing {
+    fn default() -> Self {
+        Timing {
+            answer: Duration::from_secs(30),
+            silence: Duration::from_secs(90),
+            lasting: Duration::from_secs(5),
+            pauses: (Duration::from_millis(200), Duration::from_secs(8)),
+        }
+    }
+}
+
+/// What is told of a kind, in this order: a list in pages, changes, and failures at any time.
+pub trait Sink<K>: Send {
+    /// A list begins; what was told of an unfinished one is void.
+    fn begin(&mut self);
+    /// Some of what there is.
+    fn page(&mut self, found: Vec<Found<K>>);
+    /// The list is complete: what was not on it is gone.
+    fn end(&mut self);
+    /// There is something new, or it changed.
+    fn applied(&mut self, found: Found<K>);
+    /// It is gone.
+    fn deleted(&mut self, namespace: &str, name: &str);
+    /// The API server says that what was told is true.
+    fn heard(&mut self);
+    /// It cannot be told now.
+    fn failed(&mut self, failure: &Failure);
+}
+
+/// Why nothing can be told now.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// The API server refused, or cannot be reached.
+    #[error("{}", words(.0))]
+    Client(#[from] kube::Error),
+    /// A request cannot be made.
+    #[error("{}", words(.0))]
+    Request(#[from] kube::core::request::Error),
+    /// No answer came in time.
+    #[error("the API server did not answer within {} s", .0.as_secs())]
+    TooSlow(Duration),
+    /// The answer is no list.
+    #[error("the API server answered with something that is no list: {0}")]
+    NoList(#[source] serde_json::Error),
+    /// What changed since is not known there any more: a new list is needed.
+    #[error("the API server does not know any more what changed")]
+    Gone,
+}
+
+impl Failure {
+    /// Whether we are not allowed to see the kind, or the API server has none of it.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Failure::Client(kube::Error::Api(status)) if matches!(status.code, 403 | 404))
+    }
+
+    /// How long the API server asks us to wait.
+    fn wish(&self) -> Duration {
+        let Failure::Client(kube::Error::Api(status)) = self else { return Duration::ZERO };
+        let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+        Duration::from_secs(u64::from(seconds)).min(Duration::from_secs(60))
+    }
+}
+
+/// One kind in one namespace, or everywhere.
+pub struct Stream<K> {
+    client: Client,
+    /// Where it is found, as `/apis/GROUP/VERSION/PLURAL`.
+    path: String,
+    labels: Option<String>,
+    fields: Option<String>,
+    page: u32,
+    timing: Timing,
+    /// Changes when everything has to be listed again.
+    relist: watch::Receiver<u64>,
+    line: watch::Receiver<Line>,
+    kind: PhantomData<fn() -> K>,
+}
+
+#[derive(Deserialize)]
+struct Page<T> {
+    metadata: ListMeta,
+    #[serde(default = "Option::default")]
+    items: Option<Vec<T>>,
+}
+
+impl<K: Known> Stream<K> {
+    /// A stream of the objects of this kind in a namespace, or everywhere.
+    pub fn new(
+        client: Client,
+        namespace: Option<&str>,
+        timing: Timing,
+        line: watch::Receiver<Line>,
+        relist: watch::Receiver<u64>,
+    ) -> Self {
+        let path = K::url_path(&(), namespace);
+        Stream { client, path, labels: None, fields: None, page: 500, timing, relist, line, kind: PhantomData }
+    }
+
+    /// Only objects with these labels.
+    pub fn labels(mut self, selector: Option<&str>) -> Self {
+        self.labels = selector.map(str::to_owned);
+        self
+    }
+
+    /// Only objects with these fields.
+    pub fn fields(mut self, selector: Option<&str>) -> Self {
+        self.fields = selector.map(str::to_owned);
+        self
+    }
+
+    /// How many objects a page of a list has at most.
+    pub fn page(mut self, size: u32) -> Self {
+        self.page = size;
+        self
+    }
+
+    /// Tells everything, for ever.
+    pub async fn follow(mut self, sink: &mut impl Sink<K>) {
+        let mut position: Option<String> = None;
+        let mut pauses = self.pauses();
+        loop {
+            let server = server(&self.line.borrow_and_update());
+            let (mut line, mut relist) = (self.line.clone(), self.relist.clone());
+            let began = Instant::now();
+            let turn = self.turn(&mut position, sink);
+            let ended = tokio::select! {
+                ended = turn => ended,
+                // An error would mean that nobody can change it any more.
+                Ok(_) = line.wait_for(|line| self::server(line) != server) => Ok(()),
+                Ok(()) = relist.changed() => Ok(()),
+            };
+            if self.relist.has_changed().unwrap_or(false) || self::server(&self.line.borrow()) != server {
+                self.relist.mark_unchanged();
+                position = None;
+                continue;
+            }
+            if began.elapsed() >= self.timing.lasting {
+                pauses = self.pauses();
+            }
+            let pause = match &ended {
+                Ok(()) if began.elapsed() >= self.timing.lasting => continue,
+                Ok(()) => pauses.next(),
+                Err(failure) => {
+                    sink.failed(failure);
+                    pauses.next().map(|pause| pause.max(failure.wish()))
+                }
+            };
+            tokio::select! {
+                () = tokio::time::sleep(pause.unwrap_or(self.timing.pauses.1)) => {}
+                // New credentials may be what was missing.
+                Ok(()) = self.line.changed() => pauses = self.pauses(),
+            }
+        }
+    }
+
+    fn pauses(&self) -> impl Iterator<Item = Duration> + use<K> {
+        let (first, longest) = self.timing.pauses;
+        let builder = ExponentialBuilder::default().with_min_delay(first).with_max_delay(longest);
+        builder.without_max_times().with_jitter().build()
+    }
+
+    /// One watch, after a list when there is no position to go on from. It ends when the API server ends it.
+    async fn turn(&self, position: &mut Option<String>, sink: &mut impl Sink<K>) -> Result<(), Failure> {
+        let from = match position.clone() {
+            Some(from) => from,
+            None => position.insert(self.list(sink).await?).clone(),
+        };
+        let parameters = WatchParams {
+            label_selector: self.labels.clone(),
+            field_selector: self.fields.clone(),
+            bookmarks: true,
+            ..WatchParams::default()
+        };
+        let mut request = Request::new(&self.path).watch(&parameters, &from)?;
+        request.extensions_mut().insert("watch");
+        let beginning = tokio::time::timeout(self.timing.answer, self.client.request_events::<Value>(request));
+        let events = match beginning.await.map_err(|_| Failure::TooSlow(self.timing.answer))? {
+            Err(error) if is_gone(&error) => {
+                *position = None;
+                return Err(Failure::Gone);
+            }
+            begun => begun?,
+        };
+        sink.heard();
+        let mut events = pin!(events);
+        let mut silent = true;
+        loop {
+            let event = match tokio::time::timeout(self.timing.silence, events.try_next()).await {
+                Ok(Ok(Some(event))) => event,
+                Ok(Ok(None)) => return Ok(()),
+                Ok(Err(error)) => return Err(error.into()),
+                Err(_) => {
+                    if silent {
+                        // It may be waiting for a position that a server with other data has yet to reach.
+                        *position = None;
+                    }
+                    return Ok(());
+                }
+            };
+            silent = false;
+            match event {
+                WatchEvent::Added(value) | WatchEvent::Modified(value) => {
+                    let Some(found) = Found::of(value) else { continue };
+                    *position = found.position.clone().or_else(|| position.take());
+                    sink.applied(found);
+                }
+                WatchEvent::Deleted(value) => {
+                    let Some(gone) = Found::<K>::of(value) else { continue };
+                    *position = gone.position.or_else(|| position.take());
+                    sink.deleted(&gone.namespace, &gone.name);
+                }
+                WatchEvent::Bookmark(bookmark) => *position = Some(bookmark.metadata.resource_version),
+                WatchEvent::Error(status) => {
+                    let error = kube::Error::Api(status);
+                    if is_gone(&error) {
+                        *position = None;
+                        return Err(Failure::Gone);
+                    }
+                    return Err(error.into());
+                }
+            }
+            sink.heard();
+        }
+    }
+
+    /// Lists everything; gives the position to watch from.
+    async fn list(&self, sink: &mut impl Sink<K>) -> Result<String, Failure> {
+        let mut parameters = ListParams {
+            label_selector: self.labels.clone(),
+            field_selector: self.fields.clone(),
+            limit: Some(self.page),
+            ..ListParams::default()
+        };
+        sink.begin();
+        loop {
+            let mut request = Request::new(&self.path).list(&parameters)?;
+            request.extensions_mut().insert("list");
+            let answer = tokio::time::timeout(self.timing.answer, self.client.request_text(request));
+            let text = answer.await.map_err(|_| Failure::TooSlow(self.timing.answer))??;
+            let (metadata, found) = read_page(&text).map_err(Failure::NoList)?;
+            sink.page(found);
+            match metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => parameters.continue_token = Some(token),
+                None => {
+                    sink.end();
+                    return Ok(metadata.resource_version.unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
+/// Typed at once, which takes little memory; only when that fails, object by object.
+fn read_page<K: Known>(text: &str) -> Result<(ListMeta, Vec<Found<K>>), serde_json::Error> {
+    if let Ok(Page { metadata, items }) = serde_json::from_str::<Page<K>>(text) {
+        return Ok((metadata, items.unwrap_or_default().into_iter().filter_map(Found::typed).collect()));
+    }
+    let Page { metadata, items } = serde_json::from_str::<Page<Value>>(text)?;
+    Ok((metadata, items.unwrap_or_default().into_iter().filter_map(Found::of).collect()))
+}
+
+fn is_gone(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 410)
+}
+
+/// The server behind the line; another one has other positions.
+fn server(line: &Line) -> Option<String> {
+    line.connections.as_ref().map(|connections| connections.server.clone())
+}
