@@ -3,6 +3,7 @@
 mod certificate;
 pub mod control;
 mod cycle;
+mod drain;
 mod error;
 mod feed;
 mod http;
@@ -13,6 +14,7 @@ mod notify;
 mod objects;
 mod pacing;
 mod pipeline;
+mod publication;
 mod quarantine;
 mod reporter;
 mod retry;

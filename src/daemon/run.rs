@@ -48,5 +48,6 @@ pub async fn run(
         reporter.reloaded();
     }
     reporter.stopping();
+    daemon.close().await;
     Ok(())
 }

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::control::Control;
 use super::cycle::Report;
+use super::drain::Drain;
 use super::error::Error;
 use super::feed::{Feed, Reading};
 use super::http::{self, Facts};
 use super::metrics::{Cause, Heartbeat};
 use super::notify;
 use super::pacing::Pacer;
+use super::publication::Publication;
 use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::Request;
@@ -23,6 +25,7 @@ use super::work::{Done, Finished, Nginx, Work, joined};
 use crate::apply::Outcome;
 use crate::config::Settings;
 use crate::source::Snapshot;
+use crate::source::cluster::Connected;
 
 /// How long the source may take until it is looked whether nginx serves what an earlier run left.
 const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
@@ -33,12 +36,15 @@ enum Event {
     Read(Reading),
     Due,
     Done(Box<Done>),
+    Drained,
     Tick,
 }
 
 /// What runs under one version of the settings.
 pub struct Daemon {
     feed: Feed,
+    publication: Publication,
+    drained: watch::Receiver<bool>,
     pacer: Pacer,
     retry: Retry,
     heartbeat: Arc<Heartbeat>,
@@ -70,16 +76,24 @@ impl Daemon {
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
         let feed = Feed::start(settings).await?;
-        reporter.connected(feed.connected());
+        let cluster = feed.connected();
+        let clients = cluster.map(Connected::clients);
+        let publication = Publication::start(settings, clients, reporter.metrics().published());
+        reporter.connected(cluster, publication.outlook());
+        let drain = Drain::open(&settings.apply.state);
+        let drained = drain.watch();
         let facts = Facts {
             status: reporter.status(),
             metrics: Arc::clone(reporter.metrics()),
             heartbeat: Arc::clone(&heartbeat),
             nginx: settings.gate.status,
         };
-        let servers = vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(reporter.status()))];
+        let servers =
+            vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(reporter.status(), drain))];
         Ok(Daemon {
             feed,
+            publication,
+            drained,
             pacer: Pacer::new(settings.pacing),
             retry: Retry::default(),
             heartbeat,
@@ -98,12 +112,13 @@ impl Daemon {
     }
 
     /// Lets go of sockets and folders; returns when they are free.
-    pub async fn close(mut self) {
-        for server in std::mem::take(&mut self.servers) {
+    pub async fn close(self) {
+        for server in self.servers {
             server.abort();
             // It ends by being aborted, which is no news.
             let _ = server.await;
         }
+        self.publication.stop().await;
     }
 
     /// Serves until it is asked to stop (`None`) or to go on with other settings.
@@ -122,6 +137,8 @@ impl Daemon {
             if let ControlFlow::Break(next) = self.handle(event, now, reporter) {
                 return next;
             }
+            self.publication.tell(&reporter.status().borrow(), *self.drained.borrow());
+            reporter.published(&self.publication);
             reporter.turned(now);
         }
     }
@@ -139,6 +156,8 @@ impl Daemon {
                 }
             }
             reading = self.feed.next() => Event::Read(reading),
+            // Its sender lives as long as the control socket.
+            Ok(()) = self.drained.changed() => Event::Drained,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
             _ = ticks.tick() => Event::Tick,
         }
@@ -165,6 +184,8 @@ impl Daemon {
             Event::Read(reading) => self.read(reading, now, reporter),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
+            // It is told with everything else after each turn.
+            Event::Drained => {}
             Event::Tick => self.begin_look(),
         }
         // A cycle that runs is not cut off: it ends with a generation that is confirmed or put back.
@@ -176,6 +197,7 @@ impl Daemon {
 
     fn read(&mut self, reading: Reading, now: Instant, reporter: &Reporter) {
         reporter.read(&reading);
+        self.publication.read(&reading);
         let Some(snapshot) = reading.snapshot else { return };
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
@@ -192,6 +214,7 @@ impl Daemon {
         }
         self.retry.began();
         self.carried = self.noticed.take();
+        self.publication.began();
         self.running = Some(work.turn(snapshot));
     }
 
@@ -237,12 +260,7 @@ impl Daemon {
         self.retry.ended(&report.outcome, now);
         let waited = self.carried.take().map(|noticed| now - noticed);
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
+        self.publication.concluded(&report, now);
         reporter.concluded(cause, report, nginx, waited);
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        self.servers.iter().for_each(JoinHandle::abort);
     }
 }

@@ -115,6 +115,13 @@ impl World {
         self.nodes.iter_mut().find(|node| node.name == name).unwrap()
     }
 
+    /// Has the API treat all nodes like this.
+    fn set_mood(&self, mood: Mood) {
+        for node in &self.nodes {
+            node.mood.send_replace(mood);
+        }
+    }
+
     /// Lets time pass; after each step the addresses of all objects must satisfy this.
     async fn pass(&mut self, time: Duration, mut must: impl FnMut(&[String])) {
         let end = tokio::time::Instant::now() + time;
@@ -257,9 +264,9 @@ async fn an_api_that_was_away_for_everybody_withdraws_nobody() {
             world.start(name);
         }
         world.seconds(10).await;
-        world.nodes.iter().for_each(|node| drop(node.mood.send_replace(Mood::Away)));
+        world.set_mood(Mood::Away);
         world.seconds(60 * minutes).await;
-        world.nodes.iter().for_each(|node| drop(node.mood.send_replace(Mood::Well)));
+        world.set_mood(Mood::Well);
         let all = "192.0.2.1,192.0.2.2,192.0.2.3";
         world.pass(Duration::from_secs(60), |addresses| assert_eq!(addresses, [all])).await;
         assert_eq!(world.leaders().len(), 1);
