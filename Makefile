@@ -11,7 +11,7 @@ endif
 IN_NAMESPACE := unshare $(AS_ROOT) --net --mount -- sh -c 'ip link set lo up && exec "$$@"' --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-check test lint bench generate requirements
+.PHONY: help demo demo-check cluster test lint bench generate requirements
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -30,6 +30,7 @@ demo-check: requirements ## the same without a terminal: request every URL, edit
 test: requirements ## unit, table, golden, property and end-to-end tests against the real nginx
 	@tests/requirements namespaces
 	@tests/nginx-versions
+	@tests/cluster/build
 	$(CARGO) test --locked --no-run
 	$(IN_NAMESPACE) $(CARGO) test --locked --no-fail-fast
 

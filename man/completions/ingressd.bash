@@ -283,12 +283,16 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__run)
-            opts="-h --manifests --http-address --log-level --config --set --help"
+            opts="-h --kubeconfig --manifests --http-address --log-level --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --manifests)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -33,7 +33,8 @@ complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "status" -d 'Ask t
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l manifests -d 'Folder of manifests to serve and watch' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l kubeconfig -d 'Address of the cluster to serve, and the credentials for it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l manifests -d 'Folder of manifests to serve and watch instead of a cluster' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l http-address -d 'Address for /healthz, /readyz, /metrics and /status.json' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l log-level -d 'Least level that is logged: error, warn, info, debug or trace' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F

@@ -6,7 +6,7 @@ package main
 
 func etcd(arguments []string) error {
 	return replaceWith("etcd",
-		"--data-dir="+arguments[0], "--unsafe-no-fsync", "--log-level=warn", "--quota-backend-bytes=4294967296",
+		"--data-dir="+arguments[0], "--unsafe-no-fsync", "--log-level=error", "--quota-backend-bytes=4294967296",
 		"--listen-client-urls="+arguments[1], "--advertise-client-urls="+arguments[1],
 		"--listen-peer-urls="+arguments[2], "--initial-advertise-peer-urls="+arguments[2],
 		"--initial-cluster=default="+arguments[2])

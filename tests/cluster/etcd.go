@@ -22,7 +22,7 @@ func etcd(arguments []string) error {
 	}
 	config := embed.NewConfig()
 	config.Dir = folder
-	config.LogLevel = "warn"
+	config.LogLevel = "error"
 	// What it holds lives no longer than the process.
 	config.UnsafeNoFsync = true
 	config.QuotaBackendBytes = 4 << 30

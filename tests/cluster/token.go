@@ -12,10 +12,17 @@ import (
 // issuer is the name under which the API server issues and accepts tokens of ServiceAccounts.
 const issuer = "https://kubernetes.default.svc.cluster.local"
 
+// leeway is how long after its end the API server still accepts a token, for the sake of clocks that differ.
+const leeway = time.Minute
+
 // serviceAccountToken makes a token such as the API server issues, but with any lifetime: the server itself issues none
-// for less than ten minutes.
+// for less than ten minutes. A server that has just accepted one remembers that for ten seconds more.
 func serviceAccountToken(key *ecdsa.PrivateKey, namespace, name, uid string, lifetime time.Duration) (string, error) {
-	now := time.Now()
+	end := time.Now().Add(lifetime - leeway)
+	begin := end.Add(-time.Hour)
+	if now := time.Now(); begin.After(now) {
+		begin = now
+	}
 	signed := ""
 	for _, part := range []any{
 		map[string]string{"alg": "ES256", "typ": "JWT"},
@@ -23,9 +30,9 @@ func serviceAccountToken(key *ecdsa.PrivateKey, namespace, name, uid string, lif
 			"iss": issuer,
 			"aud": []string{issuer},
 			"sub": "system:serviceaccount:" + namespace + ":" + name,
-			"iat": now.Unix(),
-			"nbf": now.Unix(),
-			"exp": now.Add(lifetime).Unix(),
+			"iat": begin.Unix(),
+			"nbf": begin.Unix(),
+			"exp": end.Unix(),
 			"kubernetes.io": map[string]any{
 				"namespace":      namespace,
 				"serviceaccount": map[string]string{"name": name, "uid": uid},

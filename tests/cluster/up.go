@@ -24,7 +24,7 @@ type controlPlane struct {
 	parts []*part
 }
 
-// up runs a control plane in a folder of its own, on a port of an address, and removes the folder when it ends. The two
+// up runs a control plane in a folder of its own, new or empty, on a port of an address, and removes the folder when it ends. The two
 // ports above that one are the store's, on the loopback address.
 func up(arguments []string) error {
 	if len(arguments) != 3 {
@@ -38,8 +38,7 @@ func up(arguments []string) error {
 	if err != nil {
 		return err
 	}
-	// It is removed at the end: only a new one can be ours.
-	if err := os.Mkdir(folder, 0o700); err != nil {
+	if err := claim(folder); err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
@@ -62,6 +61,18 @@ func up(arguments []string) error {
 	}
 	fmt.Printf("ready %s\n", files.path("kubeconfig"))
 	return plane.obey(told, end)
+}
+
+// claim makes a folder ours. It is removed at the end: only a new or an empty one can be taken.
+func claim(folder string) error {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(folder)
+	if err == nil && len(entries) > 0 {
+		err = fmt.Errorf("%s is not empty", folder)
+	}
+	return err
 }
 
 // obey does what it is told until the end. It runs on the main goroutine, since that one starts processes.

@@ -126,7 +126,7 @@ impl Rig {
     }
 }
 
-fn open_to_all(folder: &Path) {
+pub fn open_to_all(folder: &Path) {
     use std::os::unix::fs::PermissionsExt;
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
 }

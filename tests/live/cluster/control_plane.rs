@@ -1,0 +1,119 @@
+//! The one control plane of a test run, as `tests/cluster` provides it; it must not know what tests do with it.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::thread;
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+use super::network::{CONTROL_PLANE, Namespace};
+use crate::rig::wait;
+
+/// Port of the API server.
+pub const PORT: u16 = 6443;
+
+/// The API server, a part that can be stopped, started, paused and continued.
+pub const API_SERVER: &str = "kube-apiserver";
+
+/// A control plane in a network namespace of its own.
+pub struct ControlPlane {
+    /// Where it runs, for nodes to connect to.
+    pub namespace: Namespace,
+    folder: PathBuf,
+    /// It ends when its standard input closes: with this process, however that ends.
+    _process: Child,
+}
+
+/// The right to use the control plane together with other tests, or alone.
+#[expect(dead_code, reason = "held, not read")]
+pub enum Turn {
+    /// Others use it too.
+    Shared(RwLockReadGuard<'static, ()>),
+    /// Nobody else does: it may be stopped.
+    Alone(RwLockWriteGuard<'static, ()>),
+}
+
+impl Turn {
+    /// Waits until the control plane may be used.
+    pub fn take(alone: bool) -> Self {
+        static LOCK: RwLock<()> = RwLock::new(());
+        // A test that failed while it was alone has put everything back, as its values were dropped.
+        match alone {
+            false => Turn::Shared(LOCK.read().unwrap_or_else(std::sync::PoisonError::into_inner)),
+            true => Turn::Alone(LOCK.write().unwrap_or_else(std::sync::PoisonError::into_inner)),
+        }
+    }
+}
+
+impl ControlPlane {
+    /// The one of this test run, which the first test starts.
+    ///
+    /// # Panics
+    ///
+    /// When it does not start, for every test.
+    pub fn shared() -> &'static Self {
+        static SHARED: OnceLock<Result<ControlPlane, String>> = OnceLock::new();
+        // On a thread of its own, which enters a namespace and ends: the processes stay there.
+        let start = || thread::spawn(Self::start).join().map_err(|_| "see the first test".to_owned()).flatten();
+        SHARED.get_or_init(start).as_ref().unwrap_or_else(|error| panic!("no control plane: {error}"))
+    }
+
+    fn start() -> Result<Self, String> {
+        let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cluster").join("cluster");
+        if !binary.exists() {
+            return Err(format!("{} is not built: run `make test`, or tests/cluster/build", binary.display()));
+        }
+        let namespace = Namespace::enter_new();
+        namespace.become_centre();
+        // It removes its folder itself when it ends.
+        let folder = tempfile::Builder::new().prefix("ingressd-cluster-").tempdir().unwrap().keep();
+        let mut command = Command::new(&binary);
+        command.arg("up").arg(&folder).args([PORT.to_string(), CONTROL_PLANE.to_string()]);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        match line.starts_with("ready ") {
+            true => Ok(ControlPlane { namespace, folder, _process: process }),
+            false => Err("it did not start; what it said is on standard error".to_owned()),
+        }
+    }
+
+    /// A kubeconfig to which everything is allowed.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("kubeconfig")
+    }
+
+    /// The authority that signed the API server's certificate, PEM.
+    pub fn authority(&self) -> PathBuf {
+        self.folder.join("ca.crt")
+    }
+
+    /// The authority that signs certificates of clients, and its key, PEM.
+    pub fn client_authority(&self) -> [PathBuf; 2] {
+        ["client-ca.crt", "client-ca.key"].map(|name| self.folder.join(name))
+    }
+
+    /// Tells it something (`cluster tell DIR help` lists what can be told) and returns what it answers.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot do it.
+    pub async fn tell(&self, order: &str) -> String {
+        let ask = async {
+            let mut stream = UnixStream::connect(self.folder.join("control.sock")).await?;
+            stream.write_all(format!("{order}\n").as_bytes()).await?;
+            let mut line = String::new();
+            tokio::io::BufReader::new(stream).read_line(&mut line).await?;
+            std::io::Result::Ok(line)
+        };
+        let line = tokio::time::timeout(2 * wait::LIMIT, ask).await;
+        let line = line.unwrap_or_else(|_| panic!("no answer to {order:?}")).unwrap();
+        match line.trim().split_once(' ').unwrap_or((line.trim(), "")) {
+            ("ok", answer) => answer.to_owned(),
+            _ => panic!("{order:?}: {line}"),
+        }
+    }
+}

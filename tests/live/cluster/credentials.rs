@@ -1,0 +1,89 @@
+//! Who a daemon is to the API server: a ServiceAccount with its rights, a token and a kubeconfig; this must not know what the daemon does with them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::control_plane::ControlPlane;
+use super::objects::Objects;
+
+/// The kubeconfig of a daemon and the files that it names, which can be changed one by one.
+pub struct Credentials {
+    folder: PathBuf,
+    account: String,
+}
+
+impl Credentials {
+    /// Makes a ServiceAccount with these rights everywhere, and writes a kubeconfig for the API at this URL.
+    pub async fn make(folder: &Path, objects: &Objects, rules: &Value, url: &str, authority: &str) -> Self {
+        fs::create_dir_all(folder).unwrap();
+        let credentials = Credentials { folder: folder.to_owned(), account: "ingressd".to_owned() };
+        credentials.set_rules(objects, rules).await;
+        let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": credentials.account}});
+        objects.apply(account).await;
+        let name = objects.namespace();
+        objects
+            .apply(json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+                "subjects": [{"kind": "ServiceAccount", "name": credentials.account, "namespace": objects.namespace()}]
+            }))
+            .await;
+        credentials.renew_token(objects, Duration::from_secs(3600)).await;
+        credentials.write_authority(authority);
+        credentials.write_kubeconfig(url);
+        credentials
+    }
+
+    /// The kubeconfig.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("kubeconfig")
+    }
+
+    /// Makes these the rights of the ServiceAccount: the `rules` of a ClusterRole.
+    pub async fn set_rules(&self, objects: &Objects, rules: &Value) {
+        objects
+            .apply(json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+                "metadata": {"name": objects.namespace()}, "rules": rules
+            }))
+            .await;
+    }
+
+    /// Writes a token that is valid for this long.
+    pub async fn renew_token(&self, objects: &Objects, lifetime: Duration) {
+        let account = objects.get("ServiceAccount", &self.account).await;
+        let uid = account["metadata"]["uid"].as_str().unwrap();
+        let order = format!("token {} {} {uid} {}s", objects.namespace(), self.account, lifetime.as_secs());
+        self.write("token", &ControlPlane::shared().tell(&order).await);
+    }
+
+    /// Writes the authority (PEM) that is believed from now on.
+    pub fn write_authority(&self, pem: &str) {
+        self.write("ca.crt", pem);
+    }
+
+    /// Writes the kubeconfig for the API at this URL.
+    pub fn write_kubeconfig(&self, url: &str) {
+        let path = |name: &str| self.folder.join(name);
+        let config = json!({
+            "apiVersion": "v1", "kind": "Config", "current-context": "cluster",
+            "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": "ingressd"}}],
+            "clusters": [{"name": "cluster", "cluster": {"server": url, "certificate-authority": path("ca.crt")}}],
+            "users": [{"name": "ingressd", "user": {"tokenFile": path("token")}}]
+        });
+        // JSON is YAML.
+        self.write("kubeconfig", &serde_json::to_string_pretty(&config).unwrap());
+    }
+
+    /// Replaces a file as a whole, as careful tools do; only root may read it.
+    fn write(&self, name: &str, text: &str) {
+        let next = self.folder.join(format!(".{name}.next"));
+        fs::write(&next, text).unwrap();
+        fs::set_permissions(&next, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::rename(next, self.folder.join(name)).unwrap();
+    }
+}

@@ -1,0 +1,175 @@
+//! Objects written to and read from the API server as tests write them; this must not know who watches them.
+
+use k8s_openapi::api::{core::v1 as core, discovery::v1 as discovery, networking::v1 as networking, rbac::v1 as rbac};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::{Client, Resource};
+use serde_json::{Value, json};
+
+use crate::rig::wait;
+
+/// Who writes, for server-side apply.
+const WRITER: &str = "test";
+
+/// Objects of a test, in a namespace and with classes of its own.
+///
+/// Tests write objects for namespace `default` and the classes `ingressd` and `nginx`, as [`crate::rig::manifests`]
+/// makes them. These names are replaced by the test's own on the way.
+pub struct Objects {
+    client: Client,
+    namespace: String,
+}
+
+/// A kind, by its name, and whether its objects are in namespaces.
+fn kind(name: &str) -> (ApiResource, bool) {
+    fn of<K: Resource<DynamicType = ()>>(namespaced: bool) -> (ApiResource, bool) {
+        (ApiResource::erase::<K>(&()), namespaced)
+    }
+    match name {
+        "ClusterRole" => of::<rbac::ClusterRole>(false),
+        "ClusterRoleBinding" => of::<rbac::ClusterRoleBinding>(false),
+        "ConfigMap" => of::<core::ConfigMap>(true),
+        "EndpointSlice" => of::<discovery::EndpointSlice>(true),
+        "Ingress" => of::<networking::Ingress>(true),
+        "IngressClass" => of::<networking::IngressClass>(false),
+        "Namespace" => of::<core::Namespace>(false),
+        "Node" => of::<core::Node>(false),
+        "Pod" => of::<core::Pod>(true),
+        "Secret" => of::<core::Secret>(true),
+        "Service" => of::<core::Service>(true),
+        "ServiceAccount" => of::<core::ServiceAccount>(true),
+        other => panic!("{other}: add it here"),
+    }
+}
+
+impl Objects {
+    /// Makes the namespace.
+    pub async fn new(client: Client, namespace: &str) -> Self {
+        let objects = Objects { client, namespace: namespace.to_owned() };
+        objects.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
+        // Pods have to be somewhere. It has no address and is not ready: nothing can be reached through it.
+        objects.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": objects.node()}})).await;
+        objects
+    }
+
+    /// The Node on which the test's Pods are.
+    pub fn node(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The client, which may do everything.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    /// Uses another client from now on.
+    pub fn set_client(&mut self, client: Client) {
+        self.client = client;
+    }
+
+    /// The namespace that stands for `default`.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The class that stands for `ingressd` or `nginx`.
+    pub fn class(&self, name: &str) -> String {
+        format!("{name}-{}", self.namespace)
+    }
+
+    /// The controller that the class of this name has.
+    pub fn controller(&self, class: &str) -> String {
+        format!("{class}.test/{}", self.namespace)
+    }
+
+    /// Writes the classes `ingressd` (specification) and `nginx` (semantics of ingress-nginx).
+    pub async fn write_classes(&self) {
+        for class in ["ingressd", "nginx"] {
+            self.apply(json!({
+                "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": self.class(class)},
+                "spec": {"controller": self.controller(class)}
+            }))
+            .await;
+        }
+    }
+
+    /// Creates an object, or makes what it says true of the one that is there.
+    pub async fn apply(&self, object: impl Into<Value>) -> DynamicObject {
+        let object = self.place(object.into());
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
+        let api = self.api_in(&kind, object["metadata"]["namespace"].as_str());
+        let parameters = PatchParams::apply(WRITER).force();
+        let applied = api.patch(&name, &parameters, &Patch::Apply(&object)).await;
+        applied.unwrap_or_else(|error| panic!("{kind} {name}: {error}"))
+    }
+
+    /// Creates or changes several, one after the other.
+    pub async fn apply_all(&self, objects: impl IntoIterator<Item = Value>) {
+        for object in objects {
+            self.apply(object).await;
+        }
+    }
+
+    /// Merges something into the status of an object of the test's namespace, or without one.
+    pub async fn set_status(&self, kind: &str, name: &str, status: Value) {
+        let patch = Patch::Merge(json!({"status": status}));
+        let patched = self.api(kind).patch_status(name, &PatchParams::default(), &patch).await;
+        patched.unwrap_or_else(|error| panic!("status of {kind} {name}: {error}"));
+    }
+
+    /// Merges something into an object.
+    pub async fn merge(&self, kind: &str, name: &str, change: Value) -> DynamicObject {
+        let patched = self.api(kind).patch(name, &PatchParams::default(), &Patch::Merge(change)).await;
+        patched.unwrap_or_else(|error| panic!("{kind} {name}: {error}"))
+    }
+
+    /// Deletes an object. It may live on while it has finalizers.
+    pub async fn delete(&self, kind: &str, name: &str) {
+        let deleted = self.api(kind).delete(name, &DeleteParams::default()).await;
+        deleted.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+    }
+
+    /// Waits until an object is gone.
+    pub async fn gone(&self, kind: &str, name: &str) {
+        let gone = async || self.api(kind).get_opt(name).await.unwrap().is_none().then_some(());
+        wait::until(&format!("the end of {kind} {name}"), gone).await;
+    }
+
+    /// An object, as it stands there.
+    pub async fn get(&self, kind: &str, name: &str) -> Value {
+        let object = self.api(kind).get(name).await.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+        serde_json::to_value(object).unwrap()
+    }
+
+    /// All objects of a kind, of the test's namespace if the kind has namespaces.
+    pub async fn list(&self, kind: &str) -> Vec<Value> {
+        let list = self.api(kind).list(&ListParams::default()).await.unwrap_or_else(|error| panic!("{kind}: {error}"));
+        list.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
+    }
+
+    /// The API of a kind.
+    pub fn api(&self, kind: &str) -> Api<DynamicObject> {
+        self.api_in(kind, Some(&self.namespace))
+    }
+
+    fn api_in(&self, kind_name: &str, namespace: Option<&str>) -> Api<DynamicObject> {
+        let (resource, namespaced) = kind(kind_name);
+        match namespace.filter(|_| namespaced) {
+            Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
+            None => Api::all_with(self.client.clone(), &resource),
+        }
+    }
+
+    /// Replaces the names that stand for the test's own.
+    fn place(&self, mut object: Value) -> Value {
+        let (_, namespaced) = kind(object["kind"].as_str().expect("a kind"));
+        let namespace = &mut object["metadata"]["namespace"];
+        if namespaced && (namespace.is_null() || namespace == "default") {
+            *namespace = json!(self.namespace);
+        }
+        if let Some(class @ ("ingressd" | "nginx")) = object["spec"]["ingressClassName"].as_str() {
+            object["spec"]["ingressClassName"] = json!(self.class(class));
+        }
+        object
+    }
+}

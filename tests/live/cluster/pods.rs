@@ -1,0 +1,78 @@
+//! Pods that are nothing but objects, whose status the test writes; the real controllers make slices of them, and this must not know who reads those.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use super::objects::Objects;
+use crate::rig::{ECHO, wait};
+
+impl Objects {
+    /// Writes a Service in front of ready pods at these addresses, and waits until its slices name them.
+    pub async fn serve(&self, service: &str, addresses: &[&str]) {
+        self.apply(json!({
+            "apiVersion": "v1", "kind": "Service", "metadata": {"name": service},
+            "spec": {"selector": {"app": service}, "ports": [{"name": "http", "port": 80, "targetPort": ECHO}]}
+        }))
+        .await;
+        self.set_pods(service, addresses).await;
+    }
+
+    /// Makes these the addresses of a Service's pods, and waits until its slices name them and no others.
+    pub async fn set_pods(&self, service: &str, addresses: &[&str]) {
+        let wanted: BTreeSet<_> = addresses.iter().map(|address| pod_name(service, address)).collect();
+        for pod in self.list("Pod").await {
+            let name = pod["metadata"]["name"].as_str().unwrap();
+            if pod["metadata"]["labels"]["app"] == service && !wanted.contains(name) {
+                self.delete("Pod", name).await;
+            }
+        }
+        for address in addresses {
+            self.add_pod(service, address).await;
+        }
+        self.slices_when(service, addresses).await;
+    }
+
+    /// Adds a ready pod to a Service.
+    pub async fn add_pod(&self, service: &str, address: &str) {
+        let name = pod_name(service, address);
+        self.apply(json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": service}},
+            // No kubelet is there to say that it has ended: it needs no time for that.
+            "spec": {"nodeName": self.node(), "terminationGracePeriodSeconds": 0,
+                     "containers": [{"name": "echo", "image": "none"}]}
+        }))
+        .await;
+        self.set_pod_status(service, address, true).await;
+    }
+
+    /// Makes a pod ready or not.
+    pub async fn set_pod_status(&self, service: &str, address: &str, ready: bool) {
+        let ready = if ready { "True" } else { "False" };
+        let status = json!({
+            "phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
+            "conditions": [{"type": "Ready", "status": ready}]
+        });
+        self.set_status("Pod", &pod_name(service, address), status).await;
+    }
+
+    /// Waits until the slices of a Service name these addresses as ready, and no others.
+    pub async fn slices_when(&self, service: &str, addresses: &[&str]) {
+        let wanted: BTreeSet<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+        let ready = async || ready_addresses(service, &self.list("EndpointSlice").await);
+        wait::until_right(&format!("the slices of Service {service}"), ready, |ready| *ready == wanted).await;
+    }
+}
+
+fn ready_addresses(service: &str, slices: &[Value]) -> BTreeSet<IpAddr> {
+    let of_service = slices.iter().filter(|slice| slice["metadata"]["labels"]["kubernetes.io/service-name"] == service);
+    let endpoints = of_service.flat_map(|slice| slice["endpoints"].as_array().into_iter().flatten());
+    let ready = endpoints.filter(|endpoint| endpoint["conditions"]["ready"] != false);
+    let addresses = ready.flat_map(|endpoint| endpoint["addresses"].as_array().into_iter().flatten());
+    addresses.map(|address| address.as_str().unwrap().parse().unwrap()).collect()
+}
+
+fn pod_name(service: &str, address: &str) -> String {
+    format!("{service}-{}", address.replace(['.', ':'], "-"))
+}

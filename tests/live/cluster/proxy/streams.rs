@@ -1,0 +1,98 @@
+//! Watches that run through the proxy: lines that can be added to and ended; this must not know where they come from.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use futures_util::stream::unfold;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, StreamBody};
+use hyper::body::{Frame, Incoming};
+use serde_json::Value;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::call::Call;
+
+/// The body of an answer.
+pub type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+/// What a running watch can be told.
+enum Order {
+    Send(Bytes),
+    End,
+}
+
+/// Watches that run, each with a way to tell it something.
+type Running = Vec<(Call, UnboundedSender<Order>)>;
+
+/// The watches that run. Clones share them.
+#[derive(Clone, Default)]
+pub struct Streams(Arc<Mutex<Running>>);
+
+impl Streams {
+    /// Ends the watches of these kinds, as if their connections broke, and tells how many those were.
+    pub fn cut(&self, matches: impl Fn(&Call) -> bool) -> usize {
+        self.tell(matches, || Order::End)
+    }
+
+    /// Sends an event into the watches of these kinds, and tells how many those were.
+    pub fn send(&self, matches: impl Fn(&Call) -> bool, event: &Value) -> usize {
+        let line = Bytes::from(format!("{event}\n"));
+        self.tell(matches, || Order::Send(line.clone()))
+    }
+
+    /// How many of these run.
+    pub fn count(&self, matches: impl Fn(&Call) -> bool) -> usize {
+        let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        streams.retain(|(_, orders)| !orders.is_closed());
+        streams.iter().filter(|(call, _)| matches(call)).count()
+    }
+
+    fn tell(&self, matches: impl Fn(&Call) -> bool, order: impl Fn() -> Order) -> usize {
+        let streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = streams.iter().filter(|(call, orders)| matches(call) && orders.send(order()).is_ok());
+        told.count()
+    }
+
+    /// Passes a watch on until it ends or is ended.
+    pub fn pass(&self, call: Call, from: Incoming) -> Body {
+        let (orders, told) = unbounded_channel();
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((call, orders));
+        let watch = Watch { from, rest: Vec::new(), told };
+        BodyExt::boxed_unsync(StreamBody::new(unfold(watch, Watch::next)))
+    }
+}
+
+/// A watch that runs.
+struct Watch {
+    from: Incoming,
+    /// What came since the last end of a line: other lines must not get into it.
+    rest: Vec<u8>,
+    told: UnboundedReceiver<Order>,
+}
+
+impl Watch {
+    /// What the client gets next: whole lines.
+    async fn next(mut self) -> Option<(io::Result<Frame<Bytes>>, Self)> {
+        loop {
+            tokio::select! {
+                frame = self.from.frame() => {
+                    let frame = match frame? {
+                        Ok(frame) => frame,
+                        Err(error) => return Some((Err(io::Error::other(error)), self)),
+                    };
+                    let Ok(data) = frame.into_data() else { continue };
+                    self.rest.extend_from_slice(&data);
+                    let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else { continue };
+                    let lines: Vec<u8> = self.rest.drain(..=end).collect();
+                    return Some((Ok(Frame::data(lines.into())), self));
+                }
+                order = self.told.recv() => return match order {
+                    Some(Order::Send(line)) => Some((Ok(Frame::data(line)), self)),
+                    Some(Order::End) => Some((Err(io::ErrorKind::ConnectionReset.into()), self)),
+                    None => None,
+                },
+            }
+        }
+    }
+}

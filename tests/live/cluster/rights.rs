@@ -1,0 +1,24 @@
+//! The rights that the repository ships, and fewer; this must not know who has them.
+
+use serde_json::{Value, json};
+
+/// The ClusterRole for the daemon.
+const SHIPPED: &str = include_str!("../../../packaging/kubernetes/cluster-role.yaml");
+
+/// The `rules` of the ClusterRole that the repository ships.
+pub fn shipped() -> Value {
+    let role: Value = serde_saphyr::from_str(SHIPPED).unwrap();
+    role["rules"].clone()
+}
+
+/// The same without those for a kind, named as rules do it: `secrets`.
+pub fn shipped_without(resource: &str) -> Value {
+    let mut rules = shipped();
+    for rule in rules.as_array_mut().unwrap() {
+        let resources = rule["resources"].as_array_mut().unwrap();
+        resources.retain(|name| name != resource);
+    }
+    let rules: Vec<_> =
+        rules.as_array().unwrap().iter().filter(|rule| rule["resources"] != json!([])).cloned().collect();
+    json!(rules)
+}

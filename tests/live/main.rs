@@ -1,0 +1,8 @@
+//! The daemon on a real API server: these tests must not know how anything works inside.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod cluster;
+mod cluster_itself;
+#[expect(unused_imports, reason = "the rig offers more than is needed here")]
+#[path = "../rig/mod.rs"]
+mod rig;
