@@ -1,5 +1,6 @@
 //! Composition: everything that can wake the daemon is an event of one loop; it must not know how any room does its work.
 
+pub mod access;
 mod certificate;
 pub mod control;
 mod cycle;
