@@ -27,7 +27,13 @@ demo-check: requirements ## the same without a terminal: request every URL, edit
 	$(CARGO) build --locked --bin ingressd
 	$(TARGET)/debug/ingressd demo --check
 
-test: requirements ## unit, table, golden, property and end-to-end tests against the real nginx
+cluster: requirements ## a Kubernetes API server, nginx and ingressd in network namespaces, to play with until Ctrl-C
+	@tests/requirements namespaces
+	@tests/cluster/build
+	$(CARGO) test --locked --no-run --test playground
+	$(IN_NAMESPACE) $(CARGO) test --locked --quiet --test playground
+
+test: requirements ## unit, table, golden, property and end-to-end tests against the real nginx and API server
 	@tests/requirements namespaces
 	@tests/nginx-versions
 	@tests/cluster/build
@@ -38,6 +44,7 @@ lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
+	test -z "$$(gofmt -l tests/cluster | tee /dev/stderr)"
 
 bench: requirements ## measure speed and memory; prints a table and JSON
 	$(CARGO) build --locked --release --bin ingressd

@@ -138,6 +138,7 @@ reasons! {
     UnreachableMode, Warning, Author, "The Service cannot be reached in the endpoint mode that is configured; the route answers 503.";
     ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local or one of this host's own ports; the route answers 503.";
     ExternalNameDisabled, Warning, Author, "Services of type ExternalName are switched off by the administrator; the route answers 503.";
+    UnresolvedName, Warning, Author, "DNS does not tell the addresses of a Service of type ExternalName; those of the last answer are used, and without any the route answers 503.";
     UnsupportedBackend, Warning, Author, "The backend is a resource other than a Service; the route answers 404.";
     MissingSecret, Warning, Author, "The Secret does not exist; what needs it is served without it or closed, as the note says.";
     InvalidSecret, Error, Author, "The Secret cannot be used; the last good version, if there is one, goes on being served.";

@@ -9,16 +9,17 @@ mod judge;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 use ingressd::finding::Finding;
+use ingressd::model::HostName;
 use ingressd::model::catalogue::Version;
 use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{ClassRule, Dialect, Options, Translation, Translator};
+use ingressd::translate::{Answer, ClassRule, Dialect, Names, Options, Translation, Translator};
 
 /// The version whose files are shown in full.
 const SHOWN: Version = Version(1, 22, 1);
@@ -89,8 +90,21 @@ fn options() -> Options {
     }
 }
 
-fn gate_options() -> GateOptions {
-    GateOptions { resolvers: vec![SocketAddr::from(([192, 0, 2, 53], 53))], ..GateOptions::default() }
+/// What DNS is held to say.
+fn names() -> Names {
+    let rows: [(&str, &[&str], Option<&str>); 5] = [
+        ("backend.example.net", &["192.0.2.80", "192.0.2.81", "2001:db8::80"], None),
+        ("local.example.net", &["127.0.0.1", "::1"], None),
+        ("partly-local.example.net", &["127.0.0.1", "192.0.2.82"], None),
+        ("stale.example.net", &["192.0.2.83"], Some("no DNS server answers")),
+        ("missing.example.net", &[], Some("there is no such name")),
+    ];
+    let answer = |addresses: &[&str], failure: Option<&str>| Answer {
+        addresses: addresses.iter().map(|address| address.parse::<IpAddr>().unwrap()).collect(),
+        failure: failure.map(Into::into),
+    };
+    let rows = rows.map(|(name, addresses, failure)| (HostName::new(name).unwrap(), answer(addresses, failure)));
+    Names(rows.into())
 }
 
 struct Product {
@@ -100,9 +114,10 @@ struct Product {
 }
 
 fn produce(snapshot: &Snapshot, version: Version) -> Product {
-    let translation = Translator::new(options()).translate(snapshot);
+    let translation = Translator::new(options()).translate(snapshot, &names());
     let capabilities = Capabilities::profile(version);
-    let (plan, gated) = nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &gate_options());
+    let (plan, gated) =
+        nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &GateOptions::default());
     let files = Renderer::default().render(&plan);
     let findings = snapshot.findings.iter().chain(&translation.findings).chain(&gated).cloned().collect();
     Product { translation, findings, files }

@@ -11,8 +11,8 @@ use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, Argument, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits,
-    Cors, Directive, Endpoint, Endpoints, Field, Forwarded, HeaderName, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
-    Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern, Protocol,
+    Cors, Directive, Endpoint, Field, Forwarded, HeaderName, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Model,
+    ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern, Protocol,
     RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SecretBytes, Server, ServerName, TargetPart, Text,
     TlsTermination, Upstream, UpstreamId, UrlPath,
 };
@@ -31,7 +31,7 @@ fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
     UpstreamId { namespace: "shop".into(), service: service.into(), port: "80".into(), mode: "", protocol }
 }
 
-fn upstream(service: &str, protocol: Protocol, endpoints: Endpoints) -> Arc<Upstream> {
+fn upstream(service: &str, protocol: Protocol, endpoints: Vec<Endpoint>) -> Arc<Upstream> {
     Arc::new(Upstream { id: upstream_id(service, protocol), origin: origin(), endpoints })
 }
 
@@ -158,7 +158,6 @@ fn model() -> Model {
                 route(prefix("/grpc"), proxy("grpc", Protocol::Grpc), everything()),
                 route(prefix("/grpcs"), proxy("grpc", Protocol::Grpcs), Behaviour::default()),
                 route(prefix("/tls"), proxy("web", Protocol::Https), everything()),
-                route(prefix("/external"), proxy("external", Protocol::Http), Behaviour::default()),
                 route(prefix("/a/"), proxy("web", Protocol::Http), everything()),
                 route(prefix("/a"), proxy("web", Protocol::Http), Behaviour::default()),
                 route(
@@ -191,11 +190,10 @@ fn model() -> Model {
         },
     ];
     let address = |text: &str| Endpoint { address: text.parse::<SocketAddr>().expect("an address"), weight: 1 };
-    let two = Endpoints::Addresses(vec![address("10.244.0.1:8080"), address("[fd00::1]:8080")]);
+    let two = vec![address("10.244.0.1:8080"), address("[fd00::1]:8080")];
     Model {
         servers: servers.into_iter().map(Arc::new).collect(),
         upstreams: vec![
-            upstream("external", Protocol::Http, Endpoints::Name { host: host("example.net"), port: 80 }),
             upstream("grpc", Protocol::Grpc, two.clone()),
             upstream("grpc", Protocol::Grpcs, two.clone()),
             upstream("web", Protocol::Http, two.clone()),
@@ -218,7 +216,6 @@ fn options(current: &Path) -> GateOptions {
         http_port: 18080,
         https_port: 18443,
         status: "127.0.0.1:18246".parse().expect("an address"),
-        resolvers: vec!["127.0.0.1:53".parse().expect("an address")],
         current: current.to_owned(),
         access_log: Some(current.join("access.log")),
         ..GateOptions::default()
@@ -291,7 +288,7 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
     // Servers, upstreams, certificates and the password file.
-    assert_eq!(kept, 4 + 5 + 2 + 1);
+    assert_eq!(kept, 4 + 4 + 2 + 1);
     assert_eq!(Renderer::default().render(&plan), first);
 }
 

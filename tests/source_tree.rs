@@ -27,6 +27,7 @@ const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("kube", &["source", "publish", "translate"]),
     ("k8s_openapi", &["source", "publish", "translate"]),
     ("handlebars", &["render"]),
+    ("hickory_resolver", &["daemon"]),
     ("serde", &["source", "translate", "render", "apply", "publish", "config", "daemon", "demo", "cli"]),
 ];
 

@@ -10,7 +10,7 @@ use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{Options, Translator};
+use ingressd::translate::{Names, Options, Translator};
 
 use crate::applications::Application;
 use crate::report::Figure;
@@ -44,7 +44,7 @@ impl Rooms {
         // What Debian 12 has.
         let capabilities = Capabilities::profile(Version(1, 22, 1));
         let start = Instant::now();
-        let translation = self.translator.translate(snapshot);
+        let translation = self.translator.translate(snapshot, &Names::default());
         let translate = start.elapsed();
         assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
         let start = Instant::now();

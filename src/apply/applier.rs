@@ -15,7 +15,7 @@ use super::scratch::{Context, Judgement, Scratch, changed_files};
 use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
-use crate::render::FileSet;
+use crate::render::{Digest, FileSet};
 
 /// Applies file sets to the nginx of one host.
 #[derive(Debug)]
@@ -63,6 +63,16 @@ impl<H: Host> Applier<H> {
     pub fn open(options: Options, host: H) -> Result<Self, ApplyError> {
         let generations = Generations::open(&options)?;
         Ok(Applier { options, host, generations, steps: Steps::default(), running: None })
+    }
+
+    /// The files of the generation in place, as far as they are still what was written.
+    pub fn in_place(&self) -> Option<Digest> {
+        self.generations.current().and_then(|manifest| manifest.digest)
+    }
+
+    /// The workers run as another group from now on: the next files are for them, even when they are the same.
+    pub fn set_workers_group(&mut self, group: Option<u32>) {
+        self.generations.set_workers_group(group);
     }
 
     /// Tells each step to an observer, for tests.
@@ -133,6 +143,7 @@ impl<H: Host> Applier<H> {
         let current = self.generations.current().map(|manifest| (manifest.generation, manifest.digest));
         if let Some((generation, Some(digest))) = current
             && digest == files.digest()
+            && self.generations.is_for_workers()
         {
             return self.same_again(generation);
         }
@@ -149,7 +160,7 @@ impl<H: Host> Applier<H> {
             Ok(Judgement::Accepted) => {}
             Ok(Judgement::Refused(complaints)) => {
                 self.generations.discard(&staged);
-                return Ok(Outcome::Refused { complaints });
+                return Ok(Outcome::Refused { complaints, test });
             }
             // Either the host's configuration is broken, or more of it is needed than a scratch one has: the whole tells.
             Ok(Judgement::HostRefused(words)) => {
@@ -241,7 +252,7 @@ impl<H: Host> Applier<H> {
         };
         let outcome = self.roll_back(hosts_fault(&words), false)?;
         Ok(match complaint {
-            Some(complaint) => Outcome::Refused { complaints: vec![complaint] },
+            Some(complaint) => Outcome::Refused { complaints: vec![complaint], test: effort.test },
             None => outcome,
         })
     }
@@ -275,8 +286,14 @@ impl<H: Host> Applier<H> {
         let abandoned = self.generations.current().map(|manifest| manifest.generation);
         let generation = self.generations.switch_back(&mut self.steps)?;
         let outcome = |why| Outcome::RolledBack { generation, why };
-        let Some(target) = generation else { return Ok(outcome(why)) };
         let master = self.host.master();
+        let Some(target) = generation else {
+            // Nothing of ours is left that could be confirmed: nginx only has to let go of what it may have read.
+            if let (true, Ok(master)) = (read, master) {
+                self.host.hang_up(master)?;
+            }
+            return Ok(outcome(why));
+        };
         if !read || abandoned == generation {
             self.running = master.ok().filter(|_| self.host.served() == generation);
             return Ok(outcome(why));

@@ -22,6 +22,8 @@ pub struct Generations {
     root: PathBuf,
     keep: usize,
     workers_group: Option<u32>,
+    /// Files of the current generation may be for another group.
+    regrouped: bool,
     journal: Journal,
     current: Option<Manifest>,
 }
@@ -46,12 +48,24 @@ impl Generations {
             root: options.root.clone(),
             keep: options.keep.max(2),
             workers_group: options.workers_group,
+            regrouped: false,
             journal,
             current: None,
         };
         generations.current = generations.read_current();
         generations.remove_leftovers()?;
         Ok(generations)
+    }
+
+    /// The group that reads password files from now on.
+    pub fn set_workers_group(&mut self, group: Option<u32>) {
+        self.regrouped |= self.workers_group != group;
+        self.workers_group = group;
+    }
+
+    /// Whether the current generation was written for the group of the workers.
+    pub fn is_for_workers(&self) -> bool {
+        !self.regrouped
     }
 
     /// The folder of a generation.
@@ -127,6 +141,7 @@ impl Generations {
         }
         switched?;
         self.current = Some(manifest);
+        self.regrouped = false;
         steps.reached(Step::Switched);
         Ok(())
     }

@@ -41,6 +41,8 @@ pub enum Outcome {
     Refused {
         /// One for each culprit found.
         complaints: Vec<Complaint>,
+        /// How long the test took.
+        test: Duration,
     },
     /// The new generation was switched to but not confirmed; the last confirmed one is in place again.
     RolledBack {
@@ -64,6 +66,16 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// How long nginx's test of the files took, when there was one.
+    pub fn test(&self) -> Option<Duration> {
+        match self {
+            Outcome::Confirmed { test, .. } | Outcome::Refused { test, .. } => {
+                Some(*test).filter(|test| !test.is_zero())
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the files are in place, so that nginx runs them or will when it starts.
     pub const fn is_in_place(&self) -> bool {
         match self {

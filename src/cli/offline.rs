@@ -7,12 +7,14 @@ use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
+use crate::daemon::{Dns, look_up};
 use crate::finding::Finding;
+use crate::model::HostName;
 use crate::model::catalogue::Version;
 use crate::nginx::{Capabilities, Neighbours, Plan, gate};
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
-use crate::translate::Translator;
+use crate::translate::{Names, Translator};
 
 /// Stands in when this host has no nginx: what Debian 12 ships.
 const ASSUMED: Version = Version(1, 22, 1);
@@ -49,6 +51,18 @@ fn version(text: &str) -> Result<Version, String> {
     }
 }
 
+/// Asks DNS as the daemon would, when there is something to ask.
+fn resolve(settings: &Settings, names: BTreeSet<HostName>) -> Result<Names, Exit> {
+    if names.is_empty() {
+        return Ok(Names::default());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        eprintln!("ingressd: {error}");
+        Exit::of_error(&error)
+    })?;
+    Ok(runtime.block_on(async { look_up(names, &Dns::of(&settings.names.resolvers)).await }))
+}
+
 impl Manifests {
     /// Reads, translates and gates; tells on standard error what keeps it from doing so.
     pub fn process(&self) -> Result<Processed, Exit> {
@@ -59,7 +73,9 @@ impl Manifests {
             eprintln!("ingressd: {error}");
             Exit::NoInput
         })?;
-        let translation = Translator::new(settings.translate_options()).translate(&snapshot);
+        let options = settings.translate_options();
+        let names = resolve(&settings, Names::wanted(&snapshot, &options))?;
+        let translation = Translator::new(options).translate(&snapshot, &names);
         let (capabilities, neighbours) = self.host(&settings);
         let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
         let mut findings = snapshot.findings.clone();

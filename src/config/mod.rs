@@ -9,6 +9,6 @@ mod value;
 
 pub use document::{manual, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
-pub use settings::{Apply, Cluster, Http, Log, LogFormat, Nginx, Pacing, Settings};
+pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};
 pub use table::{Row, rows};
 pub use value::Form;

@@ -29,6 +29,8 @@ pub struct Settings {
     pub control_socket: PathBuf,
     /// What is logged and how.
     pub log: Log,
+    /// How names behind Services are resolved.
+    pub names: Names,
     /// The meaning of objects. Read it through [`Settings::translate_options`], which adds what follows from the rest.
     pub translate: translate::Options,
     /// Listeners and paths. Read it through [`Settings::gate_options`].
@@ -72,6 +74,15 @@ pub struct Apply {
     pub confirm_timeout: Duration,
     /// How many generations are kept.
     pub kept_generations: usize,
+}
+
+/// How names behind Services are resolved.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// DNS servers; without one no name is resolved.
+    pub resolvers: Vec<SocketAddr>,
+    /// Least time between two questions for a name.
+    pub interval: Duration,
 }
 
 /// When changes are carried out.
@@ -131,6 +142,7 @@ impl Default for Settings {
             http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false },
             control_socket: PathBuf::new(),
             log: Log::default(),
+            names: Names::default(),
             translate: translate::Options::default(),
             gate: nginx::GateOptions::default(),
         };

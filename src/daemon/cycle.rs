@@ -2,16 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use super::candidates;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
 use crate::apply::{Complaint, Outcome};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, Origin};
-use crate::render::FileSet;
+use crate::render::{Digest, FileSet};
 use crate::source::{Snapshot, Version};
 use crate::translate::Accepted;
 
@@ -23,6 +25,8 @@ const MOST_PASSES: usize = 4;
 
 /// What a cycle has done by others: from a snapshot to files, and from files to a running nginx.
 pub trait Stages {
+    /// Everything that may judge objects otherwise tomorrow, by one name: nginx with its modules, and ourselves.
+    fn judge(&self) -> Arc<str>;
     /// Translates, gates and renders.
     fn make(&mut self, snapshot: &Snapshot) -> Product;
     /// Applies.
@@ -44,6 +48,17 @@ pub struct Product {
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
 }
 
+impl Product {
+    /// The objects whose versions are good when these files are.
+    fn worth(&self) -> BTreeSet<Arc<ObjectId>> {
+        let files = self.files.files.values();
+        let owners = files.flat_map(|file| file.owners.0.iter()).map(|(_, origin)| &origin.object);
+        let mut worth: BTreeSet<_> = owners.chain(self.accepted.iter().map(|accepted| &accepted.id)).cloned().collect();
+        worth.retain(|id| !self.refused.iter().any(|(refused, _)| refused == id));
+        worth
+    }
+}
+
 /// How a cycle ended.
 #[derive(Debug)]
 pub struct Report {
@@ -57,16 +72,21 @@ pub struct Report {
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
     /// How many attempts it took.
     pub attempts: usize,
+    /// How long the test of each attempt took that had one.
+    pub tests: Vec<Duration>,
 }
 
 /// What is remembered from cycle to cycle.
 #[derive(Debug)]
 pub struct Cycle {
+    state: PathBuf,
     quarantine: Quarantine,
     store: Arc<Mutex<LastGood>>,
     keeper: Keeper,
     /// What nginx runs, last good versions included; empty before the first confirmation.
     confirmed: Arc<Snapshot>,
+    /// The files of which it is written down what they are made of.
+    proposed: Option<Digest>,
 }
 
 /// A version that is not served in this attempt.
@@ -119,26 +139,37 @@ impl Trial {
 }
 
 impl Cycle {
-    /// Continues with what an earlier run left in the state folder.
-    pub fn open(state: &Path) -> Self {
-        let store = Arc::new(Mutex::new(LastGood::open(state)));
+    /// Continues with what an earlier run left in the state folder; `in_place` are the files that nginx has or will read.
+    pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
+        let store = Arc::new(Mutex::new(LastGood::open(state, in_place)));
         let keeper = Keeper::start(Arc::clone(&store));
-        Cycle { quarantine: Quarantine::open(state), store, keeper, confirmed: Arc::default() }
+        Cycle {
+            state: state.to_owned(),
+            quarantine: Quarantine::open(state),
+            store,
+            keeper,
+            confirmed: Arc::default(),
+            proposed: None,
+        }
     }
 
     /// Brings nginx to what the snapshot says, without the versions that it refuses.
     pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
         let snapshot = &*self.complete(snapshot);
-        self.quarantine.keep_in_force(snapshot);
+        self.quarantine.keep_in_force(snapshot, &stages.judge());
         let before = self.quarantine.clone_entries();
         let mut trial: Option<Trial> = None;
         let mut attempts = 0;
+        let mut tests = Vec::new();
         loop {
             attempts += 1;
             let (served, product) = self.make(snapshot, stages, trial.as_ref());
+            let worth = Arc::new(product.worth());
+            self.propose(&served, &worth, &product.files);
             let outcome = stages.apply(&product.files);
+            tests.extend(outcome.test());
             match &outcome {
-                Outcome::Refused { complaints } => {
+                Outcome::Refused { complaints, .. } => {
                     if attempts < MOST_ATTEMPTS && self.judge(complaints, snapshot, &mut trial) {
                         continue;
                     }
@@ -157,7 +188,8 @@ impl Cycle {
                 }
                 Outcome::RolledBack { .. } | Outcome::Failed { .. } => {}
             }
-            return self.report(snapshot, &served, product, outcome, attempts);
+            let report = self.report(snapshot, &served, product, worth, outcome);
+            return Report { attempts, tests, ..report };
         }
     }
 
@@ -301,15 +333,30 @@ impl Cycle {
         true
     }
 
+    /// Writes down what the files are made of before they are applied: killed right after nginx took them, the daemon knows
+    /// at its next start which versions were good.
+    fn propose(&mut self, served: &Snapshot, worth: &BTreeSet<Arc<ObjectId>>, files: &FileSet) {
+        let digest = files.digest();
+        if self.proposed != Some(digest) {
+            // While the store is being written nobody knows what it holds: everything is proposed then.
+            let kept = match self.store.try_lock() {
+                Ok(store) => Some(store),
+                Err(_) => None,
+            };
+            candidates::propose(&self.state, served, worth, digest, kept.as_deref());
+            self.proposed = Some(digest);
+        }
+    }
+
     fn report(
         &mut self,
         snapshot: &Snapshot,
         served: &Snapshot,
         product: Product,
+        worth: Arc<BTreeSet<Arc<ObjectId>>>,
         outcome: Outcome,
-        attempts: usize,
     ) -> Report {
-        let Product { files, mut findings, accepted, refused, certificates } = product;
+        let Product { mut findings, accepted, certificates, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -319,12 +366,9 @@ impl Cycle {
         findings.dedup();
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
-            let owners = files.files.values().flat_map(|file| file.owners.0.iter()).map(|(_, origin)| &origin.object);
-            let mut worth: BTreeSet<_> = owners.chain(accepted.iter().map(|accepted| &accepted.id)).cloned().collect();
-            worth.retain(|id| !refused.iter().any(|(refused, _)| refused == id));
-            self.keeper.keep(Arc::clone(&self.confirmed), Arc::new(worth));
+            self.keeper.keep(Arc::clone(&self.confirmed), worth);
         }
-        Report { outcome, findings, accepted, certificates, attempts }
+        Report { outcome, findings, accepted, certificates, attempts: 0, tests: Vec::new() }
     }
 }
 
@@ -340,7 +384,7 @@ fn finding_of(outcome: &Outcome) -> Option<Finding> {
     let tell = |reason, note: String| Some(Finding::new(reason, Origin::object(&nginx), note));
     match outcome {
         Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => None,
-        Outcome::Refused { complaints } => {
+        Outcome::Refused { complaints, .. } => {
             let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
             tell(
                 Reason::ReloadFailed,

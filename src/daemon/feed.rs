@@ -24,6 +24,8 @@ pub struct Reading {
     pub noticed: Option<Instant>,
     /// When the source was last known to be as the snapshot says.
     pub read: Option<Instant>,
+    /// The source is watched and would have told of any change: it still is as the snapshot says.
+    pub current: bool,
     /// Why the source cannot be read now.
     pub failure: Option<Arc<str>>,
     /// How the watches of a cluster are.
@@ -79,10 +81,16 @@ impl Feed {
                             revision: reading.revision + 1,
                             noticed: Some(noticed),
                             read: Some(Instant::now()),
+                            current: true,
                             ..Reading::default()
                         };
                     }
-                    Err(error) => reading.failure = Some(error.to_string().into()),
+                    Err(error) => {
+                        if std::mem::take(&mut reading.current) {
+                            reading.read = Some(noticed);
+                        }
+                        reading.failure = Some(error.to_string().into());
+                    }
                 });
                 wake.notified().await;
             }
@@ -100,6 +108,7 @@ impl Feed {
                 sender.send_modify(|reading| {
                     *reading = Reading {
                         read: told.confirmed(),
+                        current: false,
                         failure: told.failure(),
                         revision: told.revision,
                         // What nobody looked at yet was noticed earlier than this.

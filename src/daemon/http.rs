@@ -96,7 +96,7 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
             age => text(StatusCode::SERVICE_UNAVAILABLE, format!("the loop last turned {} s ago\n", age.as_secs())),
         },
         "/readyz" => match status.ready() {
-            Ok(()) => text(StatusCode::OK, "ok\n".to_owned()),
+            Ok(()) => text(StatusCode::OK, readiness(&status)),
             Err(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
         },
         "/metrics" => {
@@ -106,6 +106,13 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
         }
         "/status.json" => response(StatusCode::OK, "application/json", status.json(now).to_string()),
         _ => text(StatusCode::NOT_FOUND, "there are /healthz, /readyz, /metrics and /status.json\n".to_owned()),
+    }
+}
+
+fn readiness(status: &Status) -> String {
+    match &status.why {
+        Some(why) => format!("ok: nginx serves the confirmed generation; {}: {why}\n", status.phase.name()),
+        None => "ok\n".to_owned(),
     }
 }
 

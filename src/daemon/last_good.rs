@@ -9,6 +9,7 @@ use std::thread::JoinHandle;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::candidates;
 use super::objects::{self, Earlier, Visitor};
 use super::state_file;
 use crate::model::ObjectId;
@@ -66,7 +67,11 @@ pub struct Keeper {
 
 impl Mark {
     fn of_name(id: &ObjectId) -> Self {
-        Mark::of(&format!("{}/{}/{}", id.kind.name(), id.namespace, id.name))
+        Mark::of_parts(id.kind.name(), &id.namespace, &id.name)
+    }
+
+    fn of_parts(kind: &str, namespace: &str, name: &str) -> Self {
+        Mark::of(&format!("{kind}/{namespace}/{name}"))
     }
 
     fn of(text: &str) -> Self {
@@ -80,8 +85,9 @@ impl Mark {
 }
 
 impl LastGood {
-    /// Looks at what an earlier run left in this folder. What cannot be read is a warning.
-    pub fn open(state: &Path) -> Self {
+    /// Looks at what an earlier run left in this folder; what it had written down about the files `in_place` is good too. What
+    /// cannot be read is a warning.
+    pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
         let folder = state.join("objects");
         let entries = state_file::make_folder(&folder).and_then(|()| std::fs::read_dir(&folder));
         let kept = match entries {
@@ -91,7 +97,33 @@ impl LastGood {
                 HashMap::new()
             }
         };
-        LastGood { folder, kept }
+        let mut store = LastGood { folder, kept };
+        for line in candidates::of(state, in_place) {
+            store.adopt(&line);
+        }
+        candidates::forget(state);
+        store
+    }
+
+    /// Whether this version of an object is kept.
+    pub fn has(&self, id: &ObjectId, version: &Version) -> bool {
+        self.kept.get(&Mark::of_name(id)) == Some(&Mark::of(&version.0))
+    }
+
+    /// Keeps an object as [`written`] put it.
+    fn adopt(&mut self, line: &str) {
+        let Ok(read) = serde_json::from_str::<Read<serde::de::IgnoredAny>>(line) else { return };
+        let (name, version) = (Mark::of_parts(&read.kind, &read.namespace, &read.name), Mark::of(&read.version));
+        if self.kept.get(&name) == Some(&version) {
+            return;
+        }
+        if let Err(why) = state_file::write_bytes(&self.path(name, version), line.as_bytes()) {
+            tracing::warn!(path = %self.folder.display(), "a last good version cannot be kept: {why}");
+            return;
+        }
+        if let Some(before) = self.kept.insert(name, version).filter(|before| *before != version) {
+            let _ = std::fs::remove_file(self.path(name, before));
+        }
     }
 
     /// Keeps exactly the objects of `served` that are `worth` it; writes only those whose version is not there yet.
@@ -149,6 +181,19 @@ impl Earlier for LastGood {
     }
 }
 
+/// The form of an object on disk.
+pub fn written<K: Serialize>(stored: &Stored<K>) -> impl Serialize {
+    Written {
+        kind: stored.id.kind.name(),
+        namespace: &stored.id.namespace,
+        name: &stored.id.name,
+        version: &stored.version.0,
+        file: stored.place.as_ref().map(|place| &*place.file),
+        line: stored.place.as_ref().map(|place| place.line),
+        object: &*stored.object,
+    }
+}
+
 struct Keeping<'a> {
     store: &'a LastGood,
     worth: &'a BTreeSet<Arc<ObjectId>>,
@@ -167,16 +212,7 @@ impl Visitor for Keeping<'_> {
             self.now.insert(name, version);
             return;
         }
-        let written = Written {
-            kind: stored.id.kind.name(),
-            namespace: &stored.id.namespace,
-            name: &stored.id.name,
-            version: &stored.version.0,
-            file: stored.place.as_ref().map(|place| &*place.file),
-            line: stored.place.as_ref().map(|place| place.line),
-            object: &*stored.object,
-        };
-        match state_file::write(&self.store.path(name, version), &written) {
+        match state_file::write(&self.store.path(name, version), &written(stored)) {
             Ok(()) => {
                 self.now.insert(name, version);
                 if let Some(before) = before {
@@ -251,7 +287,7 @@ mod tests {
     fn kept(state: &Path, name: &str) -> Option<String> {
         let id = ObjectId::new(Kind::ConfigMap, "shop", name);
         let stored: Option<Stored<ConfigMap>> =
-            LastGood::open(state).earlier(&id, &List::default(), &Version("none".into()));
+            LastGood::open(state, None).earlier(&id, &List::default(), &Version("none".into()));
         stored.map(|stored| {
             assert_eq!(stored.object.data.as_ref().unwrap()["version"], *stored.version.0);
             stored.version.0.to_string()
@@ -261,14 +297,14 @@ mod tests {
     #[test]
     fn what_was_served_is_found_again_after_a_restart() {
         let state = tempfile::tempdir().unwrap();
-        let mut store = LastGood::open(state.path());
+        let mut store = LastGood::open(state.path(), None);
         let first = snapshot(&[("a", "1"), ("b", "1"), ("c", "1")]);
         let mut worth = all(&first);
         worth.pop_last();
         store.keep(&first, &worth);
         assert_eq!(["a", "b", "c"].map(|name| kept(state.path(), name)), [Some("1".into()), Some("1".into()), None]);
         let second = snapshot(&[("a", "2")]);
-        LastGood::open(state.path()).keep(&second, &all(&second));
+        LastGood::open(state.path(), None).keep(&second, &all(&second));
         assert_eq!(["a", "b"].map(|name| kept(state.path(), name)), [Some("2".into()), None]);
         assert_eq!(std::fs::read_dir(state.path().join("objects")).unwrap().count(), 1, "old versions are removed");
     }
@@ -278,16 +314,16 @@ mod tests {
         use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
         let state = tempfile::tempdir().unwrap();
         let file_of = |name: &str| {
-            let store = LastGood::open(state.path());
+            let store = LastGood::open(state.path(), None);
             let name = Mark::of_name(&ObjectId::new(Kind::ConfigMap, "shop", name));
             std::fs::metadata(store.path(name, store.kept[&name])).unwrap()
         };
-        let mut store = LastGood::open(state.path());
+        let mut store = LastGood::open(state.path(), None);
         let first = snapshot(&[("a", "1"), ("b", "1")]);
         store.keep(&first, &all(&first));
         let before = (file_of("a").ino(), file_of("b").ino());
         let second = snapshot(&[("a", "1"), ("b", "2")]);
-        LastGood::open(state.path()).keep(&second, &all(&second));
+        LastGood::open(state.path(), None).keep(&second, &all(&second));
         assert_eq!(file_of("a").ino(), before.0);
         assert_ne!(file_of("b").ino(), before.1);
         assert_eq!(file_of("b").permissions().mode() & 0o777, 0o600);
@@ -296,7 +332,7 @@ mod tests {
     #[test]
     fn damaged_files_are_ignored() {
         let state = tempfile::tempdir().unwrap();
-        let mut store = LastGood::open(state.path());
+        let mut store = LastGood::open(state.path(), None);
         let first = snapshot(&[("a", "1")]);
         store.keep(&first, &all(&first));
         let file = std::fs::read_dir(state.path().join("objects")).unwrap().next().unwrap().unwrap();
@@ -308,7 +344,7 @@ mod tests {
     #[test]
     fn the_keeper_has_written_when_it_is_dropped() {
         let state = tempfile::tempdir().unwrap();
-        let keeper = Keeper::start(Arc::new(Mutex::new(LastGood::open(state.path()))));
+        let keeper = Keeper::start(Arc::new(Mutex::new(LastGood::open(state.path(), None))));
         let first = Arc::new(snapshot(&[("a", "1")]));
         keeper.keep(Arc::clone(&first), Arc::new(all(&first)));
         drop(keeper);

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::os::fd::AsFd as _;
 use std::os::linux::fs::MetadataExt as _;
+use std::sync::OnceLock;
 
-use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::layer::{Layered, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
-use tracing_subscriber::{EnvFilter, Layer, Registry, fmt};
+use tracing_subscriber::{EnvFilter, Layer, Registry, fmt, reload};
 
 use crate::config::{Log, LogFormat};
 use crate::finding::{Finding, Severity};
@@ -23,12 +24,52 @@ pub enum Error {
     Journal(std::io::Error),
 }
 
+/// What is logged, below where it is logged to.
+type Filtered = Layered<reload::Layer<EnvFilter, Registry>, Registry>;
+
+/// Where it is logged to.
+type Output = Box<dyn Layer<Filtered> + Send + Sync>;
+
+/// What of logging can be exchanged while the process runs.
+struct Handles {
+    filter: reload::Handle<EnvFilter, Registry>,
+    output: reload::Handle<Output, Filtered>,
+}
+
+static HANDLES: OnceLock<Handles> = OnceLock::new();
+
 /// Begins logging for the whole process. A second call has no effect.
 pub fn start(settings: &Log) -> Result<(), Error> {
-    // What this library says of failures is told of each watch, once; and it would say what Secrets hold.
-    let directives = format!("kube_client=off,{}", settings.level);
-    let filter = EnvFilter::try_new(directives).map_err(|_| Error::Level(settings.level.clone()))?;
-    let layer: Box<dyn Layer<Registry> + Send + Sync> = match settings.format {
+    let (filter, filter_handle) = reload::Layer::new(filter(settings)?);
+    let (output, output_handle) = reload::Layer::new(output(settings)?);
+    // Another caller in this process, such as the demo, may have begun already.
+    if Registry::default().with(filter).with(output).try_init().is_ok() {
+        let _ = HANDLES.set(Handles { filter: filter_handle, output: output_handle });
+    }
+    Ok(())
+}
+
+/// Goes on logging by other settings; without [`start`] nothing happens.
+pub fn set(settings: &Log) -> Result<(), Error> {
+    let (filter, output) = (filter(settings)?, output(settings)?);
+    if let Some(handles) = HANDLES.get() {
+        // Both fail only when the process logs no more.
+        let _ = handles.filter.reload(filter);
+        let _ = handles.output.reload(output);
+    }
+    Ok(())
+}
+
+fn filter(settings: &Log) -> Result<EnvFilter, Error> {
+    // What this library says of failures is told of each watch, once; and it would say what Secrets hold. What the other
+    // says of each question to DNS is of no use to whoever runs the daemon.
+    let directives =
+        format!("kube_client=off,hickory_net=warn,hickory_resolver=warn,hickory_proto=warn,{}", settings.level);
+    EnvFilter::try_new(directives).map_err(|_| Error::Level(settings.level.clone()))
+}
+
+fn output(settings: &Log) -> Result<Output, Error> {
+    Ok(match settings.format {
         LogFormat::Journal => Box::new(journal().map_err(Error::Journal)?),
         LogFormat::Automatic if stderr_is_the_journal() => match journal() {
             Ok(layer) => Box::new(layer),
@@ -36,10 +77,7 @@ pub fn start(settings: &Log) -> Result<(), Error> {
         },
         LogFormat::Automatic | LogFormat::Text => Box::new(text()),
         LogFormat::Json => Box::new(fmt::layer().json().with_writer(std::io::stderr)),
-    };
-    // Another caller in this process, such as the demo, may have begun already.
-    let _ = Registry::default().with(layer.with_filter(filter)).try_init();
-    Ok(())
+    })
 }
 
 /// Structured fields keep their own names: OBJECT=, REASON=, GENERATION=.

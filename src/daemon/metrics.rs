@@ -122,12 +122,16 @@ impl Default for Metrics {
 }
 
 impl Metrics {
+    /// Counts how long tests took, whatever came of them.
+    pub fn tested(&self, tests: &[Duration]) {
+        tests.iter().for_each(|test| self.test_duration.observe(test.as_secs_f64()));
+    }
+
     /// Counts how an attempt ended; `waited` is the time since the oldest change that it carried.
     pub fn count(&self, cause: Cause, outcome: &Outcome, waited: Option<Duration>) {
         let result = match outcome {
             Outcome::Unchanged { .. } => return,
-            Outcome::Confirmed { test, reload, .. } => {
-                self.test_duration.observe(test.as_secs_f64());
+            Outcome::Confirmed { reload, .. } => {
                 self.reload_duration.observe(reload.as_secs_f64());
                 waited.inspect(|waited| self.change_to_serving.observe(waited.as_secs_f64()));
                 "confirmed"
@@ -194,8 +198,8 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     let generation = status.generation.and_then(|number| i64::try_from(number).ok()).unwrap_or(0);
     gauge(registry, "generation", "Generation that nginx was last seen to run, 0 for none", generation);
     gauge(registry, "ready", "Whether nginx serves the confirmed generation", i64::from(status.ready().is_ok()));
-    if let Some(read) = status.data_read {
-        let age = ConstGauge::new((now - read).as_secs_f64());
+    if let Some(age) = status.data_age(now) {
+        let age = ConstGauge::new(age.as_secs_f64());
         registry.register_with_unit(
             "data_age",
             "Time since the source was last known to be complete",
@@ -411,6 +415,7 @@ mod tests {
             reload: Duration::from_millis(30),
             written: 1,
         };
+        metrics.tested(&[Duration::from_millis(20)]);
         metrics.count(Cause::Change, &outcome, Some(Duration::from_millis(70)));
         metrics.count(Cause::Change, &Outcome::Unchanged { generation: 3 }, None);
         let now = Instant::now();

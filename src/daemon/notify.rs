@@ -1,5 +1,11 @@
 //! What systemd is told; it must not know what any of it means.
 
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::io;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 use sd_notify::NotifyState;
@@ -14,18 +20,21 @@ const EXTENSION: Duration = Duration::from_secs(30);
 pub struct Notifier {
     ready: bool,
     line: String,
+    /// What systemd has to hear and has not, in order: its socket was full.
+    unsent: VecDeque<String>,
 }
 
 impl Notifier {
     /// The first generation is confirmed. Only the first call says so.
     pub fn ready(&mut self) {
         if !std::mem::replace(&mut self.ready, true) {
-            send(&[NotifyState::Ready]);
+            self.tell(&[NotifyState::Ready]);
         }
     }
 
     /// The loop turned: the watchdog is fed, and before readiness the start is still under way.
     pub fn turned(&mut self, status: &Status, now: std::time::Instant) {
+        self.flush();
         let line = status.line(now);
         let mut states = vec![NotifyState::Watchdog];
         if !self.ready {
@@ -34,28 +43,41 @@ impl Notifier {
         if self.line != line {
             states.push(NotifyState::Status(&line));
         }
-        send(&states);
-        self.line = line;
+        // Both are said again at the next turn.
+        if send(&text(&states)) {
+            self.line = line;
+        }
     }
 
     /// The settings are being read again.
-    pub fn reloading(&self) {
+    pub fn reloading(&mut self) {
         match NotifyState::monotonic_usec_now() {
-            Ok(now) => send(&[NotifyState::Reloading, now]),
+            Ok(now) => self.tell(&[NotifyState::Reloading, now]),
             Err(error) => tracing::debug!("no monotonic clock for systemd: {error}"),
         }
     }
 
     /// The settings were read again, or kept.
-    pub fn reloaded(&self) {
+    pub fn reloaded(&mut self) {
         if self.ready {
-            send(&[NotifyState::Ready]);
+            self.tell(&[NotifyState::Ready]);
         }
     }
 
     /// The daemon ends; nginx goes on.
-    pub fn stopping(&self) {
-        send(&[NotifyState::Stopping]);
+    pub fn stopping(&mut self) {
+        self.tell(&[NotifyState::Stopping]);
+    }
+
+    fn tell(&mut self, states: &[NotifyState<'_>]) {
+        self.unsent.push_back(text(states));
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        while self.unsent.front().is_some_and(|text| send(text)) {
+            self.unsent.pop_front();
+        }
     }
 }
 
@@ -64,9 +86,53 @@ pub fn watchdog_interval() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|limit| limit / 3)
 }
 
-fn send(states: &[NotifyState<'_>]) {
-    // systemd notices by itself when it hears nothing; a full socket is no reason to stop serving.
-    if let Err(error) = sd_notify::notify(states) {
-        tracing::debug!("systemd cannot be told: {error}");
+fn text(states: &[NotifyState<'_>]) -> String {
+    states.iter().map(|state| format!("{state}\n")).collect()
+}
+
+/// Whether it is said, or nobody will ever listen. A full socket is no reason to stop serving, nor to wait.
+fn send(text: &str) -> bool {
+    let Some(address) = std::env::var_os("NOTIFY_SOCKET") else { return true };
+    match send_to(&address, text) {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::debug!("systemd cannot be told: {error}");
+            error.kind() != io::ErrorKind::WouldBlock
+        }
+    }
+}
+
+/// The library's own way of sending waits while the socket is full, and it is the loop that would wait.
+fn send_to(address: &OsStr, text: &str) -> io::Result<()> {
+    let address = match address.as_bytes().strip_prefix(b"@") {
+        Some(name) => SocketAddr::from_abstract_name(name)?,
+        None => SocketAddr::from_pathname(address)?,
+    };
+    let socket = UnixDatagram::unbound()?;
+    socket.set_nonblocking(true)?;
+    socket.send_to_addr(text.as_bytes(), &address).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_reader() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notify");
+        let socket = UnixDatagram::bind(&path).unwrap();
+        // Nobody reads: whoever waited for room would wait for ever.
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let sent = path.clone();
+        std::thread::spawn(move || {
+            let full = (0..100_000).find_map(|_| send_to(sent.as_os_str(), "WATCHDOG=1\n").err());
+            let _ = sender.send(full);
+        });
+        let full = receiver.recv_timeout(Duration::from_secs(60)).expect("it waits").expect("the socket is full");
+        assert_eq!(full.kind(), std::io::ErrorKind::WouldBlock);
+        let mut datagram = [0; 64];
+        let length = socket.recv(&mut datagram).unwrap();
+        assert_eq!(&datagram[..length], b"WATCHDOG=1\n");
     }
 }

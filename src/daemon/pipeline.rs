@@ -13,9 +13,9 @@ use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{CertificateId, Kind, Model, ObjectId, Origin};
 use crate::nginx::{GateOptions, gate};
-use crate::render::{FileSet, Renderer};
+use crate::render::{Digest, FileSet, Renderer};
 use crate::source::Snapshot;
-use crate::translate::{self, Translation, Translator};
+use crate::translate::{self, Names, Translation, Translator};
 
 /// How long a translator is used before it gets a new time of day, in seconds: certificates expire meanwhile.
 const CLOCK_STEP: i64 = 600;
@@ -48,6 +48,7 @@ pub struct Pipeline {
     options: translate::Options,
     translator: Translator,
     gate_options: GateOptions,
+    names: Arc<Names>,
     renderer: Renderer,
     applier: Applier<System>,
     survey: Survey,
@@ -92,12 +93,18 @@ impl Pipeline {
             translator: Translator::new(options.clone()),
             options,
             gate_options: settings.gate_options(),
+            names: Arc::default(),
             renderer: Renderer::default(),
             applier,
             survey,
             surveyed: Instant::now(),
             settings: settings.clone(),
         })
+    }
+
+    /// Gives the translation what DNS says.
+    pub fn set_names(&mut self, names: Arc<Names>) {
+        self.names = names;
     }
 
     /// Gives the translation a new time of day now and then: certificates expire meanwhile.
@@ -116,12 +123,20 @@ impl Pipeline {
         }
         self.surveyed = Instant::now();
         match look(&self.settings) {
-            Ok(survey) => std::mem::replace(&mut self.survey, survey) != self.survey,
+            Ok(survey) => {
+                self.applier.set_workers_group(survey.workers_group);
+                std::mem::replace(&mut self.survey, survey) != self.survey
+            }
             Err(error) => {
                 tracing::warn!("nginx is held to be as it was: {error}");
                 false
             }
         }
+    }
+
+    /// The files that nginx has read or will read.
+    pub fn in_place(&self) -> Option<Digest> {
+        self.applier.in_place()
     }
 
     /// The version of nginx.
@@ -148,8 +163,12 @@ impl Pipeline {
 }
 
 impl Stages for Pipeline {
+    fn judge(&self) -> Arc<str> {
+        format!("ingressd {} {:?}", env!("CARGO_PKG_VERSION"), self.survey.capabilities).into()
+    }
+
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let Translation { model, mut findings, accepted, refused } = self.translator.translate(snapshot);
+        let Translation { model, mut findings, accepted, refused } = self.translator.translate(snapshot, &self.names);
         let certificates = certificates(&model);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         findings.extend(of_gate);

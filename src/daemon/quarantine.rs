@@ -23,12 +23,15 @@ pub struct Entry {
     pub field: Field,
     /// Its last good version was refused too: the object is left out.
     pub left_out: bool,
+    /// Who refused it, see [`Quarantine::keep_in_force`].
+    pub judge: Arc<str>,
 }
 
-/// Object versions that are not to be served. A new version of an object is tried afresh.
+/// Object versions that are not to be served. A new version of an object is tried afresh, and all are by another judge.
 #[derive(Debug, Default)]
 pub struct Quarantine {
     entries: BTreeMap<Arc<ObjectId>, Entry>,
+    judge: Arc<str>,
     file: Option<PathBuf>,
 }
 
@@ -42,6 +45,8 @@ struct Line {
     words: String,
     field: String,
     left_out: bool,
+    #[serde(default)]
+    judge: String,
 }
 
 impl Quarantine {
@@ -55,13 +60,19 @@ impl Quarantine {
                 Vec::new()
             }
         };
-        Quarantine { entries: lines.into_iter().filter_map(Line::read).collect(), file: Some(file) }
+        let entries = lines.into_iter().filter_map(Line::read).collect();
+        Quarantine { entries, judge: Arc::default(), file: Some(file) }
     }
 
-    /// Ends the quarantine of objects that are gone or have another version.
-    pub fn keep_in_force(&mut self, snapshot: &Snapshot) {
+    /// Ends the quarantine of objects that are gone or have another version, and of all that somebody else refused: `judge`
+    /// stands for everything that may judge otherwise than before, as another nginx does, or another version of ours.
+    pub fn keep_in_force(&mut self, snapshot: &Snapshot, judge: &Arc<str>) {
         let before = self.entries.len();
-        self.entries.retain(|id, entry| objects::version(snapshot, id) == Some(&entry.version));
+        self.judge = Arc::clone(judge);
+        let in_force = |id: &ObjectId, entry: &Entry| {
+            entry.judge == *judge && objects::version(snapshot, id) == Some(&entry.version)
+        };
+        self.entries.retain(|id, entry| in_force(id, entry));
         if self.entries.len() != before {
             self.save();
         }
@@ -70,7 +81,8 @@ impl Quarantine {
     /// Puts a version into the quarantine. When it is there already, its last good version was refused too: the object is left out.
     pub fn put(&mut self, id: Arc<ObjectId>, version: Version, words: String, field: Field) {
         let left_out = self.entries.get(&id).is_some_and(|entry| entry.version == version);
-        self.entries.insert(id, Entry { version, words, field, left_out });
+        let judge = Arc::clone(&self.judge);
+        self.entries.insert(id, Entry { version, words, field, left_out, judge });
         self.save();
     }
 
@@ -126,13 +138,20 @@ impl Line {
             words: entry.words.clone(),
             field: entry.field.to_string(),
             left_out: entry.left_out,
+            judge: entry.judge.to_string(),
         }
     }
 
     fn read(self) -> Option<(Arc<ObjectId>, Entry)> {
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == self.kind)?;
         let field = if self.field.is_empty() { Field::Object } else { Field::Other(self.field.into()) };
-        let entry = Entry { version: Version(self.version.into()), words: self.words, field, left_out: self.left_out };
+        let entry = Entry {
+            version: Version(self.version.into()),
+            words: self.words,
+            field,
+            left_out: self.left_out,
+            judge: self.judge.into(),
+        };
         Some((Arc::new(ObjectId::new(kind, &self.namespace, &self.name)), entry))
     }
 }

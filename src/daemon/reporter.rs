@@ -70,6 +70,7 @@ impl Reporter {
     pub fn read(&self, reading: &Reading) {
         self.change(|status| {
             status.data_read = reading.read.or(status.data_read);
+            status.data_current = reading.current;
             status.source_failure = reading.failure.clone();
             status.watches = Arc::clone(&reading.watches);
             if let Some(snapshot) = &reading.snapshot {
@@ -127,7 +128,8 @@ impl Reporter {
 
     /// A cycle ended; `waited` is the time since the oldest change that it carried.
     pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
-        let Report { outcome, findings, accepted, certificates, .. } = report;
+        let Report { outcome, findings, accepted, certificates, tests, .. } = report;
+        self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         let served = self.served(nginx);
         // At once, so that nobody sees the new generation run before it is the confirmed one.
@@ -170,24 +172,24 @@ impl Reporter {
     }
 
     /// The settings are being read again.
-    pub fn reloading(&self) {
+    pub fn reloading(&mut self) {
         self.notifier.reloading();
     }
 
     /// New settings are in force, or the old ones again.
-    pub fn reloaded(&self) {
+    pub fn reloaded(&mut self) {
         self.notifier.reloaded();
     }
 
     /// The new settings are wrong.
-    pub fn kept_settings(&self, why: &str) {
+    pub fn kept_settings(&mut self, why: &str) {
         tracing::error!("the new settings cannot be used, those in force stay:\n{why}");
         // Nothing follows: systemd would wait for the end of the reload.
         self.notifier.reloaded();
     }
 
     /// The daemon ends.
-    pub fn stopping(&self) {
+    pub fn stopping(&mut self) {
         self.change(|status| status.phase = Phase::Stopping);
         self.notifier.stopping();
     }
@@ -202,6 +204,7 @@ fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
     status.master = nginx.status.master.as_ref().ok().copied();
     (status.workers, status.draining) = (nginx.status.workers, nginx.status.draining);
     status.served = served;
+    status.generation = nginx.status.confirmed;
     status.nginx_version = nginx.version.as_str().into();
 }
 
@@ -214,13 +217,6 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
         }
     };
     (status.phase, status.why) = (phase, why);
-    match outcome {
-        Outcome::Unchanged { generation } | Outcome::Confirmed { generation, .. } => {
-            status.generation = Some(*generation);
-        }
-        Outcome::RolledBack { generation, .. } => status.generation = *generation,
-        Outcome::Ready { .. } | Outcome::Refused { .. } | Outcome::Failed { .. } => {}
-    }
 }
 
 fn describe(outcome: &Outcome) -> String {
@@ -231,7 +227,7 @@ fn describe(outcome: &Outcome) -> String {
             test.as_millis(),
             reload.as_millis()
         ),
-        Outcome::Refused { complaints } => {
+        Outcome::Refused { complaints, .. } => {
             let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
             format!("nginx refuses the configuration: {}", words.join("; "))
         }

@@ -7,7 +7,7 @@ use crate::apply::Outcome;
 /// First and longest time to the next attempt.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// What the host made fail is tried again, ever more seldom; what objects made fail waits for them to change.
+/// What failed is tried again, ever more seldom. What single objects made fail is no failure: they wait for a change of their own.
 #[derive(Debug)]
 pub struct Retry {
     due: Option<Instant>,
@@ -39,13 +39,41 @@ impl Retry {
     /// The attempt ended.
     pub fn ended(&mut self, outcome: &Outcome, now: Instant) {
         match outcome {
-            Outcome::RolledBack { .. } | Outcome::Failed { .. } => {
+            // Refused without a culprit: whoever has to mend it may not be in the cluster.
+            Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Refused { .. } => {
                 self.due = Some(now + self.patience);
                 self.patience = (self.patience * 2).min(PATIENCE.1);
             }
-            Outcome::Unchanged { .. } | Outcome::Confirmed { .. } | Outcome::Refused { .. } | Outcome::Ready { .. } => {
-                self.patience = PATIENCE.0;
+            Outcome::Unchanged { .. } | Outcome::Confirmed { .. } | Outcome::Ready { .. } => self.patience = PATIENCE.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_tried_again_ever_more_seldom() {
+        let failures = [
+            Outcome::Failed { why: String::new() },
+            Outcome::RolledBack { generation: None, why: String::new() },
+            Outcome::Refused { complaints: Vec::new(), test: Duration::ZERO },
+        ];
+        let now = Instant::now();
+        for failure in failures {
+            let mut retry = Retry::default();
+            for expected in [1, 2, 4, 8, 16, 32, 60, 60] {
+                retry.began();
+                assert_eq!(retry.due(), None);
+                retry.ended(&failure, now);
+                assert_eq!(retry.due(), Some(now + Duration::from_secs(expected)), "{failure:?}");
             }
+            retry.began();
+            retry.ended(&Outcome::Unchanged { generation: 1 }, now);
+            assert_eq!(retry.due(), None);
+            retry.ended(&failure, now);
+            assert_eq!(retry.due(), Some(now + Duration::from_secs(1)));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
 use super::error::Error;
+use super::log;
 use super::reporter::Reporter;
 use super::serving::Daemon;
 use super::status::Status;
@@ -37,6 +38,9 @@ pub async fn run(
         daemon = match Daemon::start(&new, &mut reporter).await {
             Ok(daemon) => {
                 settings = *new;
+                if let Err(error) = log::set(&settings.log) {
+                    tracing::error!("what is logged, and where to, stays as it was: {error}");
+                }
                 tracing::info!("the settings were read again");
                 daemon
             }

@@ -10,11 +10,13 @@ use tokio::task::JoinHandle;
 
 use super::control::Control;
 use super::cycle::Report;
+use super::dns::Dns;
 use super::drain::Drain;
 use super::error::Error;
 use super::feed::{Feed, Reading};
 use super::http::{self, Facts};
 use super::metrics::{Cause, Heartbeat};
+use super::names::NameWatch;
 use super::notify;
 use super::pacing::Pacer;
 use super::publication::Publication;
@@ -26,6 +28,13 @@ use crate::apply::Outcome;
 use crate::config::Settings;
 use crate::source::Snapshot;
 use crate::source::cluster::Connected;
+use crate::translate::{self, Names};
+
+/// How long a change waits for the first answer about a name, so that its routes are not closed for a moment.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Whatever the settings say, DNS servers are not asked more often.
+const SHORTEST: Duration = Duration::from_millis(100);
 
 /// How long the source may take until it is looked whether nginx serves what an earlier run left.
 const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
@@ -34,6 +43,7 @@ const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
 enum Event {
     Requested(Option<Request>),
     Read(Reading),
+    Resolved,
     Due,
     Done(Box<Done>),
     Drained,
@@ -45,6 +55,8 @@ pub struct Daemon {
     feed: Feed,
     publication: Publication,
     drained: watch::Receiver<bool>,
+    names: NameWatch,
+    translate: translate::Options,
     pacer: Pacer,
     retry: Retry,
     heartbeat: Arc<Heartbeat>,
@@ -59,6 +71,8 @@ pub struct Daemon {
     /// When the change was noticed that the running cycle carries.
     carried: Option<Instant>,
     noticed: Option<Instant>,
+    /// Until when a cycle waits for the first answer about a name.
+    patience: Instant,
     recheck: Duration,
     began: Instant,
     stopping: Option<Option<Box<Settings>>>,
@@ -82,6 +96,8 @@ impl Daemon {
         reporter.connected(cluster, publication.outlook());
         let drain = Drain::open(&settings.apply.state);
         let drained = drain.watch();
+        let dns = Dns::of(&settings.names.resolvers);
+        let names = NameWatch::start(dns, settings.names.interval.max(SHORTEST), &settings.apply.state);
         let facts = Facts {
             status: reporter.status(),
             metrics: Arc::clone(reporter.metrics()),
@@ -94,6 +110,8 @@ impl Daemon {
             feed,
             publication,
             drained,
+            names,
+            translate: settings.translate_options(),
             pacer: Pacer::new(settings.pacing),
             retry: Retry::default(),
             heartbeat,
@@ -105,13 +123,14 @@ impl Daemon {
             cause: Cause::Start,
             carried: None,
             noticed: None,
+            patience: began,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
             stopping: None,
         })
     }
 
-    /// Lets go of sockets and folders; returns when they are free.
+    /// Lets go of sockets and folders; returns when they are free and what was served last is kept for the next start.
     pub async fn close(self) {
         for server in self.servers {
             server.abort();
@@ -119,6 +138,9 @@ impl Daemon {
             let _ = server.await;
         }
         self.publication.stop().await;
+        if let Some(work) = self.work {
+            work.close().await;
+        }
     }
 
     /// Serves until it is asked to stop (`None`) or to go on with other settings.
@@ -158,6 +180,7 @@ impl Daemon {
             reading = self.feed.next() => Event::Read(reading),
             // Its sender lives as long as the control socket.
             Ok(()) = self.drained.changed() => Event::Drained,
+            () = self.names.changed() => Event::Resolved,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
             _ = ticks.tick() => Event::Tick,
         }
@@ -168,7 +191,8 @@ impl Daemon {
         self.work.as_ref()?;
         self.snapshot.as_ref()?;
         let paced = self.pacer.due().map(|due| self.began + due);
-        paced.into_iter().chain(self.retry.due()).min()
+        let due = paced.into_iter().chain(self.retry.due()).min();
+        due.map(|due| if self.names.is_waiting() { due.max(self.patience) } else { due })
     }
 
     fn handle(&mut self, event: Event, now: Instant, reporter: &mut Reporter) -> ControlFlow<Option<Box<Settings>>> {
@@ -182,6 +206,7 @@ impl Daemon {
                 }
             }
             Event::Read(reading) => self.read(reading, now, reporter),
+            Event::Resolved => self.change(now, now),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
             // It is told with everything else after each turn.
@@ -199,12 +224,18 @@ impl Daemon {
         reporter.read(&reading);
         self.publication.read(&reading);
         let Some(snapshot) = reading.snapshot else { return };
+        self.names.want(Names::wanted(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
         if std::mem::replace(&mut self.revision, Some(reading.revision)) != Some(reading.revision) {
-            self.noticed = self.noticed.or(reading.noticed);
-            self.pacer.changed(now - self.began);
+            self.patience = now + PATIENCE;
+            self.change(now, reading.noticed.unwrap_or(now));
         }
+    }
+
+    fn change(&mut self, now: Instant, noticed: Instant) {
+        self.noticed.get_or_insert(noticed);
+        self.pacer.changed(now - self.began);
     }
 
     fn begin_cycle(&mut self, now: Instant) {
@@ -215,7 +246,7 @@ impl Daemon {
         self.retry.began();
         self.carried = self.noticed.take();
         self.publication.began();
-        self.running = Some(work.turn(snapshot));
+        self.running = Some(work.turn(snapshot, self.names.answers()));
     }
 
     fn begin_look(&mut self) {
@@ -258,7 +289,12 @@ impl Daemon {
         };
         self.pacer.ended(reload, nginx.status.draining);
         self.retry.ended(&report.outcome, now);
-        let waited = self.carried.take().map(|noticed| now - noticed);
+        let carried = self.carried.take();
+        if !report.outcome.is_in_place() {
+            // The change still waits, and has since then.
+            self.noticed = carried.or(self.noticed);
+        }
+        let waited = carried.map(|noticed| now - noticed);
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
         self.publication.concluded(&report, now);
         reporter.concluded(cause, report, nginx, waited);

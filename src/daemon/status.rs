@@ -1,7 +1,7 @@
 //! What is true now, for whoever asks: one value from which every answer is drawn; it must not know who asks.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -47,7 +47,7 @@ pub struct Status {
     pub phase: Phase,
     /// What failed, or why nginx is held not to run.
     pub why: Option<Arc<str>>,
-    /// The generation that nginx was last seen to run.
+    /// The latest generation that nginx was confirmed to run.
     pub generation: Option<u64>,
     /// The generation that nginx names on its status port; `None` when it does not answer.
     pub served: Option<u64>,
@@ -67,8 +67,10 @@ pub struct Status {
     pub findings: Arc<[Finding]>,
     /// Certificates that are served, and the end of their validity in seconds since 1970.
     pub certificates: Arc<[(Arc<ObjectId>, i64)]>,
-    /// When the source was last known to be read completely.
+    /// When what is known of the source was last known to be complete.
     pub data_read: Option<Instant>,
+    /// It still is: the source would have told of any change.
+    pub data_current: bool,
     /// What is wrong with the source.
     pub source_failure: Option<Arc<str>>,
     /// How the watches of a cluster are.
@@ -84,18 +86,19 @@ pub struct Status {
 impl Status {
     /// Whether nginx serves the confirmed generation; otherwise why not.
     pub fn ready(&self) -> Result<(), String> {
-        match self.phase {
-            Phase::Serving if self.served == self.generation => Ok(()),
-            Phase::Serving => Err(match self.served {
-                Some(served) => format!("nginx serves generation {served}, which is not the confirmed one"),
-                None => {
-                    "nginx does not tell which generation it serves; does nginx.conf still include ours?".to_owned()
-                }
-            }),
-            phase => Err(match &self.why {
-                Some(why) => format!("{}: {why}", phase.name()),
-                None => phase.name().to_owned(),
-            }),
+        let phase = || match &self.why {
+            Some(why) => format!("{}: {why}", self.phase.name()),
+            None => self.phase.name().to_owned(),
+        };
+        match (self.phase, self.generation, self.served) {
+            (Phase::Starting | Phase::NginxDown | Phase::Stopping, ..) | (Phase::Failed, None, _) => Err(phase()),
+            // After a failure nginx goes on with what it was told before: that the last change is missing is told by
+            // phase, metric and finding.
+            (_, Some(confirmed), Some(served)) if served == confirmed => Ok(()),
+            (_, _, Some(served)) => Err(format!("nginx serves generation {served}, which is not the confirmed one")),
+            (_, _, None) => {
+                Err("nginx does not tell which generation it serves; does nginx.conf still include ours?".to_owned())
+            }
         }
     }
 
@@ -112,10 +115,20 @@ impl Status {
         self.accepted.iter().map(|accepted| u64::from(accepted.routes)).sum()
     }
 
+    /// How old what is known of the source is; `None` before it was read.
+    pub fn data_age(&self, now: Instant) -> Option<Duration> {
+        let read = self.data_read?;
+        Some(if self.data_current { Duration::ZERO } else { now - read })
+    }
+
     /// One line for `systemctl status`.
     pub fn line(&self, now: Instant) -> String {
         let generation = self.generation.map_or("no generation".to_owned(), |number| format!("generation {number}"));
-        let age = self.data_read.map_or("no data".to_owned(), |read| format!("data {} s old", (now - read).as_secs()));
+        let age = match self.data_age(now) {
+            None => "no data".to_owned(),
+            Some(Duration::ZERO) => "data current".to_owned(),
+            Some(age) => format!("data {} s old", age.as_secs()),
+        };
         let state = match (self.phase, &self.why) {
             (Phase::Serving, _) => match self.ready() {
                 Ok(()) => "serving".to_owned(),
@@ -223,7 +236,7 @@ impl Status {
             "hosts": self.hosts(),
             "routes": self.routes(),
             "objects": objects.collect::<serde_json::Map<_, _>>(),
-            "data_age_seconds": self.data_read.map(|read| (now - read).as_secs()),
+            "data_age_seconds": self.data_age(now).map(|age| age.as_secs()),
             "source_failure": self.source_failure.as_deref(),
             "watches": watches.collect::<Vec<_>>(),
             "ingresses": ingresses.collect::<Vec<_>>(),
@@ -246,8 +259,6 @@ fn member((member, life): &(Arc<Member>, Life)) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::model::Kind;
     use crate::source::Version;
@@ -256,11 +267,25 @@ mod tests {
     fn only_the_confirmed_generation_is_ready() {
         let serving = Status { phase: Phase::Serving, generation: Some(7), served: Some(7), ..Status::default() };
         assert_eq!(serving.ready(), Ok(()));
-        for (served, words) in [(Some(6), "nginx serves generation 6"), (None, "does not tell")] {
-            let why = Status { served, ..serving.clone() }.ready().unwrap_err();
-            assert!(why.contains(words), "{why}");
+        let rows = [
+            (Phase::Serving, Some(7), Some(6), Err("nginx serves generation 6")),
+            (Phase::Serving, Some(7), None, Err("does not tell")),
+            (Phase::Failed, Some(7), Some(7), Ok(())),
+            (Phase::Failed, Some(7), Some(8), Err("nginx serves generation 8")),
+            (Phase::Failed, Some(7), None, Err("does not tell")),
+            (Phase::Failed, None, None, Err("failed: disk full")),
+            (Phase::NginxDown, Some(7), Some(7), Err("nginx-down: disk full")),
+            (Phase::Starting, Some(7), Some(7), Err("starting")),
+            (Phase::Stopping, Some(7), Some(7), Err("stopping")),
+        ];
+        for (phase, generation, served, expected) in rows {
+            let status = Status { phase, generation, served, why: Some("disk full".into()), ..Status::default() };
+            let ready = status.ready();
+            match expected {
+                Ok(()) => assert_eq!(ready, Ok(()), "{phase:?} {served:?}"),
+                Err(words) => assert!(ready.clone().is_err_and(|why| why.contains(words)), "{phase:?}: {ready:?}"),
+            }
         }
-        assert!(Status { phase: Phase::Failed, ..serving.clone() }.ready().is_err());
     }
 
     #[test]
@@ -278,11 +303,17 @@ mod tests {
             served: Some(7),
             accepted: vec![accepted("a", &["x.example", "y.example"]), accepted("b", &["x.example"])].into(),
             data_read: Some(now),
+            data_current: true,
             ..Status::default()
         };
         let later = now + Duration::from_secs(3);
         assert_eq!(
             status.line(later),
+            "serving: generation 7, 2 hosts, 4 routes, 0 findings, data current, role standalone"
+        );
+        let failed = Status { data_current: false, ..status };
+        assert_eq!(
+            failed.line(later),
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"
         );
         assert_eq!(Status::default().ready(), Err("starting".to_owned()));

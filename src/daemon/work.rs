@@ -10,6 +10,7 @@ use super::pipeline::Pipeline;
 use crate::apply::{Outcome, Status};
 use crate::config::Settings;
 use crate::source::Snapshot;
+use crate::translate::Names;
 
 /// Everything that a cycle needs. Whoever has it works, nobody else does.
 #[derive(Debug)]
@@ -58,7 +59,8 @@ impl Work {
         let settings = settings.clone();
         let opening = spawn_blocking(move || {
             let pipeline = Pipeline::open(&settings).map_err(|error| Error::Pipeline(Box::new(error)))?;
-            Ok(Work { cycle: Cycle::open(&settings.apply.state), pipeline })
+            let cycle = Cycle::open(&settings.apply.state, pipeline.in_place());
+            Ok(Work { cycle, pipeline })
         });
         joined(opening.await)
     }
@@ -68,10 +70,11 @@ impl Work {
         self.pipeline.nginx_version()
     }
 
-    /// Brings nginx to what the snapshot says.
-    pub fn turn(mut self, snapshot: Arc<Snapshot>) -> JoinHandle<Done> {
+    /// Brings nginx to what snapshot and names say.
+    pub fn turn(mut self, snapshot: Arc<Snapshot>, names: Arc<Names>) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.pipeline.set_clock();
+            self.pipeline.set_names(names);
             let report = self.cycle.turn(&snapshot, &mut self.pipeline);
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
                 self.pipeline.sweep();
@@ -87,6 +90,11 @@ impl Work {
             let surveyed = self.pipeline.survey_changed();
             self.done(Finished::Look { changed, surveyed })
         })
+    }
+
+    /// Ends it: the last good versions are on disk then, which nobody waits for on the loop's own threads.
+    pub async fn close(self) {
+        joined(spawn_blocking(move || drop(self)).await);
     }
 
     /// Looks at nginx and leaves everything as it is.

@@ -56,6 +56,20 @@ pub fn pid_file(folder: &Path) -> PathBuf {
     folder.join("nginx.pid")
 }
 
+/// Whether this nginx knows `-e`, since 1.19.5. Without it an older one complains that it may not write the distribution's
+/// log, and goes on.
+fn knows_error_option(binary: &Path) -> io::Result<bool> {
+    let output = Command::new(binary).arg("-v").stdin(Stdio::null()).output()?;
+    Ok(is_since_1_19_5(&String::from_utf8_lossy(&output.stderr)))
+}
+
+fn is_since_1_19_5(words: &str) -> bool {
+    let version = words.split_once("nginx version: ").and_then(|(_, rest)| rest.split_whitespace().next());
+    let numbers = version.and_then(|version| version.split('/').nth(1)).unwrap_or_default();
+    let numbers: Vec<u32> = numbers.split('.').map_while(|number| number.parse().ok()).collect();
+    numbers.as_slice() >= [1, 19, 5].as_slice()
+}
+
 impl PrivateNginx {
     /// Starts it in the foreground, in a process group of its own: a Ctrl-C on the terminal is for the demo alone, which
     /// then stops it. `root` is the folder of the generations.
@@ -71,18 +85,13 @@ impl PrivateNginx {
             .replace("{root}", &root.display().to_string())
             .replace("{folder}", &folder.display().to_string());
         std::fs::write(configuration(folder), text)?;
-        let process = Command::new(binary)
-            .arg("-p")
-            .arg(folder)
-            .arg("-c")
-            .arg(configuration(folder))
-            .arg("-e")
-            .arg(folder.join("error.log"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .process_group(0)
-            .spawn()?;
+        let mut command = Command::new(binary);
+        command.arg("-p").arg(folder).arg("-c").arg(configuration(folder));
+        if knows_error_option(binary)? {
+            command.arg("-e").arg(folder.join("error.log"));
+        }
+        let process =
+            command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
         Ok(PrivateNginx { process })
     }
 
@@ -115,5 +124,24 @@ impl Drop for PrivateNginx {
             let _ = kill(Pid::from_raw(number), Signal::SIGTERM);
         }
         let _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_since_1_19_5;
+
+    #[test]
+    fn an_old_nginx_is_not_given_an_option_that_it_does_not_know() {
+        for (words, expected) in [
+            ("nginx version: nginx/1.18.0 (Ubuntu)\n", false),
+            ("nginx version: nginx/1.19.4\n", false),
+            ("nginx version: nginx/1.19.5\n", true),
+            ("nginx version: nginx/1.22.1\n", true),
+            ("nginx version: openresty/1.31.4.1\n", true),
+            ("", false),
+        ] {
+            assert_eq!(is_since_1_19_5(words), expected, "{words}");
+        }
     }
 }

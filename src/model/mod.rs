@@ -17,7 +17,7 @@ pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, 
 pub use origin::{Field, Kind, ObjectId, Origin};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Hsts, Server, ServerName, TlsTermination};
-pub use upstream::{Endpoint, Endpoints, Upstream, UpstreamId};
+pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use value::{
     ByteSize, Cidr, HeaderName, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart,
     Text, UrlPath, Variable,

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{HostName, Origin, Protocol};
+use super::{Origin, Protocol};
 
 /// Names an upstream; parts hold no dots, as Kubernetes guarantees for namespaces, Services and port names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,20 +30,6 @@ pub struct Endpoint {
     pub weight: u32,
 }
 
-/// Where requests go.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Endpoints {
-    /// Known addresses, sorted, without duplicates; never empty.
-    Addresses(Vec<Endpoint>),
-    /// A name that nginx resolves while it runs.
-    Name {
-        /// The name.
-        host: HostName,
-        /// The port.
-        port: u16,
-    },
-}
-
 /// A Service port with its endpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Upstream {
@@ -51,6 +37,6 @@ pub struct Upstream {
     pub id: UpstreamId,
     /// The Service.
     pub origin: Origin,
-    /// Where requests go.
-    pub endpoints: Endpoints,
+    /// Where requests go: addresses, sorted, each once; never empty.
+    pub endpoints: Vec<Endpoint>,
 }

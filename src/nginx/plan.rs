@@ -21,8 +21,6 @@ pub struct GateOptions {
     pub http2: bool,
     /// Loopback address that serves the generation number and stub_status.
     pub status: SocketAddr,
-    /// Addresses of DNS servers for ExternalName Services; empty answers 503 for those.
-    pub resolvers: Vec<SocketAddr>,
     /// The folder that nginx will see as the current generation, for example `/etc/nginx/ingressd/current`.
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker.
@@ -40,7 +38,6 @@ impl Default for GateOptions {
             public_https_port: 443,
             http2: true,
             status: SocketAddr::from(([127, 0, 0, 1], 10246)),
-            resolvers: Vec::new(),
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
             access_log: None,
@@ -111,8 +108,6 @@ pub struct Decisions {
     pub public_https_port: u16,
     /// The address that serves the generation number, and whether it serves `stub_status`.
     pub status: Option<(SocketAddr, bool)>,
-    /// DNS servers for upstreams with a name.
-    pub resolvers: Vec<SocketAddr>,
     /// The folder that nginx will see as the current generation.
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker; `None` without the module.

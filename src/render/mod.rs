@@ -14,12 +14,11 @@ mod view;
 
 pub use file_set::{Content, Digest, File, FilePath, FileSet, Owners};
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    Action, Certificate, CertificateId, Endpoints, Field, Forwarded, Kind, ObjectId, Origin, PasswordFile, PathMatch,
-    Route, Server, ServerName, TlsTermination, Upstream, UpstreamId, UrlPath,
+    Action, Certificate, CertificateId, Field, Forwarded, Kind, ObjectId, Origin, PasswordFile, PathMatch, Route,
+    Server, ServerName, TlsTermination, Upstream, UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
 use engine::Engine;
@@ -43,7 +42,6 @@ struct Background {
     decisions: Arc<Decisions>,
     forwarded: Forwarded,
     default_certificate: Option<CertificateId>,
-    named: BTreeSet<UpstreamId>,
     catch_all: Arc<[FilePath]>,
     catch_all_is_own: bool,
 }
@@ -74,17 +72,10 @@ impl Renderer {
             servers.extend(catch_all());
             servers.rotate_right(1);
         }
-        let named: BTreeSet<_> = model
-            .upstreams
-            .iter()
-            .filter(|upstream| matches!(upstream.endpoints, Endpoints::Name { .. }))
-            .map(|upstream| &upstream.id)
-            .collect();
         let facts = Facts {
             decisions,
             forwarded: &model.forwarded,
             default_certificate: model.default_certificate.as_ref(),
-            named,
             catch_all: Arc::default(),
             catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
         };
@@ -125,7 +116,6 @@ impl Renderer {
             decisions: Arc::clone(&plan.decisions),
             forwarded: plan.model.forwarded.clone(),
             default_certificate: plan.model.default_certificate.clone(),
-            named: facts.named.iter().copied().cloned().collect(),
             catch_all: Arc::clone(&facts.catch_all),
             catch_all_is_own: facts.catch_all_is_own,
         };

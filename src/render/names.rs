@@ -83,11 +83,6 @@ pub fn upstream_file(id: &UpstreamId) -> FilePath {
     format!("http/20-upstream-{}.conf", readable(id)).into()
 }
 
-/// The variable with host and port of an upstream that nginx resolves while it runs.
-pub fn named_upstream(id: &UpstreamId) -> String {
-    format!("name_{}", hash(&[&id.namespace, &id.service, &id.port, id.mode, protocol_name(id.protocol)]))
-}
-
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
 /// written as one, precedes wildcards because `exact` does.
 pub fn server_file(name: &ServerName) -> FilePath {

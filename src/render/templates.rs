@@ -29,7 +29,6 @@ pub fn load() -> Result<Engine, Unfit> {
         source!("server", example(server())),
         source!("location", example(location())),
         source!("upstream", example(upstream())),
-        source!("named_upstream", example(named_upstream())),
         source!("cors", example(cors())),
         source!("limits", example(limits())),
     ])
@@ -109,22 +108,13 @@ fn location() -> Result<Value, Refused> {
         }],
         limits: vec![limits],
         grpc: vec![view::Grpc { scheme: WORD, upstream: WORD, hsts: vec![WORD] }],
-        proxy: vec![view::Proxy {
-            resolvers: vec![view::Resolvers { addresses: vec![WORD] }],
-            tls: true,
-            scheme: WORD,
-            upstream: WORD,
-        }],
+        proxy: vec![view::Proxy { tls: true, scheme: WORD, upstream: WORD }],
     }))
 }
 
 fn upstream() -> Result<Value, Refused> {
     let endpoints = vec![view::Endpoint { address: WORD, weight: vec![NUMBER] }];
     Ok(json!(view::Upstream { name: WORD, endpoints, keepalive: vec![NUMBER] }))
-}
-
-fn named_upstream() -> Result<Value, Refused> {
-    Ok(json!(view::NamedUpstream { variable: WORD, target: Text::new("text")? }))
 }
 
 fn cors() -> Result<Value, Refused> {

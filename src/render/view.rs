@@ -260,21 +260,12 @@ pub struct Grpc {
 /// To an HTTP backend.
 #[derive(Debug, Serialize)]
 pub struct Proxy {
-    /// DNS servers, none or one list.
-    pub resolvers: Vec<Resolvers>,
     /// Whether TLS is spoken to the backend.
     pub tls: bool,
     /// `http://` or `https://`.
     pub scheme: Word,
-    /// The upstream, or the variable with its name.
+    /// The upstream.
     pub upstream: Word,
-}
-
-/// DNS servers.
-#[derive(Debug, Serialize)]
-pub struct Resolvers {
-    /// Their addresses.
-    pub addresses: Vec<Word>,
 }
 
 /// A group of endpoints.
@@ -295,15 +286,6 @@ pub struct Endpoint {
     pub address: Word,
     /// Its share, when it is not 1: none or one.
     pub weight: Vec<Number>,
-}
-
-/// An upstream that nginx resolves while it runs.
-#[derive(Debug, Serialize)]
-pub struct NamedUpstream {
-    /// The variable.
-    pub variable: Word,
-    /// Host and port.
-    pub target: Text,
 }
 
 /// The variables of a set of origins.

@@ -88,3 +88,79 @@ pub fn guess(text: &str) -> Option<ObjectId> {
     let (_, _, kind, namespaced) = KINDS.iter().find(|row| Some(row.2.name()) == kind)?;
     named(*kind, *namespaced, namespace, name).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn names_and_what_is_wrong_with_them() {
+        let object = |api_version: &str, kind: &str, metadata: Value| json!({"apiVersion": api_version, "kind": kind, "metadata": metadata});
+        let ingress = "networking.k8s.io/v1";
+        let rows = [
+            // What a document says, and the object it describes or what is wrong.
+            (object(ingress, "Ingress", json!({"name": "a", "namespace": "shop"})), Ok(Some("Ingress shop/a"))),
+            (object(ingress, "Ingress", json!({"name": "a"})), Ok(Some("Ingress default/a"))),
+            (object(ingress, "Ingress", json!({"name": "a", "namespace": ""})), Ok(Some("Ingress default/a"))),
+            (object(ingress, "IngressClass", json!({"name": "a.b", "namespace": "x"})), Ok(Some("IngressClass a.b"))),
+            (object("v1", "Node", json!({"name": "n1"})), Ok(Some("Node n1"))),
+            (object("discovery.k8s.io/v1", "EndpointSlice", json!({"name": "a"})), Ok(Some("EndpointSlice default/a"))),
+            // Kinds that mean nothing to us, and kinds of others that are called like ours.
+            (object("v1", "Pod", json!({"name": "a"})), Ok(None)),
+            (object("example.com/v1", "Ingress", json!({"name": "a"})), Ok(None)),
+            (object("networking.k8s.io/v1", "Secret", json!({"name": "a"})), Ok(None)),
+            (json!({"kind": "Ingress"}), Err((None, "apiVersion"))),
+            (json!({"apiVersion": ingress}), Err((None, "kind"))),
+            (json!("text"), Err((None, "apiVersion"))),
+            (object(ingress, "Ingress", json!({})), Err((None, "metadata.name is missing"))),
+            (object(ingress, "Ingress", json!({"name": ""})), Err((None, "metadata.name is missing"))),
+            (object(ingress, "Ingress", json!({"name": 7})), Err((None, "metadata.name is missing"))),
+            (object(ingress, "Ingress", json!({"name": "A"})), Err((None, "metadata.name"))),
+            (object(ingress, "Ingress", json!({"name": "../a"})), Err((None, "metadata.name"))),
+            (object("v1", "Service", json!({"name": "a.b"})), Err((None, "metadata.name"))),
+            (object(ingress, "Ingress", json!({"name": "a", "namespace": "a.b"})), Err((None, "metadata.namespace"))),
+            (
+                object("networking.k8s.io/v1beta1", "Ingress", json!({"name": "a"})),
+                Err((Some("Ingress default/a"), "write networking.k8s.io/v1")),
+            ),
+            (
+                object("extensions/v1beta1", "Ingress", json!({"name": "a"})),
+                Err((Some("Ingress default/a"), "write networking.k8s.io/v1")),
+            ),
+        ];
+        for (document, expected) in rows {
+            let shown = |id: &ObjectId| id.to_string();
+            match (of(&document), expected) {
+                (Ok(id), Ok(expected)) => assert_eq!(id.as_ref().map(shown).as_deref(), expected, "{document}"),
+                (Err((id, why)), Err((expected, words))) => {
+                    assert_eq!(id.as_ref().map(shown).as_deref(), expected, "{document}");
+                    assert!(why.contains(words), "{document}: {why}");
+                }
+                (got, _) => panic!("{document}: {got:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_name_of_broken_text_is_guessed_from_lines_of_their_own() {
+        let rows = [
+            ("kind: Ingress\nmetadata:\n  name: a\n  namespace: shop\nspec: [\n", Some("Ingress shop/a")),
+            ("kind: \"Ingress\"\nmetadata:\n    name: 'a' # mine\n", Some("Ingress default/a")),
+            // Names deeper down, and of other members, are of something else.
+            ("kind: Ingress\nmetadata:\n  labels:\n    name: b\n  name: a\n", Some("Ingress default/a")),
+            ("kind: Ingress\nspec:\n  name: b\nmetadata:\n  name: a\n", Some("Ingress default/a")),
+            ("kind: Ingress\nmetadata:\n  name: a\n  name: b\n", Some("Ingress default/a")),
+            ("kind: Ingress\nspec:\n  name: b\n", None),
+            ("kind: Pod\nmetadata:\n  name: a\n", None),
+            ("metadata:\n  name: a\n", None),
+            ("kind: Ingress\nmetadata:\n  name: '../a'\n", None),
+            ("kind: Ingress\nmetadata: {name: a}\n", None),
+            ("", None),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(guess(text).map(|id| id.to_string()).as_deref(), expected, "{text:?}");
+        }
+    }
+}

@@ -204,3 +204,170 @@ pub fn is_subdomain(name: &str) -> bool {
     };
     name.len() <= 253 && name.split('.').all(part)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn problems<K: DeserializeOwned + Validate>(object: Value) -> Vec<String> {
+        let object: K = serde_json::from_value(object).unwrap();
+        let mut problems = Vec::new();
+        object.validate(&mut problems);
+        problems.iter().map(|problem| format!("{} {}", problem.field, problem.reason)).collect()
+    }
+
+    fn with_path(path: Value) -> Value {
+        json!({"metadata": {"name": "a"}, "spec": {"rules": [{"http": {"paths": [path]}}]}})
+    }
+
+    #[test]
+    fn paths_and_backends() {
+        let backend = json!({"service": {"name": "web", "port": {"number": 80}}});
+        let path = |path: &str, kind: &str| with_path(json!({"path": path, "pathType": kind, "backend": backend}));
+        let at = "spec.rules[0].http.paths[0]";
+        let rows = [
+            ("/a", "Prefix", None),
+            ("/", "Exact", None),
+            ("a", "Prefix", Some("path InvalidPath")),
+            ("", "Exact", Some("path InvalidPath")),
+            ("/a//b", "Prefix", Some("path InvalidPath")),
+            ("/a/./b", "Prefix", Some("path InvalidPath")),
+            ("/a/../b", "Exact", Some("path InvalidPath")),
+            ("/a%2fb", "Prefix", Some("path InvalidPath")),
+            ("/a%2Fb", "Prefix", Some("path InvalidPath")),
+            ("/a/..", "Prefix", Some("path InvalidPath")),
+            ("/a/.", "Prefix", Some("path InvalidPath")),
+            ("/a/...", "Prefix", None),
+            ("", "ImplementationSpecific", None),
+            ("/a(/|$)(.*)", "ImplementationSpecific", None),
+            ("a", "ImplementationSpecific", Some("path InvalidPath")),
+            ("/a", "", Some("pathType InvalidPath")),
+            ("/a", "Regex", Some("pathType InvalidPath")),
+        ];
+        for (written, kind, expected) in rows {
+            let expected = Vec::from_iter(expected.map(|expected| format!("{at}.{expected}")));
+            assert_eq!(problems::<Ingress>(path(written, kind)), expected, "{written:?} {kind}");
+        }
+        let resource = json!({"apiGroup": "x", "kind": "Bucket", "name": "b"});
+        let service = |name: &str, port: Value| json!({"service": {"name": name, "port": port}});
+        let rows = [
+            (service("web", json!({"name": "http"})), None),
+            (service("web", json!({"number": 65535})), None),
+            (json!({"resource": resource}), None),
+            (json!({}), Some("backend")),
+            (json!({"resource": resource, "service": {"name": "web", "port": {"number": 80}}}), Some("backend")),
+            (service("Web", json!({"number": 80})), Some("backend.service.name")),
+            (service("a.b", json!({"number": 80})), Some("backend.service.name")),
+            (service("web", json!({"number": 0})), Some("backend.service.port")),
+            (service("web", json!({"number": 65536})), Some("backend.service.port")),
+            (service("web", json!({"name": "http", "number": 80})), Some("backend.service.port")),
+            (service("web", json!({"name": "Http"})), Some("backend.service.port")),
+            (service("web", json!({})), Some("backend.service.port")),
+        ];
+        for (backend, expected) in rows {
+            let found = problems::<Ingress>(with_path(json!({"path": "/", "pathType": "Prefix", "backend": backend})));
+            let expected = Vec::from_iter(expected.map(|part| format!("{at}.{part} Undecodable")));
+            assert_eq!(found, expected, "{backend}");
+        }
+    }
+
+    #[test]
+    fn ingresses_as_a_whole() {
+        let default = json!({"service": {"name": "web", "port": {"number": 80}}});
+        let class = |annotation: &str, class: &str| {
+            json!({"metadata": {"annotations": {LEGACY_CLASS: annotation}},
+                   "spec": {"ingressClassName": class, "defaultBackend": default}})
+        };
+        let legacy = format!("metadata.annotations[{LEGACY_CLASS}] RefusedValue");
+        let rows = [
+            (json!({"metadata": {}}), vec!["spec Undecodable"]),
+            (json!({"metadata": {}, "spec": {}}), vec!["spec Undecodable"]),
+            (json!({"metadata": {}, "spec": {"defaultBackend": default}}), vec![]),
+            (json!({"metadata": {}, "spec": {"defaultBackend": {}}}), vec!["spec.defaultBackend.backend Undecodable"]),
+            (class("nginx", "nginx"), vec![]),
+            (class("nginx", "other"), vec![legacy.as_str()]),
+            (class("Nginx", "Nginx"), vec!["spec.ingressClassName Undecodable"]),
+            (
+                json!({"metadata": {}, "spec": {"defaultBackend": default, "tls": [{}, {"secretName": "../key"}]}}),
+                vec!["spec.tls[1] Undecodable"],
+            ),
+        ];
+        for (object, expected) in rows {
+            assert_eq!(problems::<Ingress>(object.clone()), expected, "{object}");
+        }
+    }
+
+    #[test]
+    fn services_and_slices() {
+        let service = |port: Value| json!({"metadata": {}, "spec": {"ports": [{"port": 80}, port]}});
+        for (port, expected) in [
+            (json!({"port": 443, "name": "https"}), None),
+            (json!({"port": 0}), Some("spec.ports[1].port Undecodable")),
+            (json!({"port": 65536}), Some("spec.ports[1].port Undecodable")),
+            (json!({"port": 80, "name": "Http"}), Some("spec.ports[1].name Undecodable")),
+        ] {
+            assert_eq!(problems::<Service>(service(port.clone())), Vec::from_iter(expected), "{port}");
+        }
+        let slice = |family: &str, address: &str, port: i32| json!({"metadata": {}, "addressType": family, "endpoints": [{"addresses": [address]}], "ports": [{"port": port}]});
+        for (family, address, port, expected) in [
+            ("IPv4", "10.0.0.1", 80, None),
+            ("IPv6", "2001:db8::1", 80, None),
+            ("FQDN", "a.example", 80, None),
+            ("IPv4", "2001:db8::1", 80, Some("endpoints[0].addresses Undecodable")),
+            ("IPv6", "10.0.0.1", 80, Some("endpoints[0].addresses Undecodable")),
+            ("IPv4", "10.0.0.1; evil", 80, Some("endpoints[0].addresses Undecodable")),
+            ("FQDN", "a b", 80, Some("endpoints[0].addresses Undecodable")),
+            ("Pigeon", "10.0.0.1", 80, Some("endpoints[0].addresses Undecodable")),
+            ("IPv4", "10.0.0.1", 70000, Some("ports[0].port Undecodable")),
+        ] {
+            let found = problems::<EndpointSlice>(slice(family, address, port));
+            assert_eq!(found, Vec::from_iter(expected), "{family} {address} {port}");
+        }
+    }
+
+    #[test]
+    fn what_an_api_server_fills_in() {
+        let mut service: Service = serde_json::from_value(
+            json!({"metadata": {}, "spec": {"ports": [{"port": 80}, {"port": 53, "protocol": "UDP", "targetPort": "dns"}]}}),
+        )
+        .unwrap();
+        service.complete();
+        let filled = serde_json::to_value(service).unwrap();
+        assert_eq!(filled["spec"]["ports"][0], json!({"port": 80, "protocol": "TCP", "targetPort": 80}));
+        assert_eq!(filled["spec"]["ports"][1], json!({"port": 53, "protocol": "UDP", "targetPort": "dns"}));
+        let mut secret: Secret = serde_json::from_value(
+            json!({"metadata": {}, "data": {"a": "MQ==", "b": "MQ=="}, "stringData": {"b": "2"}}),
+        )
+        .unwrap();
+        secret.complete();
+        let data = secret.data.unwrap();
+        assert_eq!((data["a"].0.as_slice(), data["b"].0.as_slice(), secret.string_data), (&b"1"[..], &b"2"[..], None));
+    }
+
+    #[test]
+    fn labels_and_names() {
+        let long = "a".repeat(64);
+        for (name, label, subdomain) in [
+            ("a", true, true),
+            ("a-b1", true, true),
+            ("1a", true, true),
+            (&long[..63], true, true),
+            (&long, false, true),
+            ("a.b", false, true),
+            ("", false, false),
+            ("-a", false, false),
+            ("a-", false, false),
+            ("a..b", false, false),
+            ("a.-b", false, false),
+            ("A", false, false),
+            ("a_b", false, false),
+            ("a\n", false, false),
+            (&"a.".repeat(127), false, false),
+        ] {
+            assert_eq!((is_label(name), is_subdomain(name)), (label, subdomain), "{name:?}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! From the Service that a rule names to an upstream; it must not know paths, hosts or annotations of Ingresses.
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
@@ -11,9 +11,9 @@ use super::endpoint::SliceIndex;
 use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
-use super::{Dialect, EndpointMode, Options, target};
+use super::{Dialect, EndpointMode, Names, Options, target};
 use crate::finding::Reason;
-use crate::model::{Endpoint, Endpoints, Origin, Protocol, Upstream, UpstreamId};
+use crate::model::{Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId};
 use crate::source::{Snapshot, Stored};
 
 /// What a rule refers to.
@@ -49,6 +49,7 @@ pub struct Resolution {
 #[derive(Debug)]
 pub struct Backends<'a> {
     snapshot: &'a Snapshot,
+    names: &'a Names,
     options: &'a Options,
     slices: SliceIndex<'a>,
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
@@ -57,9 +58,9 @@ pub struct Backends<'a> {
 
 impl<'a> Backends<'a> {
     /// Nothing resolved yet.
-    pub fn new(snapshot: &'a Snapshot, options: &'a Options) -> Self {
+    pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options) -> Self {
         let slices = SliceIndex::new(snapshot);
-        Backends { snapshot, options, slices, resolved: HashMap::new(), upstreams: BTreeMap::new() }
+        Backends { snapshot, names, options, slices, resolved: HashMap::new(), upstreams: BTreeMap::new() }
     }
 
     /// The upstream of a reference.
@@ -101,7 +102,7 @@ impl<'a> Backends<'a> {
         let spec = service.object.spec.as_ref();
         let port = port::find(&service.object, &reference.port, reference.dialect);
         match spec.and_then(|spec| spec.type_.as_deref()) {
-            Some("ExternalName") => self.external(reference, service, port),
+            Some("ExternalName") => self.external(reference, service, port, notes),
             _ => {
                 let port = port.ok_or_else(|| missing_port(reference))?;
                 let mode = choose_mode(service, reference.mode, notes);
@@ -118,30 +119,41 @@ impl<'a> Backends<'a> {
         port: &ServicePort,
         mode: EndpointMode,
         notes: &mut Vec<Note>,
-    ) -> Result<Endpoints, (Reason, String)> {
+    ) -> Result<Vec<Endpoint>, (Reason, String)> {
         let (snapshot, options, slices) = (self.snapshot, self.options, &self.slices);
         let reach = Reach { snapshot, options, slices, id: &service.id, service: &service.object, port };
         let name = &service.id.name;
-        let mut addresses = reach.by(mode).map_err(|unreachable| match unreachable {
+        let endpoints = reach.by(mode).map_err(|unreachable| match unreachable {
             Unreachable::NoEndpoints => {
                 let note = format!("Service {name:?} has no ready endpoint for its port {}", port.port);
                 (Reason::NoEndpoints, note)
             }
             Unreachable::Mode(clause) => (Reason::UnreachableMode, format!("Service {name:?}: {clause}")),
         })?;
+        self.permitted(endpoints, "", notes)
+    }
+
+    /// Leaves out what may not take requests; nothing is left when nothing may. `subject` opens each note.
+    fn permitted(
+        &self,
+        mut endpoints: Vec<Endpoint>,
+        subject: &str,
+        notes: &mut Vec<Note>,
+    ) -> Result<Vec<Endpoint>, (Reason, String)> {
         let mut refused = Vec::new();
-        addresses.retain(|endpoint| match target::forbidden(endpoint.address, self.options) {
+        endpoints.retain(|endpoint| match target::forbidden(endpoint.address, self.options) {
             None => true,
             Some(clause) => {
-                refused.push((Reason::ForbiddenTarget, format!("{} is left out: {clause}", endpoint.address)));
+                let note = format!("{subject}{} is left out: {clause}", endpoint.address);
+                refused.push((Reason::ForbiddenTarget, note));
                 false
             }
         });
-        if addresses.is_empty() {
+        if endpoints.is_empty() && !refused.is_empty() {
             return Err(refused.swap_remove(0));
         }
         notes.extend(refused.into_iter().map(|(reason, note)| (reason, note.into())));
-        Ok(Endpoints::Addresses(addresses))
+        Ok(endpoints)
     }
 
     /// A Service without ports takes any port that a rule names.
@@ -150,6 +162,7 @@ impl<'a> Backends<'a> {
         reference: &BackendReference<'a>,
         service: &'a Stored<Service>,
         port: Option<&ServicePort>,
+        notes: &mut Vec<Note>,
     ) -> Result<Upstream, (Reason, String)> {
         let name = reference.service;
         if !self.options.external_names {
@@ -165,21 +178,35 @@ impl<'a> Backends<'a> {
         };
         let number = number.ok_or_else(|| missing_port(reference))?;
         let host = spec.and_then(|spec| spec.external_name.as_deref()).unwrap_or_default();
-        let refused = |clause: &str| {
-            (Reason::ForbiddenTarget, format!("externalName {} of Service {name:?}: {clause}", quoted(host)))
+        let subject = format!("externalName {} of Service {name:?}: ", quoted(host));
+        let refused = |clause: &str| (Reason::ForbiddenTarget, format!("{subject}{clause}"));
+        let addresses = match ExternalName::read(host).map_err(refused)? {
+            ExternalName::Address(address) => vec![address],
+            ExternalName::Name(host) => self.resolved(&host, &subject, notes)?,
         };
-        let endpoints = match ExternalName::read(host).map_err(refused)? {
-            ExternalName::Name(host) => Endpoints::Name { host, port: number },
-            ExternalName::Address(address) => {
-                let address = SocketAddr::new(address, number);
-                match target::forbidden(address, self.options) {
-                    Some(clause) => return Err(refused(clause)),
-                    None => Endpoints::Addresses(vec![Endpoint { address, weight: 1 }]),
-                }
-            }
-        };
+        let endpoint = |address: IpAddr| Endpoint { address: SocketAddr::new(address, number), weight: 1 };
+        let endpoints = self.permitted(addresses.into_iter().map(endpoint).collect(), &subject, notes)?;
         let id = id(reference, i32::from(number), "", port);
         Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
+    }
+
+    /// The addresses of a name as DNS told last; never empty.
+    fn resolved(&self, host: &HostName, subject: &str, notes: &mut Vec<Note>) -> Result<Vec<IpAddr>, (Reason, String)> {
+        let answer = self.names.0.get(host);
+        let failure = answer.map_or(Some("DNS was not asked yet"), |answer| answer.failure.as_deref());
+        let addresses = answer.map(|answer| answer.addresses.clone()).unwrap_or_default();
+        match failure {
+            _ if addresses.is_empty() => {
+                let why = failure.unwrap_or("it has no address");
+                Err((Reason::UnresolvedName, format!("{subject}{why}")))
+            }
+            Some(why) => {
+                let note = format!("{subject}{why}; the addresses of the last answer are used");
+                notes.push((Reason::UnresolvedName, note.into()));
+                Ok(addresses)
+            }
+            None => Ok(addresses),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::model::HostName;
 /// What a name stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExternalName {
-    /// nginx resolves it.
+    /// DNS resolves it.
     Name(HostName),
     /// It is an address, which the caller still has to check.
     Address(IpAddr),

@@ -10,6 +10,7 @@ mod host;
 mod ingress_nginx;
 mod memory;
 mod mode;
+mod names;
 mod options;
 mod order;
 mod path;
@@ -23,6 +24,7 @@ mod target;
 mod tests;
 mod tls;
 
+pub use names::{Answer, Names};
 pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};
 pub use reading::Reading;
 
@@ -78,7 +80,7 @@ impl Translator {
     }
 
     /// Says what traffic should do.
-    pub fn translate(&mut self, snapshot: &Snapshot) -> Translation {
+    pub fn translate(&mut self, snapshot: &Snapshot, names: &Names) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
@@ -86,7 +88,7 @@ impl Translator {
         let mut findings = Vec::new();
         let sites = site::merge(&subjects, &mut findings);
 
-        let backends = Backends::new(snapshot, options);
+        let backends = Backends::new(snapshot, names, options);
         let tls = Tls::new(snapshot, options, &mut memory.certificates);
         let mut servers = Servers { snapshot, options, backends, tls, findings };
         let mut built = Vec::with_capacity(sites.len() + 1);

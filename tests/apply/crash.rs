@@ -3,6 +3,7 @@
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::time::Duration;
 
 use ingressd::apply::{Applier, Options, Outcome, Steps};
 use ingressd::render::FileSet;
@@ -128,4 +129,18 @@ fn a_file_that_somebody_changed_is_written_anew() {
     let outcome = Applier::open(options(folder.path()), nginx).unwrap().apply(&set);
     assert!(matches!(outcome, Outcome::Confirmed { generation: 2, written: 1, .. }), "{outcome:?}");
     assert_eq!(on_disk(folder.path()), Ok(Some(0)));
+}
+
+#[test]
+fn a_first_generation_that_is_not_confirmed_is_taken_out_of_nginx_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let nginx = Simulated::deaf(&folder.path().join("ingressd"));
+    let options = Options { confirm_timeout: Duration::from_millis(20), ..options(folder.path()) };
+    let [set, ..] = sets();
+    let mut applier = Applier::open(options, nginx.clone()).unwrap();
+    let outcome = applier.apply(&set);
+    assert!(matches!(outcome, Outcome::RolledBack { generation: None, .. }), "{outcome:?}");
+    assert_eq!(on_disk(folder.path()), Ok(None));
+    // Once to read it, and once to let go of it.
+    assert_eq!(nginx.hang_ups(), 2);
 }

@@ -68,7 +68,7 @@ fn every_culprit_is_named_by_one_call_and_nothing_is_switched() {
             &["certs/c.pem"],
         )
         .server("h5", nginx.status, "return 204;");
-    let Outcome::Refused { complaints } = applier.apply(&bad.set()) else { panic!("nginx took it") };
+    let Outcome::Refused { complaints, .. } = applier.apply(&bad.set()) else { panic!("nginx took it") };
     let mut found: Vec<_> = complaints
         .iter()
         .map(|complaint| (complaint.suspects[0].name.to_string(), complaint.place.as_ref().map(|(_, line)| *line)))
@@ -93,7 +93,7 @@ fn what_only_the_whole_configuration_shows_is_rolled_back_with_the_culprit() {
     let good = || Files::with_status(nginx.status);
     assert_confirmed(&applier.apply(&good().set()), 1);
     let text = format!("server {{ listen {claimed} default_server; return 204; }}");
-    let Outcome::Refused { complaints } = applier.apply(&good().file("http/a.conf", &text, &[]).set()) else {
+    let Outcome::Refused { complaints, .. } = applier.apply(&good().file("http/a.conf", &text, &[]).set()) else {
         panic!("nginx took it")
     };
     assert!(complaints[0].words.contains("duplicate default server"), "{complaints:?}");

@@ -20,6 +20,8 @@ struct State {
     workers: u32,
     served: Option<u64>,
     hang_ups: u32,
+    /// It serves no generation, whatever it reads.
+    deaf: bool,
 }
 
 const MASTER: Process = Process { pid: 1, started: 1 };
@@ -27,6 +29,13 @@ const MASTER: Process = Process { pid: 1, started: 1 };
 impl Simulated {
     pub fn new(root: &Path) -> Self {
         Simulated { root: root.to_owned(), state: Arc::new(Mutex::new(State { now: 1000, ..State::default() })) }
+    }
+
+    /// One whose configuration does not include ours.
+    pub fn deaf(root: &Path) -> Self {
+        let nginx = Simulated::new(root);
+        nginx.state.lock().unwrap().deaf = true;
+        nginx
     }
 
     pub fn hang_ups(&self) -> u32 {
@@ -51,6 +60,9 @@ impl Host for Simulated {
         state.workers += 1;
         state.hang_ups += 1;
         let text = fs::read_to_string(self.root.join("current/http/generation.conf")).unwrap_or_default();
+        if state.deaf {
+            return Ok(());
+        }
         state.served = text.split("default ").nth(1).and_then(|rest| rest.split(';').next()?.parse().ok());
         Ok(())
     }

@@ -4,7 +4,7 @@ use ingressd::apply::Step;
 
 use crate::rig::client::get;
 use crate::rig::manifests::{ingress, service_at, tls_secret};
-use crate::rig::status::serving;
+use crate::rig::status::{quarantined, serving};
 use crate::rig::{self, ECHO, Rig, wait};
 
 /// The variable that lets a debug build abort at a step.
@@ -139,6 +139,34 @@ fn alternates(nginx_is_restarted: bool) {
             assert_eq!(leftovers(rig), [""; 0], "{step}");
             assert!(rig.daemon.stop().await.success());
             current = next;
+        }
+    });
+}
+
+#[test]
+fn what_nginx_took_right_before_the_end_is_good_at_the_next_start() {
+    rig::run(async |rig| {
+        write_version(rig, 1);
+        rig.start().await;
+        for step in [Step::HungUp, Step::Confirmed, Step::Recorded] {
+            assert!(rig.daemon.stop().await.success());
+            let name = step.to_string().to_lowercase();
+            let host = format!("{name}.example");
+            let object = |path: &str| {
+                let object = ingress(&name).class("nginx").path(&host, "ImplementationSpecific", path, "web");
+                [object.annotation("use-regex", "true").build()]
+            };
+            rig.manifests.write("fresh.yaml", &object("/works"));
+            run_until(rig, step).await;
+            let works = get(&format!("http://{host}/works"));
+            works.send_until("nginx to take it", |reply| reply.status == 200).await;
+            // Nobody but the daemon that was killed has seen the good version.
+            rig.manifests.write("fresh.yaml", &object("/works/(a"));
+            rig.daemon.start();
+            rig.daemon.ready().await;
+            let status = rig.daemon.status().await.unwrap();
+            assert_eq!(quarantined(&status), [format!("Ingress {name}")], "{step}");
+            assert_eq!(get(&format!("http://{host}/works")).send().await.status, 200, "{step}");
         }
     });
 }

@@ -113,6 +113,46 @@ fn services_choose_how_they_are_reached() {
 }
 
 #[test]
+fn auto_takes_the_first_way_that_a_service_offers_and_the_host_reaches() {
+    rig::run(async |rig| {
+        rig.backends.serve(30080, Echo::plain("node")).await;
+        rig.backends.serve(80, Echo::plain("cluster")).await;
+        rig.daemon.set("listen.http-port", "8000");
+        rig.daemon.set("upstreams.endpoints", "auto");
+        rig.daemon.set("upstreams.reachable", r#"["10.96.0.0/16", "10.244.0.0/16"]"#);
+        let balancer = json!({"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}});
+        let rows: [(&str, bool, bool, &str, &str, &[&str]); 5] = [
+            // The name, whether it has a load balancer and a node port, its cluster address, its pod, what is reached.
+            ("balancer", true, true, "10.96.0.7", "10.244.4.1", &["203.0.113.7:80"]),
+            ("node", false, true, "10.96.0.7", "10.244.4.1", &["192.0.2.1:30080"]),
+            ("cluster", false, false, "10.96.0.7", "10.244.4.1", &["10.96.0.7:80"]),
+            ("pod", false, false, "None", "10.244.4.1", &["10.244.4.1:8080"]),
+            ("beyond", false, false, "None", "fd00:10:244::9", &["503"]),
+        ];
+        let mut objects = vec![json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"}, "status": {
+            "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}],
+            "conditions": [{"type": "Ready", "status": "True"}]}})];
+        for (name, has_balancer, has_node_port, cluster, pod, _) in rows {
+            let mut object = service(name, ECHO);
+            object["spec"]["clusterIP"] = json!(cluster);
+            if has_balancer {
+                object["status"] = balancer.clone();
+            }
+            if has_node_port {
+                object["spec"]["ports"][0]["nodePort"] = json!(30080);
+            }
+            objects.extend([object, endpoint_slice(name, &[pod], ECHO)]);
+            objects.push(ingress(name).host(&format!("{name}.test"), name).build());
+        }
+        rig.manifests.write("auto.yaml", &objects);
+        rig.start().await;
+        for (name, .., expected) in rows {
+            expect_reached(rig, &format!("http://{name}.test:8000/"), expected).await;
+        }
+    });
+}
+
+#[test]
 fn addresses_of_this_host_are_never_upstreams() {
     rig::run(async |rig| {
         let mut objects = Vec::new();

@@ -19,23 +19,31 @@ const FORGED: &[(&str, &str)] = &[
 #[test]
 fn nobody_is_believed_by_default() {
     rig::run(async |rig| {
-        rig.manifests.write(
-            "headers.yaml",
-            &[
-                tls_secret("s", &["h.test"]),
-                ingress("h").host("h.test", "web").tls(&["h.test"], "s").annotation("ssl-redirect", "false").build(),
-            ],
-        );
+        // The same for backends that speak gRPC, where nginx has directives of its own.
+        let object = |name: &str, protocol: &str| {
+            let host = format!("{name}.test");
+            let object = ingress(name).host(&host, "web").tls(&[&host], "s").annotation("ssl-redirect", "false");
+            object.annotation("backend-protocol", protocol).build()
+        };
+        let secret = tls_secret("s", &["h.test", "g.test"]);
+        rig.manifests.write("headers.yaml", &[secret, object("h", "HTTP"), object("g", "GRPC")]);
         rig.start().await;
-        for (url, scheme, port) in [("http://h.test/", "http", "80"), ("https://h.test/", "https", "443")] {
+        for (url, host, scheme, port) in [
+            ("http://h.test/", "h.test", "http", "80"),
+            ("https://h.test/", "h.test", "https", "443"),
+            ("http://g.test/", "g.test", "http", "80"),
+            ("https://g.test/", "g.test", "https", "443"),
+        ] {
             let request = get(url).from("10.244.9.9");
             let request = FORGED.iter().fold(request, |request, (name, value)| request.header(name, value));
             let seen = request.send().await.echo();
+            let spoken = if host == "g.test" { "HTTP/2" } else { "HTTP/1.1" };
+            assert_eq!(seen.protocol, spoken, "{url}");
             for (name, value) in [
-                ("host", Some("h.test")),
+                ("host", Some(host)),
                 ("x-real-ip", Some("10.244.9.9")),
                 ("x-forwarded-for", Some("10.244.9.9")),
-                ("x-forwarded-host", Some("h.test")),
+                ("x-forwarded-host", Some(host)),
                 ("x-forwarded-port", Some(port)),
                 ("x-forwarded-proto", Some(scheme)),
                 ("x-forwarded-scheme", Some(scheme)),
@@ -43,7 +51,7 @@ fn nobody_is_believed_by_default() {
                 ("x-original-forwarded-for", Some("1.2.3.4")),
                 ("proxy", None),
             ] {
-                assert_eq!(seen.header(name), value, "{name} over {scheme}");
+                assert_eq!(seen.header(name), value, "{name} of {url}");
             }
         }
     });

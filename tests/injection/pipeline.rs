@@ -1,7 +1,7 @@
 //! The pipeline from text to parsed configuration, as the daemon walks it; it must not know what is hostile.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use ingressd::finding::Finding;
@@ -11,7 +11,7 @@ use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
 use ingressd::render::{File, FilePath, FileSet, Renderer};
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{ClassRule, Dialect, Options, Translator};
+use ingressd::translate::{Answer, ClassRule, Dialect, Names, Options, Translator};
 use serde_json::Value;
 
 /// The oldest, the usual and the newest nginx.
@@ -75,13 +75,15 @@ pub fn options() -> Options {
 
 /// Walks the pipeline once for each version.
 pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
-    let translation = Translator::new(options()).translate(snapshot);
-    let gate_options =
-        GateOptions { resolvers: vec![SocketAddr::from(([192, 0, 2, 53], 53))], ..GateOptions::default() };
+    let options = options();
+    // Whatever is asked, DNS answers.
+    let answer = Answer { addresses: vec![IpAddr::from([192, 0, 2, 80])], failure: None };
+    let names = Names(Names::wanted(snapshot, &options).into_iter().map(|name| (name, answer.clone())).collect());
+    let translation = Translator::new(options).translate(snapshot, &names);
     let one = |version: &Version| {
         let capabilities = Capabilities::profile(*version);
         let (plan, gated) =
-            nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &gate_options);
+            nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &GateOptions::default());
         let findings = translation.findings.iter().chain(&gated).cloned().collect();
         let files = Renderer::default().render(&plan);
         let read = |(path, file): (&FilePath, &Arc<File>)| {

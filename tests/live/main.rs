@@ -1,8 +1,13 @@
 //! The daemon on a real API server: these tests must not know how anything works inside.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod away;
 mod cluster;
 mod cluster_itself;
+mod meaning;
+mod publish;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
 #[path = "../rig/mod.rs"]
 mod rig;
+mod rights;
+mod watches;

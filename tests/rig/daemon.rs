@@ -139,11 +139,12 @@ impl Daemon {
         command
     }
 
-    /// Waits until it says that nginx serves its confirmed generation.
+    /// Waits until it says that nginx serves its confirmed generation, and that everything asked for is in it.
     pub async fn ready(&mut self) {
         wait::until("the daemon to be ready", async || {
             self.must_run();
-            (self.get("/readyz").await?.status == 200).then_some(())
+            let ready = self.get("/readyz").await?.status == 200;
+            (ready && self.status().await?["phase"] == "serving").then_some(())
         })
         .await;
     }

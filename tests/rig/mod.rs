@@ -18,6 +18,7 @@
 pub mod backends;
 pub mod client;
 pub mod daemon;
+pub mod dns;
 pub mod load;
 pub mod manifests;
 pub mod mount;

@@ -32,3 +32,10 @@ pub fn quarantined(status: &Value) -> Vec<String> {
 pub fn serving(status: &Value) -> Option<u64> {
     (status["phase"] == "serving").then(|| status["generation"].as_u64())?
 }
+
+/// The state of the watch of a kind: `current`, `stale`, ...; empty when there is none.
+pub fn watch<'a>(status: &'a Value, kind: &str) -> &'a str {
+    let watches = status["watches"].as_array().map_or(&[][..], Vec::as_slice);
+    let watch = watches.iter().find(|watch| watch["kind"] == kind);
+    watch.and_then(|watch| watch["state"].as_str()).unwrap_or_default()
+}

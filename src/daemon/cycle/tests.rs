@@ -13,6 +13,8 @@ fn id(text: &str) -> Arc<ObjectId> {
     Arc::new(ObjectId::new(kind, "shop", text))
 }
 
+const TEST: Duration = Duration::from_millis(20);
+
 /// `name@version`, sorted by name.
 fn snapshot(objects: &[&str]) -> Snapshot {
     let mut snapshot = Snapshot::default();
@@ -51,11 +53,16 @@ struct Rules {
     shared: Vec<&'static str>,
     /// Refuses whatever it is given.
     hopeless: bool,
+    judge: &'static str,
     made: Vec<String>,
     applied: Vec<Vec<String>>,
 }
 
 impl Stages for Rules {
+    fn judge(&self) -> Arc<str> {
+        self.judge.into()
+    }
+
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         self.made = names(snapshot);
         let unfit = self.made.iter().filter(|name| self.unfit.contains(name.as_str()));
@@ -94,8 +101,10 @@ impl Stages for Rules {
         match culprits.is_empty() {
             true => Outcome::Unchanged { generation: 1 },
             // As a real one, it stops at the first in a shared file.
-            false if !self.shared.is_empty() => Outcome::Refused { complaints: vec![complaint(culprits[0])] },
-            false => Outcome::Refused { complaints: culprits.into_iter().map(complaint).collect() },
+            false if !self.shared.is_empty() => {
+                Outcome::Refused { complaints: vec![complaint(culprits[0])], test: TEST }
+            }
+            false => Outcome::Refused { complaints: culprits.into_iter().map(complaint).collect(), test: TEST },
         }
     }
 }
@@ -108,7 +117,7 @@ fn quarantined(report: &Report) -> Vec<String> {
 #[test]
 fn the_last_good_version_takes_the_place_of_a_bad_one() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path());
+    let mut cycle = Cycle::open(state.path(), None);
     let mut rules = Rules { bad: ["b@2"].into(), ..Rules::default() };
     assert!(quarantined(&cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules)).is_empty());
     let report = cycle.turn(&snapshot(&["a@2", "b@2", "c@1"]), &mut rules);
@@ -130,12 +139,12 @@ fn the_last_good_version_takes_the_place_of_a_bad_one() {
 fn a_restart_keeps_quarantine_and_last_good_versions() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules { bad: ["b@2"].into(), ..Rules::default() };
-    let mut cycle = Cycle::open(state.path());
+    let mut cycle = Cycle::open(state.path(), None);
     cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     cycle.turn(&snapshot(&["a@1", "b@2"]), &mut rules);
     drop(cycle);
     rules.applied.clear();
-    let report = Cycle::open(state.path()).turn(&snapshot(&["a@2", "b@2"]), &mut rules);
+    let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@2", "b@2"]), &mut rules);
     assert_eq!(rules.applied, [["a@2", "b@1"]], "the bad version is not tried again");
     assert_eq!(quarantined(&report).len(), 1);
 }
@@ -144,7 +153,7 @@ fn a_restart_keeps_quarantine_and_last_good_versions() {
 fn without_an_earlier_version_the_object_is_left_out() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules { bad: ["b@1"].into(), ..Rules::default() };
-    let report = Cycle::open(state.path()).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     assert_eq!(rules.made, ["a@1"]);
     assert!(report.findings[0].note.contains("left out"), "{}", report.findings[0].note);
 }
@@ -152,7 +161,7 @@ fn without_an_earlier_version_the_object_is_left_out() {
 #[test]
 fn a_last_good_version_that_is_refused_too_is_left_out() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path());
+    let mut cycle = Cycle::open(state.path(), None);
     let mut rules = Rules::default();
     cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     rules.bad = ["b@1", "b@2"].into();
@@ -172,7 +181,7 @@ fn of_several_suspects_only_the_culprit_stays_in_quarantine() {
     ];
     for (bad, served, expected) in rows {
         let state = tempfile::tempdir().unwrap();
-        let mut cycle = Cycle::open(state.path());
+        let mut cycle = Cycle::open(state.path(), None);
         let mut rules = Rules { shared: vec!["secret", "a", "b", "c"], ..Rules::default() };
         cycle.turn(&snapshot(&["a@1", "b@1", "c@1", "secret@1"]), &mut rules);
         rules.bad = bad.iter().copied().collect();
@@ -185,7 +194,7 @@ fn of_several_suspects_only_the_culprit_stays_in_quarantine() {
 #[test]
 fn when_nothing_helps_nobody_is_blamed() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path());
+    let mut cycle = Cycle::open(state.path(), None);
     let mut rules = Rules { hopeless: true, shared: vec!["a", "b"], ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
     assert!(matches!(report.outcome, Outcome::Refused { .. }));
@@ -197,7 +206,7 @@ fn when_nothing_helps_nobody_is_blamed() {
 #[test]
 fn what_the_translation_refuses_is_put_back_too() {
     let state = tempfile::tempdir().unwrap();
-    let mut cycle = Cycle::open(state.path());
+    let mut cycle = Cycle::open(state.path(), None);
     let mut rules = Rules { unfit: ["a@2", "b@1"].into(), ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     assert_eq!((rules.made.clone(), report.findings.len()), (vec!["a@1".into(), "b@1".into()], 1));
@@ -209,7 +218,7 @@ fn what_the_translation_refuses_is_put_back_too() {
         assert_eq!(findings, [("Ingress shop/a".to_owned(), "2"), ("Ingress shop/b".to_owned(), "1")]);
     }
     drop(cycle);
-    Cycle::open(state.path()).turn(&snapshot(&["a@2"]), &mut rules);
+    Cycle::open(state.path(), None).turn(&snapshot(&["a@2"]), &mut rules);
     assert_eq!(rules.made, ["a@1"], "after a restart too");
 }
 
@@ -217,15 +226,40 @@ fn what_the_translation_refuses_is_put_back_too() {
 fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules::default();
-    Cycle::open(state.path()).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     let mut broken = snapshot(&["a@2"]);
     broken.left_out.push((id("b"), None));
     broken.left_out.push((id("never-seen"), None));
-    Cycle::open(state.path()).turn(&broken, &mut rules);
+    Cycle::open(state.path(), None).turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@2", "b@1"]);
     // The version that took its place can be refused like any other.
     rules.bad.insert("b@1");
-    let mut cycle = Cycle::open(state.path());
+    let mut cycle = Cycle::open(state.path(), None);
     cycle.turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@2"]);
+}
+
+#[test]
+fn another_judge_tries_refused_versions_again() {
+    let state = tempfile::tempdir().unwrap();
+    let mut rules = Rules { bad: ["b@1"].into(), judge: "nginx 1.22.1", ..Rules::default() };
+    Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    for (judge, bad, expected) in [
+        ("nginx 1.22.1", None, 1),
+        ("nginx 1.26.3", Some("b@1"), 1),
+        ("nginx 1.26.3", None, 1),
+        ("nginx 1.28.0", None, 0),
+    ] {
+        (rules.judge, rules.bad) = (judge, bad.into_iter().collect());
+        let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+        assert_eq!(quarantined(&report).len(), expected, "{judge} {bad:?}");
+    }
+}
+
+#[test]
+fn the_test_of_each_attempt_counts() {
+    let state = tempfile::tempdir().unwrap();
+    let mut rules = Rules { bad: ["b@1"].into(), ..Rules::default() };
+    let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
+    assert_eq!((report.attempts, report.tests), (2, vec![TEST]));
 }

@@ -48,7 +48,7 @@ pub fn gate(
             findings.push(Finding::new(Reason::MissingCapability, server.origin.clone(), words));
         }
     }
-    routes::fit(&mut model, capabilities, options, &mut findings);
+    routes::fit(&mut model, capabilities, &mut findings);
     // nginx would serve whichever it reads first, which on most hosts is ours: whoever may write an Ingress would take
     // over the host's own sites.
     model.servers.retain(|server| {
@@ -81,7 +81,6 @@ pub fn gate(
         longest_name,
         public_https_port: options.public_https_port,
         status: Some((options.status, capabilities.has(Module::StubStatus))),
-        resolvers: options.resolvers.clone(),
         current: options.current.clone(),
         upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
         access_log: options.access_log.clone(),

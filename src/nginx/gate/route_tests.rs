@@ -3,8 +3,8 @@
 use super::*;
 use crate::model::catalogue::{DirectiveRow, PROXY_READ_TIMEOUT};
 use crate::model::{
-    AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, Endpoints,
-    HostName, LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, Text, Upstream, UpstreamId, UrlPath,
+    AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, HostName,
+    LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, Text, Upstream, UpstreamId, UrlPath,
 };
 
 /// Protects and is known to no nginx.
@@ -17,7 +17,7 @@ fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
     UpstreamId { namespace: "default".into(), service: service.into(), port: "80".into(), mode: "", protocol }
 }
 
-/// A model with one host that does this, and the Services `web` and `external`.
+/// A model with one host that does this, and the Service `web`.
 fn model(action: Action, behaviour: Behaviour) -> Model {
     let origin = host();
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
@@ -30,16 +30,11 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
         routes: Vec::new(),
         fallback,
     };
-    let addresses = Endpoints::Addresses(vec![Endpoint { address: ([10, 244, 0, 1], 80).into(), weight: 1 }]);
-    let name = Endpoints::Name { host: HostName::new("b.example").unwrap(), port: 80 };
-    let mut upstreams = Vec::new();
-    for (service, endpoints) in [("external", name), ("web", addresses)] {
-        for protocol in [Protocol::Http, Protocol::Grpc] {
-            let (id, endpoints) = (upstream(service, protocol), endpoints.clone());
-            upstreams.push(Arc::new(Upstream { id, origin: origin.clone(), endpoints }));
-        }
-    }
-    Model { servers: vec![Arc::new(server)], upstreams, ..Model::default() }
+    let upstreams = [Protocol::Http, Protocol::Grpc].map(|protocol| {
+        let endpoints = vec![Endpoint { address: ([10, 244, 0, 1], 80).into(), weight: 1 }];
+        Arc::new(Upstream { id: upstream("web", protocol), origin: origin.clone(), endpoints })
+    });
+    Model { servers: vec![Arc::new(server)], upstreams: upstreams.into(), ..Model::default() }
 }
 
 fn proxy(service: &str, protocol: Protocol) -> Action {
@@ -82,7 +77,6 @@ fn what_cannot_be_served_or_protected_is_closed() {
         (proxy("web", Grpc), none(), Some(Module::Grpc), false, Some(Reason::MissingCapability)),
         (proxy("web", Http), none(), Some(Module::Grpc), true, None),
         (proxy("nobody", Http), none(), None, false, Some(Reason::MissingService)),
-        (proxy("external", Http), none(), None, false, Some(Reason::UnreachableMode)),
         (proxy("web", Http), directive(&GUARD), None, false, Some(Reason::ClosedRoute)),
         (proxy("web", Http), directive(&EXTRA), None, true, Some(Reason::MissingCapability)),
         (proxy("web", Http), directive(&PROXY_READ_TIMEOUT), None, true, None),
@@ -99,19 +93,6 @@ fn what_cannot_be_served_or_protected_is_closed() {
         assert!(open || *fallback.behaviour == Behaviour::default(), "row {number}");
         let left_out = |directive: &Directive| directive.row.since <= capabilities.version;
         assert!(fallback.behaviour.directives.iter().all(left_out), "row {number}");
-    }
-}
-
-#[test]
-fn names_are_resolved_where_there_is_a_resolver() {
-    let resolvers = vec![([10, 96, 0, 53], 53).into()];
-    let options = GateOptions { https_port: 0, resolvers, ..GateOptions::default() };
-    let capabilities = Capabilities::profile(Version(1, 22, 1));
-    for (protocol, expected) in [(Protocol::Http, None), (Protocol::Grpc, Some(Reason::UnsupportedBackend))] {
-        let model = model(proxy("external", protocol), Behaviour::default());
-        let (_, findings) = gate(model, &capabilities, &Neighbours::default(), &options);
-        let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
-        assert_eq!(found, Vec::from_iter(expected), "{protocol:?}");
     }
 }
 

@@ -6,20 +6,17 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Behaviour, CertificateId, Cors, Endpoints, HeaderName, LONGEST, Model, PasswordFileId, Protocol, Route,
-    Server, TlsTermination, UpstreamId,
+    Action, Behaviour, CertificateId, Cors, HeaderName, LONGEST, Model, PasswordFileId, Protocol, Route, Server,
+    TlsTermination, UpstreamId,
 };
-use crate::nginx::{Capabilities, GateOptions};
+use crate::nginx::Capabilities;
 
 /// What routes may refer to.
 struct Known<'a> {
     capabilities: &'a Capabilities,
     upstreams: BTreeSet<&'a UpstreamId>,
-    /// Upstreams with a name, for which there is no resolver or no module.
-    unresolvable: BTreeSet<&'a UpstreamId>,
     certificates: BTreeSet<&'a CertificateId>,
     password_files: BTreeSet<&'a PasswordFileId>,
-    named: BTreeSet<&'a UpstreamId>,
 }
 
 /// What has to change on a route.
@@ -31,15 +28,12 @@ enum Change {
 }
 
 /// Changes what does not fit. Servers that fit are shared with the model as before.
-pub fn fit(model: &mut Model, capabilities: &Capabilities, options: &GateOptions, findings: &mut Vec<Finding>) {
-    let named = || model.upstreams.iter().filter(|upstream| matches!(upstream.endpoints, Endpoints::Name { .. }));
+pub fn fit(model: &mut Model, capabilities: &Capabilities, findings: &mut Vec<Finding>) {
     let known = Known {
         capabilities,
         upstreams: model.upstreams.iter().map(|upstream| &upstream.id).collect(),
-        unresolvable: named().filter(|_| options.resolvers.is_empty()).map(|upstream| &upstream.id).collect(),
         certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
         password_files: model.password_files.iter().map(|file| &file.id).collect(),
-        named: named().map(|upstream| &upstream.id).collect(),
     };
     let servers = model.servers.iter().map(|server| fit_server(server, &known, findings)).collect();
     model.servers = servers;
@@ -110,21 +104,12 @@ fn is_grpc(route: &Route) -> bool {
 /// Why the route's backend cannot be asked.
 fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     let Action::Proxy { upstream } = &route.action else { return None };
-    let grpc = is_grpc(route);
-    if grpc && !known.capabilities.has(Module::Grpc) {
+    if is_grpc(route) && !known.capabilities.has(Module::Grpc) {
         let words = "nginx has no ngx_http_grpc_module: the route answers 503";
         return Some((Reason::MissingCapability, words.to_owned()));
     }
     if !known.upstreams.contains(upstream) {
         return Some((Reason::MissingService, "its backend is not known: the route answers 503".to_owned()));
-    }
-    if known.unresolvable.contains(upstream) {
-        let words = "no DNS server is configured to resolve the name of the Service: the route answers 503";
-        return Some((Reason::UnreachableMode, words.to_owned()));
-    }
-    if grpc && known.named.contains(upstream) {
-        let words = "gRPC to a Service of type ExternalName is not supported: the route answers 503";
-        return Some((Reason::UnsupportedBackend, words.to_owned()));
     }
     None
 }

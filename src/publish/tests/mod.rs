@@ -286,9 +286,9 @@ async fn a_drained_node_and_one_whose_nginx_is_down_are_withdrawn_within_two_sec
             let (goes, stays) = if leader_goes { ("one", "192.0.2.2") } else { ("two", "192.0.2.1") };
             let node = world.node(goes);
             if is_drain {
-                node.drained = true
+                node.drained = true;
             } else {
-                node.serving = false
+                node.serving = false;
             }
             world.pass(Duration::from_secs(2), is_not_empty).await;
             assert_eq!(world.addresses(), [stays]);

@@ -48,7 +48,7 @@ pub fn location(
     };
     match &route.action {
         Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
-            view.proxy.push(proxy(upstream, upstream.protocol == Protocol::Https, facts)?);
+            view.proxy.push(proxy(upstream, upstream.protocol == Protocol::Https)?);
         }
         Action::Proxy { upstream } => view.grpc.push(view::Grpc {
             scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
@@ -249,23 +249,9 @@ fn rewrite(rewrite: &Rewrite) -> Result<view::Rewrite, Refused> {
     Ok(view::Rewrite { pattern: Literal::new(&pattern)?, target: Text::replacement(&rewrite.target)? })
 }
 
-fn proxy(upstream: &UpstreamId, tls: bool, facts: &Facts<'_>) -> Result<view::Proxy, Refused> {
+fn proxy(upstream: &UpstreamId, tls: bool) -> Result<view::Proxy, Refused> {
     let scheme = Word::fixed(if tls { "https://" } else { "http://" });
-    match facts.named.contains(upstream) {
-        false => {
-            Ok(view::Proxy { resolvers: Vec::new(), tls, scheme, upstream: Word::new(&names::upstream(upstream))? })
-        }
-        // A name in a variable is resolved while nginx runs; one in `proxy_pass` itself only at start, and nginx does
-        // not start when that fails.
-        true => Ok(view::Proxy {
-            resolvers: vec![view::Resolvers {
-                addresses: facts.decisions.resolvers.iter().copied().map(Word::address).collect(),
-            }],
-            tls,
-            scheme,
-            upstream: Word::variable(&names::named_upstream(upstream))?,
-        }),
-    }
+    Ok(view::Proxy { tls, scheme, upstream: Word::new(&names::upstream(upstream))? })
 }
 
 fn respond(status: u16) -> Result<view::Respond, Refused> {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::model::{
     Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Route, Server, ServerName, TlsTermination,
-    UpstreamId,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -26,8 +25,6 @@ pub struct Facts<'a> {
     pub forwarded: &'a Forwarded,
     /// The certificate for hosts that have none.
     pub default_certificate: Option<&'a CertificateId>,
-    /// Upstreams that nginx resolves while it runs.
-    pub named: BTreeSet<&'a UpstreamId>,
     /// What the catch-all server requires.
     pub catch_all: Arc<[FilePath]>,
     /// Whether the catch-all server has a certificate of its own, which nginx would serve for every host without one.

@@ -1,11 +1,11 @@
 //! From a group of endpoints to its file; it must not know who uses it.
 
-use crate::model::{Endpoints, Refused, Upstream};
+use crate::model::{Refused, Upstream};
 use crate::nginx::Decisions;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, Owners};
 use crate::render::names;
-use crate::render::token::{Number, Text, Word};
+use crate::render::token::{Number, Word};
 use crate::render::view;
 
 /// The file of an upstream.
@@ -16,38 +16,27 @@ pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> 
 }
 
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<String, Refused> {
-    let filled = match &upstream.endpoints {
-        Endpoints::Addresses(endpoints) => engine.fill(
-            "upstream",
-            &view::Upstream {
-                name: Word::new(&names::upstream(&upstream.id))?,
-                // Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the
-                // others after one slow answer, and nothing to anybody when all of them were slow once.
-                endpoints: endpoints
-                    .iter()
-                    .map(|endpoint| view::Endpoint {
-                        address: Word::address(endpoint.address),
-                        weight: (endpoint.weight > 1)
-                            .then_some(Number(u64::from(endpoint.weight)))
-                            .into_iter()
-                            .collect(),
-                    })
-                    .collect(),
-                keepalive: decisions
-                    .upstream_keepalive
-                    .filter(|connections| *connections > 0)
-                    .map(|connections| Number(u64::from(connections)))
-                    .into_iter()
-                    .collect(),
-            },
-        ),
-        Endpoints::Name { host, port } => engine.fill(
-            "named_upstream",
-            &view::NamedUpstream {
-                variable: Word::variable(&names::named_upstream(&upstream.id))?,
-                target: Text::new(&format!("{host}:{port}"))?,
-            },
-        ),
-    };
+    let filled = engine.fill(
+        "upstream",
+        &view::Upstream {
+            name: Word::new(&names::upstream(&upstream.id))?,
+            // Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the
+            // others after one slow answer, and nothing to anybody when all of them were slow once.
+            endpoints: upstream
+                .endpoints
+                .iter()
+                .map(|endpoint| view::Endpoint {
+                    address: Word::address(endpoint.address),
+                    weight: (endpoint.weight > 1).then_some(Number(u64::from(endpoint.weight))).into_iter().collect(),
+                })
+                .collect(),
+            keepalive: decisions
+                .upstream_keepalive
+                .filter(|connections| *connections > 0)
+                .map(|connections| Number(u64::from(connections)))
+                .into_iter()
+                .collect(),
+        },
+    );
     filled.map_err(|error| Refused(error.to_string().into()))
 }

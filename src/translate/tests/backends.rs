@@ -1,7 +1,9 @@
 //! Services, ports, endpoints and modes; they must not know paths.
 
-use super::{findings, ingress, options, path, routes, translate, upstreams};
-use crate::translate::Options;
+use super::manifests::snapshot;
+use super::{findings, ingress, options, path, routes, translate, translate_with, upstreams};
+use crate::model::HostName;
+use crate::translate::{Answer, Names, Options};
 
 #[test]
 fn endpoints_and_modes() {
@@ -38,14 +40,72 @@ fn target_ports_count_in_ingress_nginx_only() {
     }
 }
 
+/// A route to a Service of type ExternalName.
+fn external(name: &str) -> String {
+    let service = "apiVersion: v1\nkind: Service\nmetadata: {name: named, namespace: default}\n";
+    let spec = format!("spec: {{type: ExternalName, externalName: '{name}', ports: [{{port: 80}}]}}");
+    let route = ingress("i", "ingressd", "a.example", "", &[path("/", "Prefix", "named")]);
+    [service, &spec, "\n---\n", &route].concat()
+}
+
 #[test]
-fn external_names() {
-    let documents = include_str!("../../../tests/golden/external-name.yaml");
-    let translation = translate(documents, options());
-    assert_eq!(upstreams(&translation), ["public 80 backend.example.net:80"]);
-    assert_eq!(findings(&translation), ["names ForbiddenTarget"; 6]);
-    let off = translate(documents, Options { external_names: false, ..options() });
-    assert_eq!(findings(&off), ["names ExternalNameDisabled"; 7]);
+fn external_names_are_those_addresses_of_an_answer_that_may_take_requests() {
+    type Row<'a> = (&'a str, Option<(&'a [&'a str], Option<&'a str>)>, &'a [&'a str], &'a [&'a str]);
+    let rows: &[Row<'_>] = &[
+        // The name, what DNS says, the upstreams, the findings.
+        (
+            "b.example",
+            Some((&["192.0.2.1", "2001:db8::1"], None)),
+            &["named 80 192.0.2.1:80*1 [2001:db8::1]:80*1"],
+            &[],
+        ),
+        ("B.example.", Some((&["192.0.2.1"], None)), &["named 80 192.0.2.1:80*1"], &[]),
+        ("b.example", None, &[], &["i UnresolvedName"]),
+        ("b.example", Some((&[], None)), &[], &["i UnresolvedName"]),
+        ("b.example", Some((&[], Some("there is no such name"))), &[], &["i UnresolvedName"]),
+        ("b.example", Some((&["192.0.2.1"], Some("DNS fails"))), &["named 80 192.0.2.1:80*1"], &["i UnresolvedName"]),
+        ("b.example", Some((&["127.0.0.1"], None)), &[], &["i ForbiddenTarget"]),
+        ("b.example", Some((&["::1"], None)), &[], &["i ForbiddenTarget"]),
+        ("b.example", Some((&["::ffff:127.0.0.1"], None)), &[], &["i ForbiddenTarget"]),
+        ("b.example", Some((&["169.254.169.254"], None)), &[], &["i ForbiddenTarget"]),
+        ("b.example", Some((&["fe80::1"], None)), &[], &["i ForbiddenTarget"]),
+        ("b.example", Some((&["0.0.0.0"], None)), &[], &["i ForbiddenTarget"]),
+        ("b.example", Some((&["192.0.2.99"], None)), &[], &["i ForbiddenTarget"]),
+        ("b.example", Some((&["127.0.0.1", "192.0.2.1"], None)), &["named 80 192.0.2.1:80*1"], &["i ForbiddenTarget"]),
+        ("localhost", None, &[], &["i ForbiddenTarget"]),
+        ("192.0.2.1", None, &["named 80 192.0.2.1:80*1"], &[]),
+    ];
+    for (name, answer, expected, reasons) in rows {
+        let options = Options { own_addresses: vec!["192.0.2.99:80".parse().unwrap()], ..options() };
+        let answer = answer.map(|(addresses, failure)| Answer {
+            addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
+            failure: failure.map(Into::into),
+        });
+        let names = answer.iter().map(|answer| (HostName::new("b.example").unwrap(), answer.clone()));
+        let translation = translate_with(&external(name), options, &Names(names.collect()));
+        assert_eq!(upstreams(&translation), *expected, "{name} {answer:?}");
+        assert_eq!(findings(&translation), *reasons, "{name} {answer:?}");
+        let route = if expected.is_empty() { "  / -> 503" } else { "  / -> named Http" };
+        assert_eq!(routes(&translation)[1], route, "{name} {answer:?}");
+    }
+}
+
+#[test]
+fn only_names_that_may_be_served_are_asked_for() {
+    let wanted = |name: &str, options: &Options| {
+        Names::wanted(&snapshot(&external(name)), options).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(wanted("B.example.", &options()), ["b.example"]);
+    for name in ["192.0.2.1", "localhost", "a b"] {
+        assert_eq!(wanted(name, &options()), [""; 0], "{name}");
+    }
+    assert_eq!(wanted("b.example", &Options { external_names: false, ..options() }), [""; 0]);
+}
+
+#[test]
+fn external_names_can_be_switched_off() {
+    let off = Options { external_names: false, ..options() };
+    assert_eq!(findings(&translate(&external("192.0.2.1"), off)), ["i ExternalNameDisabled"]);
 }
 
 #[test]

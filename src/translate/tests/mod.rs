@@ -8,8 +8,8 @@ mod manifests;
 mod modes;
 mod order;
 
-use super::{ClassRule, Dialect, Options, Translation, Translator, host};
-use crate::model::{Action, Endpoints, PathMatch, RewritePattern, Route, TlsTermination};
+use super::{ClassRule, Dialect, Names, Options, Translation, Translator, host};
+use crate::model::{Action, PathMatch, RewritePattern, Route, TlsTermination};
 use manifests::snapshot;
 
 /// Settings with a class of each dialect.
@@ -31,7 +31,12 @@ pub fn options() -> Options {
 
 /// Translates the common fixtures with these documents.
 pub fn translate(documents: &str, options: Options) -> Translation {
-    Translator::new(options).translate(&snapshot(documents))
+    translate_with(documents, options, &Names::default())
+}
+
+/// The same with what DNS says.
+pub fn translate_with(documents: &str, options: Options, names: &Names) -> Translation {
+    Translator::new(options).translate(&snapshot(documents), names)
 }
 
 /// A rule for one path.
@@ -92,14 +97,8 @@ fn line(route: &Route) -> String {
 /// Upstreams with their addresses, one a line.
 pub fn upstreams(translation: &Translation) -> Vec<String> {
     let line = |upstream: &std::sync::Arc<crate::model::Upstream>| {
-        let endpoints = match &upstream.endpoints {
-            Endpoints::Name { host, port } => format!("{host}:{port}"),
-            Endpoints::Addresses(addresses) => addresses
-                .iter()
-                .map(|endpoint| format!("{}*{}", endpoint.address, endpoint.weight))
-                .collect::<Vec<_>>()
-                .join(" "),
-        };
+        let endpoints = upstream.endpoints.iter().map(|endpoint| format!("{}*{}", endpoint.address, endpoint.weight));
+        let endpoints = endpoints.collect::<Vec<_>>().join(" ");
         format!("{} {}{} {endpoints}", upstream.id.service, upstream.id.port, upstream.id.mode)
     };
     translation.model.upstreams.iter().map(line).collect()

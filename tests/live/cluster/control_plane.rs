@@ -48,6 +48,11 @@ impl Turn {
     }
 }
 
+/// What runs it, and is kubectl too.
+pub fn binary() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cluster").join("cluster")
+}
+
 impl ControlPlane {
     /// The one of this test run, which the first test starts.
     ///
@@ -62,7 +67,7 @@ impl ControlPlane {
     }
 
     fn start() -> Result<Self, String> {
-        let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("cluster").join("cluster");
+        let binary = binary();
         if !binary.exists() {
             return Err(format!("{} is not built: run `make test`, or tests/cluster/build", binary.display()));
         }

@@ -68,7 +68,7 @@ pub struct Cluster {
 ///
 /// When the test does.
 pub fn run(test: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
-    run_in_turn(false, test);
+    run_in_turn(false, &next_name(), test);
 }
 
 /// Runs a test while no other runs: it may stop, pause and change the control plane, and leaves it as it was.
@@ -77,26 +77,35 @@ pub fn run(test: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
 ///
 /// When the test does.
 pub fn run_alone(test: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
-    run_in_turn(true, test);
+    run_in_turn(true, &next_name(), test);
 }
 
-fn run_in_turn(alone: bool, test: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
+/// Runs something in the namespace `default`, where nothing is renamed.
+pub fn run_in_default(action: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
+    run_in_turn(true, "default", action);
+}
+
+fn next_name() -> String {
+    static TESTS: AtomicU16 = AtomicU16::new(1);
+    format!("test-{}", TESTS.fetch_add(1, Ordering::Relaxed))
+}
+
+fn run_in_turn(alone: bool, namespace: &str, test: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
+    let namespace = namespace.to_owned();
     namespace::run_alone(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut cluster = Cluster::new(Turn::take(alone)).await;
+            let mut cluster = Cluster::new(Turn::take(alone), &namespace).await;
             test(&mut cluster).await;
         });
     });
 }
 
 impl Cluster {
-    async fn new(turn: Turn) -> Self {
-        static TESTS: AtomicU16 = AtomicU16::new(1);
+    async fn new(turn: Turn, namespace: &str) -> Self {
         let control_plane = ControlPlane::shared();
         let address = Namespace::current().connect_to(&control_plane.namespace);
-        let name = format!("test-{}", TESTS.fetch_add(1, Ordering::Relaxed));
-        let objects = Objects::new(administrator(control_plane).await, &name).await;
+        let objects = Objects::new(administrator(control_plane).await, namespace).await;
         objects.write_classes().await;
         let folder = tempfile::Builder::new().prefix("ingressd-test-").tempdir().unwrap();
         // nginx's workers, who are not root, have to get in.
@@ -106,7 +115,7 @@ impl Cluster {
         let credentials = folder.path().join("credentials");
         let credentials = Credentials::make(&credentials, &objects, &rights::shipped(), &url(), &authority).await;
         let source = Source {
-            settings: format!("kubeconfig = {:?}", credentials.kubeconfig()),
+            settings: settings(&credentials, &objects),
             specification: objects.controller("ingressd"),
             ingress_nginx: objects.controller("nginx"),
         };
@@ -140,6 +149,11 @@ impl Cluster {
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// Where the cluster is, and where in it this test's nodes tell each other of themselves.
+fn settings(credentials: &Credentials, objects: &Objects) -> String {
+    format!("kubeconfig = {:?}\npublish.namespace = {:?}\n", credentials.kubeconfig(), objects.namespace())
 }
 
 /// The URL of the API server.

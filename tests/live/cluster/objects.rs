@@ -1,6 +1,9 @@
 //! Objects written to and read from the API server as tests write them; this must not know who watches them.
 
-use k8s_openapi::api::{core::v1 as core, discovery::v1 as discovery, networking::v1 as networking, rbac::v1 as rbac};
+use k8s_openapi::api::{
+    coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery, events::v1 as events,
+    networking::v1 as networking, rbac::v1 as rbac,
+};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, Resource};
 use serde_json::{Value, json};
@@ -9,6 +12,9 @@ use crate::rig::wait;
 
 /// Who writes, for server-side apply.
 const WRITER: &str = "test";
+
+/// The namespace for which tests write objects. Whoever is alone in a cluster may use it and its classes as they are.
+const DEFAULT: &str = "default";
 
 /// Objects of a test, in a namespace and with classes of its own.
 ///
@@ -31,9 +37,13 @@ fn kind(name: &str) -> (ApiResource, bool) {
         "EndpointSlice" => of::<discovery::EndpointSlice>(true),
         "Ingress" => of::<networking::Ingress>(true),
         "IngressClass" => of::<networking::IngressClass>(false),
+        "Event" => of::<events::Event>(true),
+        "Lease" => of::<coordination::Lease>(true),
         "Namespace" => of::<core::Namespace>(false),
         "Node" => of::<core::Node>(false),
         "Pod" => of::<core::Pod>(true),
+        "Role" => of::<rbac::Role>(true),
+        "RoleBinding" => of::<rbac::RoleBinding>(true),
         "Secret" => of::<core::Secret>(true),
         "Service" => of::<core::Service>(true),
         "ServiceAccount" => of::<core::ServiceAccount>(true),
@@ -73,12 +83,19 @@ impl Objects {
 
     /// The class that stands for `ingressd` or `nginx`.
     pub fn class(&self, name: &str) -> String {
-        format!("{name}-{}", self.namespace)
+        match self.namespace.as_str() {
+            DEFAULT => name.to_owned(),
+            namespace => format!("{name}-{namespace}"),
+        }
     }
 
     /// The controller that the class of this name has.
     pub fn controller(&self, class: &str) -> String {
-        format!("{class}.test/{}", self.namespace)
+        match (self.namespace.as_str(), class) {
+            (DEFAULT, "nginx") => "k8s.io/ingress-nginx".to_owned(),
+            (DEFAULT, _) => "ingressd/nginx".to_owned(),
+            (namespace, class) => format!("{class}.test/{namespace}"),
+        }
     }
 
     /// Writes the classes `ingressd` (specification) and `nginx` (semantics of ingress-nginx).
@@ -164,7 +181,7 @@ impl Objects {
     fn place(&self, mut object: Value) -> Value {
         let (_, namespaced) = kind(object["kind"].as_str().expect("a kind"));
         let namespace = &mut object["metadata"]["namespace"];
-        if namespaced && (namespace.is_null() || namespace == "default") {
+        if namespaced && (namespace.is_null() || namespace == DEFAULT) {
             *namespace = json!(self.namespace);
         }
         if let Some(class @ ("ingressd" | "nginx")) = object["spec"]["ingressClassName"].as_str() {

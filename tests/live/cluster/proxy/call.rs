@@ -63,4 +63,14 @@ impl Call {
     pub fn is_write(&self) -> bool {
         !matches!(self.method, Method::GET | Method::HEAD | Method::OPTIONS)
     }
+
+    /// Whether it watches this kind, named as paths do it: `ingresses`.
+    pub fn watches(&self, resource: &str) -> bool {
+        self.is_watch() && self.resource == resource
+    }
+
+    /// Whether it lists this kind.
+    pub fn lists(&self, resource: &str) -> bool {
+        self.is_list() && self.resource == resource
+    }
 }

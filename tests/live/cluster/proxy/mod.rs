@@ -109,10 +109,9 @@ impl Proxy {
         calls.iter().filter(|(call, answered)| *answered == status && matches(call)).count()
     }
 
-    /// Waits until one more call of this sort is answered with this status.
-    pub async fn next(&self, what: &str, status: u16, matches: impl Fn(&Call) -> bool) {
-        let before = self.count(status, &matches);
-        wait::until(what, async || (self.count(status, &matches) > before).then_some(())).await;
+    /// Waits until so many calls of this sort were answered with this status.
+    pub async fn counted(&self, what: &str, count: usize, status: u16, matches: impl Fn(&Call) -> bool) {
+        wait::until_right(what, async || self.count(status, &matches), |answered| *answered >= count).await;
     }
 }
 

@@ -56,6 +56,11 @@ impl Rules {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).1.retain(|rule| rule.number != number);
     }
 
+    /// Removes all of them.
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).1.clear();
+    }
+
     /// What to do about a call.
     pub fn action(&self, call: &Call) -> Option<Action> {
         let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);

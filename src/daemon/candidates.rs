@@ -1,0 +1,180 @@
+//! What files are made of, written down before they are applied; it must not know whether nginx takes them.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::last_good::{LastGood, written};
+use super::objects::{self, Visitor};
+use crate::model::ObjectId;
+use crate::render::Digest;
+use crate::source::{Snapshot, Stored};
+
+/// The word behind the last object: without it the file was cut off.
+const END: &str = "end";
+
+fn file(state: &Path) -> PathBuf {
+    state.join("candidates.json")
+}
+
+/// Writes the objects that are `worth` it and not `kept`, for files of this digest, a line each. Without `kept`, all of them.
+/// What cannot be written is a warning: it would be missed only if the daemon were killed.
+pub fn propose(
+    state: &Path,
+    served: &Snapshot,
+    worth: &BTreeSet<Arc<ObjectId>>,
+    files: Digest,
+    kept: Option<&LastGood>,
+) {
+    let path = file(state);
+    if let Err(why) = write(&path, served, worth, files, kept) {
+        tracing::warn!(path = %path.display(), "what the next generation is made of cannot be kept: {why}");
+    }
+}
+
+fn write(
+    path: &Path,
+    served: &Snapshot,
+    worth: &BTreeSet<Arc<ObjectId>>,
+    files: Digest,
+    kept: Option<&LastGood>,
+) -> io::Result<()> {
+    let folder = path.parent().unwrap_or_else(|| Path::new("/"));
+    // Created with mode 0600, which the rename keeps.
+    let file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
+    let mut output = BufWriter::new(file);
+    writeln!(output, "{}", name(files))?;
+    let mut proposal = Proposal { worth, kept, output: &mut output, count: 0, result: Ok(()) };
+    objects::visit(served, &mut proposal);
+    proposal.result?;
+    if proposal.count == 0 {
+        // What an earlier file holds is kept already, and may hold secrets that are gone.
+        return remove(path);
+    }
+    writeln!(output, "{END}")?;
+    let file = output.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.as_file().sync_data()?;
+    file.persist(path)?;
+    Ok(())
+}
+
+struct Proposal<'a, W> {
+    worth: &'a BTreeSet<Arc<ObjectId>>,
+    kept: Option<&'a LastGood>,
+    output: &'a mut W,
+    count: usize,
+    result: io::Result<()>,
+}
+
+impl<W: io::Write> Visitor for Proposal<'_, W> {
+    fn visit<K: Serialize>(&mut self, stored: &Stored<K>) {
+        let is_kept = self.kept.is_some_and(|kept| kept.has(&stored.id, &stored.version));
+        if is_kept || self.result.is_err() || !self.worth.contains(&stored.id) {
+            return;
+        }
+        self.count += 1;
+        let line = serde_json::to_writer(&mut *self.output, &written(stored));
+        self.result = line.map_err(io::Error::from).and_then(|()| self.output.write_all(b"\n"));
+    }
+}
+
+/// The lines that were written for these files; none when they are of others, or cut off.
+pub fn of(state: &Path, files: Option<Digest>) -> Vec<String> {
+    let (Some(files), Ok(file)) = (files, File::open(file(state))) else { return Vec::new() };
+    let mut lines = BufReader::new(file).lines().map_while(Result::ok);
+    if lines.next() != Some(name(files)) {
+        return Vec::new();
+    }
+    let mut lines: Vec<_> = lines.collect();
+    match lines.pop() {
+        Some(last) if last == END => lines,
+        _ => Vec::new(),
+    }
+}
+
+/// Removes what was written; it is kept elsewhere, or of no use.
+pub fn forget(state: &Path) {
+    let path = file(state);
+    if let Err(why) = remove(&path) {
+        tracing::warn!(path = %path.display(), "it is not removed: {why}");
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn name(files: Digest) -> String {
+    files.0.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::ConfigMap;
+
+    use super::*;
+    use crate::model::Kind;
+    use crate::source::Version;
+
+    fn snapshot(objects: &[(&str, &str)]) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        for (name, version) in objects {
+            snapshot.config_maps.edit().push(Stored {
+                id: Arc::new(ObjectId::new(Kind::ConfigMap, "shop", name)),
+                version: Version((*version).into()),
+                object: Arc::new(ConfigMap::default()),
+                place: None,
+            });
+        }
+        snapshot
+    }
+
+    fn propose_all(state: &Path, snapshot: &Snapshot, files: Digest, kept: Option<&LastGood>) {
+        let worth = snapshot.config_maps.iter().map(|stored| Arc::clone(&stored.id)).collect();
+        propose(state, snapshot, &worth, files, kept);
+    }
+
+    fn has(store: &LastGood, name: &str, version: &str) -> bool {
+        store.has(&ObjectId::new(Kind::ConfigMap, "shop", name), &Version(version.into()))
+    }
+
+    #[test]
+    fn what_the_files_in_place_are_made_of_is_good() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let state = tempfile::tempdir().unwrap();
+        let (first, second) = (Digest::of(b"first"), Digest::of(b"second"));
+        propose_all(state.path(), &snapshot(&[("a", "1"), ("b", "1")]), first, None);
+        assert_eq!(std::fs::metadata(file(state.path())).unwrap().permissions().mode() & 0o777, 0o600);
+        let store = LastGood::open(state.path(), Some(second));
+        assert!(!has(&store, "a", "1"), "other files are in place");
+        propose_all(state.path(), &snapshot(&[("a", "1"), ("b", "1")]), first, None);
+        let store = LastGood::open(state.path(), Some(first));
+        assert!(has(&store, "a", "1") && has(&store, "b", "1"));
+        propose_all(state.path(), &snapshot(&[("a", "2"), ("b", "1")]), second, Some(&store));
+        assert_eq!(of(state.path(), Some(second)).len(), 1, "only what differs is written");
+        let store = LastGood::open(state.path(), Some(second));
+        assert!(has(&store, "a", "2") && has(&store, "b", "1"));
+        propose_all(state.path(), &snapshot(&[("a", "2")]), first, Some(&store));
+        assert!(!file(state.path()).exists(), "nothing is left that is not kept");
+    }
+
+    #[test]
+    fn a_file_that_was_cut_off_is_none() {
+        let state = tempfile::tempdir().unwrap();
+        let files = Digest::of(b"first");
+        propose_all(state.path(), &snapshot(&[("a", "1")]), files, None);
+        let text = std::fs::read_to_string(file(state.path())).unwrap();
+        assert_eq!(of(state.path(), Some(files)).len(), 1);
+        for length in 0..text.len() - 1 {
+            std::fs::write(file(state.path()), &text[..length]).unwrap();
+            assert_eq!(of(state.path(), Some(files)), [""; 0], "cut at {length}");
+        }
+    }
+}

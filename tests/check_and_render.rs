@@ -1,0 +1,182 @@
+//! `ingressd check` and `ingressd render` as shells and pipelines see them: these tests must not know what is checked how.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+const CLASS: &str = "\
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: ingressd}
+spec: {controller: ingressd/nginx}
+";
+
+const SERVICE: &str = "\
+apiVersion: v1
+kind: Service
+metadata: {name: web, namespace: default}
+spec: {ports: [{port: 80}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: web-1, namespace: default, labels: {kubernetes.io/service-name: web}}
+addressType: IPv4
+endpoints: [{addresses: [10.244.0.1]}]
+ports: [{port: 8080}]
+";
+
+/// An Ingress over several lines, so that lines can be told apart. The host stands in line 9.
+fn ingress(name: &str, host: &str, service: &str) -> String {
+    format!(
+        "# A comment.\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: {name}\n  namespace: default\n\
+         spec:\n  ingressClassName: ingressd\n  rules:\n  - host: '{host}'\n    http:\n      paths:\n      - path: /\n        \
+         pathType: Prefix\n        backend:\n          service:\n            name: {service}\n            port:\n              number: 80\n"
+    )
+}
+
+struct Output {
+    code: Option<i32>,
+    text: String,
+    complaints: String,
+}
+
+fn ingressd(command: &str, arguments: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_ingressd"))
+        .arg(command)
+        // Neither settings nor the nginx of this host matter.
+        .args(["--nginx-version", "1.22.1", "--config", "/dev/null"])
+        .args(arguments)
+        .env_remove("INGRESSD_CONFIG")
+        .output()
+        .unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Output { code: output.status.code(), text: text(output.stdout), complaints: text(output.stderr) }
+}
+
+fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("class.yaml", CLASS);
+    write("service.yaml", SERVICE);
+    files.iter().for_each(|(name, text)| write(name, text));
+    folder
+}
+
+#[test]
+fn check_ends_by_what_it_finds_and_says_where() {
+    type Row<'a> = (&'a str, String, &'a [&'a str], i32, &'a str);
+    let rows: [Row<'_>; 6] = [
+        ("good", ingress("a", "a.example", "web"), &[], 0, "4 objects read: 0 errors, 0 warnings"),
+        ("good and strict", ingress("a", "a.example", "web"), &["--strict"], 0, "0 errors, 0 warnings"),
+        (
+            "an invalid host",
+            ingress("a", "not a host", "web"),
+            &[],
+            1,
+            "a.yaml:10: error: Ingress default/a: spec.rules[0]: InvalidHost",
+        ),
+        (
+            "a Service that is missing",
+            ingress("a", "a.example", "absent"),
+            &[],
+            0,
+            "warning: Ingress default/a: spec.rules[0].http.paths[0]",
+        ),
+        ("the same and strict", ingress("a", "a.example", "absent"), &["--strict"], 1, "MissingService"),
+        ("not YAML", "kind: [\n".to_owned(), &[], 1, "Undecodable"),
+    ];
+    for (what, text, arguments, code, words) in rows {
+        let folder = folder(&[("a.yaml", &text)]);
+        let output = ingressd("check", &[&[folder.path().to_str().unwrap()], arguments].concat());
+        assert_eq!(output.code, Some(code), "{what}: {} {}", output.text, output.complaints);
+        assert!(output.text.contains(words), "{what}: {words} is not in\n{}", output.text);
+    }
+    let missing = ingressd("check", &["/nonexistent/manifests"]);
+    assert!(
+        missing.code == Some(66) && missing.complaints.contains("/nonexistent/manifests"),
+        "{}",
+        missing.complaints
+    );
+}
+
+#[test]
+fn check_tells_programs_the_same() {
+    let folder = folder(&[("a.yaml", &ingress("a", "not a host", "web"))]);
+    let file = folder.path().join("a.yaml");
+    let output = ingressd("check", &["--format", "json", folder.path().to_str().unwrap()]);
+    assert_eq!(output.code, Some(1), "{}", output.complaints);
+    let findings: Vec<Value> = serde_json::from_str(&output.text).unwrap();
+    let finding = findings.iter().find(|finding| finding["reason"] == "InvalidHost").unwrap();
+    for (member, expected) in [
+        ("severity", "error"),
+        ("kind", "Ingress"),
+        ("namespace", "default"),
+        ("name", "a"),
+        ("field", "spec.rules[0]"),
+        ("file", file.to_str().unwrap()),
+    ] {
+        assert_eq!(finding[member], expected, "{finding}");
+    }
+    assert_eq!(finding["line"], 10, "{finding}");
+    let clean = self::folder(&[]);
+    let output = ingressd("check", &["--format", "json", clean.path().to_str().unwrap()]);
+    assert_eq!((output.code, output.text.trim()), (Some(0), "[]"));
+}
+
+#[test]
+fn render_shows_files_without_secrets_or_writes_them() {
+    let folder = folder(&[("a.yaml", &ingress("a", "a.example", "web"))]);
+    let manifests = folder.path().to_str().unwrap();
+    let output = ingressd("render", &[manifests]);
+    assert_eq!(output.code, Some(0), "{}", output.complaints);
+    for words in ["# http/server-exact-a.example.conf\n", "server_name \"a.example\";", "server 10.244.0.1:8080"] {
+        assert!(output.text.contains(words), "{words} is not in\n{}", output.text);
+    }
+
+    let target = tempfile::tempdir().unwrap();
+    let tree = target.path().join("tree");
+    let render = || ingressd("render", &["--output", tree.to_str().unwrap(), manifests]);
+    for _ in 0..2 {
+        let output = render();
+        assert_eq!((output.code, output.text.as_str()), (Some(0), ""), "{}", output.complaints);
+        let server = std::fs::read_to_string(tree.join("http/server-exact-a.example.conf")).unwrap();
+        assert!(server.contains("server_name \"a.example\";"), "{server}");
+    }
+    std::fs::remove_file(folder.path().join("a.yaml")).unwrap();
+    assert_eq!(render().code, Some(0));
+    assert!(!tree.join("http/server-exact-a.example.conf").exists(), "what is gone is removed");
+
+    let taken = tempfile::tempdir().unwrap();
+    std::fs::write(taken.path().join("letter.txt"), "mine").unwrap();
+    let output = ingressd("render", &["--output", taken.path().to_str().unwrap(), manifests]);
+    assert!(output.code != Some(0) && output.complaints.contains("did not write"), "{}", output.complaints);
+    assert!(Path::new(&taken.path().join("letter.txt")).exists());
+}
+
+#[test]
+fn keys_are_neither_shown_nor_readable_for_others() {
+    let made = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap();
+    let indented = |text: &str| text.replace('\n', "\n    ");
+    let secret = format!(
+        "apiVersion: v1\nkind: Secret\nmetadata: {{name: pair, namespace: default}}\ntype: kubernetes.io/tls\nstringData:\n  \
+         tls.crt: |\n    {}\n  tls.key: |\n    {}\n",
+        indented(made.cert.pem().trim_end()),
+        indented(made.signing_key.serialize_pem().trim_end())
+    );
+    let with_tls = ingress("a", "a.example", "web")
+        .replace("  rules:", "  tls: [{hosts: [a.example], secretName: pair}]\n  rules:");
+    let folder = folder(&[("a.yaml", &with_tls), ("pair.yaml", &secret)]);
+    let manifests = folder.path().to_str().unwrap();
+    let output = ingressd("render", &[manifests]);
+    assert_eq!(output.code, Some(0), "{}", output.complaints);
+    assert!(output.text.contains(".pem: secret, not shown") && !output.text.contains("PRIVATE KEY"), "{}", output.text);
+    let tree = folder.path().join("tree");
+    assert_eq!(ingressd("render", &["--output", tree.to_str().unwrap(), manifests]).code, Some(0));
+    let keys: Vec<_> = std::fs::read_dir(tree.join("certs")).unwrap().map(|entry| entry.unwrap()).collect();
+    assert!(!keys.is_empty());
+    for key in keys {
+        assert_eq!(key.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", key.path());
+    }
+}

@@ -1,0 +1,120 @@
+//! Services of type ExternalName: their names are resolved, and what may not be a backend is none; nothing of the inside is known.
+
+use serde_json::{Value, json};
+
+use crate::rig::client::get;
+use crate::rig::dns::Dns;
+use crate::rig::manifests::ingress;
+use crate::rig::status::{notes, tells};
+use crate::rig::{self, ECHO, Rig};
+
+fn external(service: &str, name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Service", "metadata": {"namespace": "default", "name": service},
+        "spec": {"type": "ExternalName", "externalName": name, "ports": [{"port": ECHO}]}
+    })
+}
+
+/// A host `SERVICE.example` for each Service, and one that has nothing to do with names.
+fn write(rig: &Rig, names: &[(&str, &str)]) {
+    let backend = |service: &str| json!({"service": {"name": service, "port": {"number": ECHO}}});
+    let route = |service: &str| {
+        ingress(service).path_to(&format!("{service}.example"), "Prefix", "/", backend(service)).build()
+    };
+    let mut objects: Vec<_> = names.iter().map(|(service, name)| external(service, name)).collect();
+    objects.extend(names.iter().map(|(service, _)| route(service)));
+    objects.push(ingress("other").host("other.example", "web").build());
+    rig.manifests.write("names.yaml", &objects);
+}
+
+async fn start(rig: &mut Rig) -> Dns {
+    let dns = Dns::start().await;
+    rig.daemon.set("upstreams.resolvers", &format!("[\"{}\"]", dns.address()));
+    rig.daemon.set("upstreams.resolve-interval", "100ms");
+    dns
+}
+
+/// Waits until the host is answered from this address.
+async fn answers_from(host: &str, address: &str) {
+    let from = |reply: &rig::client::Reply| reply.status == 200 && reply.echo().address.ip().to_string() == address;
+    get(&format!("http://{host}/")).send_until(address, from).await;
+}
+
+#[test]
+fn a_name_is_followed_and_is_no_way_to_this_host() {
+    rig::run(async |rig| {
+        let dns = start(rig).await;
+        dns.set("a.backend.test", &["10.244.2.1"]);
+        dns.set("six.backend.test", &["fd00:10:244::7"]);
+        write(rig, &[("a", "a.backend.test"), ("six", "six.backend.test."), ("missing", "missing.backend.test")]);
+        rig.start().await;
+        assert_eq!(get("http://a.example/").send().await.echo().address.ip().to_string(), "10.244.2.1");
+        assert_eq!(get("http://six.example/").send().await.echo().address.ip().to_string(), "fd00:10:244::7");
+        assert_eq!(get("http://missing.example/").send().await.status, 503);
+        let status = rig.daemon.status().await.unwrap();
+        assert!(tells(&status, "Ingress missing", "UnresolvedName"), "{status}");
+
+        dns.set("a.backend.test", &["10.244.2.2"]);
+        answers_from("a.example", "10.244.2.2").await;
+
+        // The echo backend listens there too: only the refusal keeps requests away from it.
+        for local in ["127.0.0.1", "::1", "::ffff:127.0.0.1", "169.254.169.254"] {
+            dns.set("a.backend.test", &[local]);
+            get("http://a.example/").send_until(local, |reply| reply.status == 503).await;
+            let refused = |status: &Value| {
+                notes(status, "Ingress a", "ForbiddenTarget").iter().any(|note| note.contains("a.backend.test"))
+            };
+            rig.daemon.status_when(local, refused).await;
+            assert_eq!(get("http://other.example/").send().await.status, 200);
+            dns.set("a.backend.test", &["10.244.2.3"]);
+            answers_from("a.example", "10.244.2.3").await;
+        }
+        // Of a mixed answer only the good part counts.
+        dns.set("a.backend.test", &["127.0.0.1", "10.244.2.4"]);
+        let refused = |status: &Value| {
+            notes(status, "Ingress a", "ForbiddenTarget").iter().any(|note| note.contains("127.0.0.1"))
+        };
+        rig.daemon.status_when("the refusal of the bad part", refused).await;
+        for _ in 0..10 {
+            let from = get("http://a.example/").send().await.echo().address.ip().to_string();
+            assert_eq!(from, "10.244.2.4");
+        }
+    });
+}
+
+#[test]
+fn what_is_served_does_not_depend_on_dns_that_answers() {
+    rig::run(async |rig| {
+        let dns = start(rig).await;
+        dns.set("a.backend.test", &["10.244.2.1"]);
+        write(rig, &[("a", "a.backend.test")]);
+        rig.start().await;
+        answers_from("a.example", "10.244.2.1").await;
+        dns.fall_silent();
+        let workers = rig.nginx.workers();
+        for restarted in [false, true] {
+            if restarted {
+                rig.daemon.stop().await;
+                rig.daemon.start();
+                rig.daemon.ready().await;
+            }
+            let fails = |status: &Value| tells(status, "Ingress a", "UnresolvedName");
+            rig.daemon.status_when("the failure of DNS to be told", fails).await;
+            assert_eq!(get("http://a.example/").send().await.echo().address.ip().to_string(), "10.244.2.1");
+            assert_eq!(rig.nginx.workers(), workers, "nothing was reloaded");
+        }
+    });
+}
+
+#[test]
+fn without_a_dns_server_the_routes_say_so() {
+    rig::run(async |rig| {
+        write(rig, &[("a", "a.backend.test")]);
+        rig.start().await;
+        assert_eq!(get("http://a.example/").send().await.status, 503);
+        assert_eq!(get("http://other.example/").send().await.status, 200);
+        let status = rig.daemon.status().await.unwrap();
+        let found = notes(&status, "Ingress a", "UnresolvedName");
+        assert!(found.iter().any(|note| note.contains("upstreams.resolvers")), "{found:?}");
+    });
+}

@@ -1,0 +1,179 @@
+//! Watches that end, lie or are slow, and credentials that change; this must not know how the daemon watches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use crate::cluster::proxy::{Action, Call, status};
+use crate::cluster::{self, Cluster};
+use crate::rig::client::get;
+use crate::rig::manifests::ingress;
+use crate::rig::status::{tells, watch};
+
+async fn serve_shop(cluster: &Cluster) {
+    cluster.objects.serve("web", &["10.244.0.1"]).await;
+    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+}
+
+/// Adds a host and waits until it is served.
+async fn expect_followed(cluster: &Cluster, name: &str) {
+    let host = format!("{name}.example");
+    cluster.objects.apply(ingress(name).host(&host, "web")).await;
+    get(&format!("http://{host}/")).send_until(&host, |reply| reply.status == 200).await;
+}
+
+/// Removes a host and waits until it is gone.
+async fn expect_forgotten(cluster: &Cluster, name: &str) {
+    cluster.objects.delete("Ingress", name).await;
+    get(&format!("http://{name}.example/"))
+        .send_until(&format!("the end of {name}"), |reply| reply.status == 404)
+        .await;
+}
+
+fn watches_ingresses(call: &Call) -> bool {
+    call.watches("ingresses")
+}
+
+#[test]
+fn a_history_that_is_gone_is_read_anew() {
+    cluster::run(async |cluster| {
+        let proxy = cluster.put_proxy_between().await;
+        serve_shop(cluster).await;
+        cluster.start().await;
+        let lists = || proxy.count(200, |call| call.lists("ingresses"));
+
+        // In the stream.
+        let before = lists();
+        let expired = json!({"type": "ERROR", "object": status(StatusCode::GONE)});
+        assert!(proxy.streams.send(watches_ingresses, &expired) > 0);
+        proxy.counted("another list", before + 1, 200, |call| call.lists("ingresses")).await;
+        expect_followed(cluster, "after-stream").await;
+
+        // At its start.
+        let before = lists();
+        proxy.rules.add_times(1, watches_ingresses, Action::Refuse(StatusCode::GONE));
+        assert!(proxy.streams.cut(watches_ingresses) > 0);
+        proxy.counted("another list", before + 1, 200, |call| call.lists("ingresses")).await;
+        expect_followed(cluster, "after-start").await;
+        expect_forgotten(cluster, "after-stream").await;
+    });
+}
+
+/// An Ingress such as only a newer API knows: its rules are no list.
+fn newer(cluster: &Cluster, name: &str) -> Value {
+    json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "Ingress",
+        "metadata": {"name": name, "namespace": cluster.objects.namespace(), "uid": name, "resourceVersion": "1"},
+        "spec": {"ingressClassName": cluster.objects.class("ingressd"), "rules": {"newer": "form"}}
+    })
+}
+
+#[test]
+fn an_object_that_cannot_be_read_harms_no_other() {
+    cluster::run(async |cluster| {
+        let proxy = cluster.put_proxy_between().await;
+        serve_shop(cluster).await;
+        // In the list.
+        let listed = newer(cluster, "listed");
+        let add = move |list: &mut Value| list["items"].as_array_mut().unwrap().insert(0, listed.clone());
+        proxy.rules.add(|call| call.lists("ingresses"), Action::Edit(Arc::new(add)));
+        cluster.start().await;
+        let told = |status: &Value| tells(status, "Ingress listed", "Undecodable");
+        cluster.daemon.status_when("the finding", told).await;
+        expect_followed(cluster, "after-list").await;
+        // In the stream, where a good version was before.
+        let event = json!({"type": "MODIFIED", "object": newer(cluster, "shop")});
+        assert!(proxy.streams.send(watches_ingresses, &event) > 0);
+        let told = |status: &Value| tells(status, "Ingress shop", "Undecodable");
+        cluster.daemon.status_when("the finding", told).await;
+        expect_followed(cluster, "after-event").await;
+        assert_eq!(get("http://shop.example/").send().await.status, 200, "the last good version is served");
+    });
+}
+
+#[test]
+fn watches_may_be_dropped_at_any_time() {
+    cluster::run(async |cluster| {
+        let mut proxy = cluster.put_proxy_between().await;
+        serve_shop(cluster).await;
+        cluster.start().await;
+        for round in 0..10 {
+            let name = format!("round-{round}");
+            cluster.objects.apply(ingress(&name).host(&format!("{name}.example"), "web")).await;
+            match round % 3 {
+                0 => drop(proxy.streams.cut(|_| true)),
+                1 => drop(proxy.streams.cut(|call| call.resource.len() % 2 == 0)),
+                _ => proxy.cut().await,
+            }
+            if round > 0 {
+                cluster.objects.delete("Ingress", &format!("round-{}", round - 1)).await;
+            }
+        }
+        get("http://round-9.example/").send_until("the last host", |reply| reply.status == 200).await;
+        get("http://round-8.example/").send_until("the end of the others", |reply| reply.status == 404).await;
+        for round in 0..9 {
+            assert_eq!(get(&format!("http://round-{round}.example/")).send().await.status, 404);
+        }
+        assert_eq!(get("http://shop.example/").send().await.status, 200);
+    });
+}
+
+#[test]
+fn a_slow_api_server_is_waited_for() {
+    cluster::run(async |cluster| {
+        let proxy = cluster.put_proxy_between().await;
+        serve_shop(cluster).await;
+        proxy.rules.add(|_| true, Action::Delay(Duration::from_secs(2)));
+        cluster.start().await;
+        assert_eq!(get("http://shop.example/").send().await.status, 200);
+        expect_followed(cluster, "more").await;
+        proxy.streams.cut(|_| true);
+        expect_followed(cluster, "even-more").await;
+    });
+}
+
+#[test]
+fn a_token_that_ends_is_read_again() {
+    cluster::run(async |cluster| {
+        let proxy = cluster.put_proxy_between().await;
+        serve_shop(cluster).await;
+        // None that the API server would accept.
+        cluster.credentials.renew_token(&cluster.objects, Duration::ZERO).await;
+        cluster.nginx.start();
+        cluster.daemon.start();
+        proxy.counted("refusals", 3, 401, Call::is_list).await;
+        cluster.credentials.renew_token(&cluster.objects, Duration::from_secs(2)).await;
+        cluster.daemon.ready().await;
+        assert_eq!(get("http://shop.example/").send().await.status, 200);
+        // It ends while the daemon runs, which notices when its watches end.
+        let refused = |call: &Call| call.is_watch() || call.is_list();
+        let before = proxy.count(401, refused);
+        let ended = async || {
+            proxy.streams.cut(|_| true);
+            (proxy.count(401, refused) > before).then_some(())
+        };
+        crate::rig::wait::until("the end of the token", ended).await;
+        assert_eq!(get("http://shop.example/").send().await.status, 200);
+        cluster.credentials.renew_token(&cluster.objects, Duration::from_secs(3600)).await;
+        expect_followed(cluster, "more").await;
+        cluster.daemon.status_when("the watches", |status| watch(status, "Ingress") == "current").await;
+    });
+}
+
+#[test]
+fn an_authority_that_is_replaced_is_believed_when_it_is_on_disk() {
+    cluster::run(async |cluster| {
+        let mut proxy = cluster.put_proxy_between().await;
+        serve_shop(cluster).await;
+        cluster.start().await;
+        proxy.replace_authority();
+        proxy.cut().await;
+        cluster.daemon.status_when("stale watches", |status| watch(status, "Ingress") == "stale").await;
+        assert_eq!(get("http://shop.example/").send().await.status, 200);
+        cluster.credentials.write_authority(&proxy.authority());
+        expect_followed(cluster, "more").await;
+        cluster.daemon.status_when("the watches", |status| watch(status, "Ingress") == "current").await;
+    });
+}
