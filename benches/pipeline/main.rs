@@ -18,6 +18,10 @@ use clap::Parser as _;
 use options::{Options, Part};
 use report::Report;
 
+/// As in the program that is measured.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() {
     let options = Options::parse();
     let mut report = Report::new(machine::facts());

@@ -20,11 +20,18 @@ impl Digest {
     pub fn of(bytes: &[u8]) -> Self {
         Digest(Sha256::digest(bytes).into())
     }
+
+    /// The first `bytes` of it, two digits each. Names of all files and upstreams are made of them.
+    pub fn hexadecimal(&self, bytes: usize) -> String {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = self.0.iter().take(bytes).flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
+    }
 }
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        formatter.write_str(&self.hexadecimal(self.0.len()))
     }
 }
 

@@ -1,15 +1,23 @@
 //! Remembers what was rendered from what, so that cost follows the size of a change; it must not know what is rendered.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 
 use super::file_set::{File, FilePath};
 
-/// Sources with the files made of them.
+/// Sources with the files made of them, by the place of the source in memory. Whoever makes sources gives those that stay
+/// the same in the same place; as they are held here, no other gets it.
 #[derive(Debug)]
-pub struct Memory<S>(HashMap<FilePath, (Arc<S>, Arc<File>)>);
+pub struct Memory<S>(HashMap<usize, Remembered<S>>);
+
+#[derive(Debug)]
+struct Remembered<S> {
+    source: Arc<S>,
+    path: FilePath,
+    file: Arc<File>,
+}
 
 impl<S> Default for Memory<S> {
     fn default() -> Self {
@@ -17,29 +25,55 @@ impl<S> Default for Memory<S> {
     }
 }
 
-impl<S: PartialEq + Send + Sync> Memory<S> {
-    /// The file of each source: remembered when the source is the same, made otherwise. Forgets all others.
+impl<S: Send + Sync> Memory<S> {
+    /// Adds the file of each source: remembered when the source is the same, made otherwise. Forgets all others.
     pub fn render(
         &mut self,
         sources: &[Arc<S>],
         path: impl Fn(&S) -> FilePath + Sync,
         make: impl Fn(&S) -> File + Sync,
-    ) -> Vec<(FilePath, Arc<File>)> {
-        let remembered = &self.0;
-        let known = |path: &FilePath, source: &Arc<S>| {
-            let (old, file) = remembered.get(path)?;
-            (Arc::ptr_eq(old, source) || old == source).then(|| Arc::clone(file))
+        files: &mut Vec<(FilePath, Arc<File>)>,
+    ) {
+        let place = |source: &Arc<S>| Arc::as_ptr(source).addr();
+        let unknown: Vec<_> = sources.iter().filter(|source| !self.0.contains_key(&place(source))).collect();
+        let made = unknown.into_par_iter().map(|source| {
+            let (path, file) = (path(source), Arc::new(make(source)));
+            (place(source), Remembered { source: Arc::clone(source), path, file })
+        });
+        self.0.extend(made.collect::<Vec<_>>());
+        if self.0.len() > sources.len() {
+            let wanted: HashSet<_> = sources.iter().map(place).collect();
+            self.0.retain(|_, remembered| wanted.contains(&place(&remembered.source)));
+        }
+        let remembered = sources.iter().filter_map(|source| self.0.get(&place(source)));
+        files.extend(remembered.map(|one| (FilePath::clone(&one.path), Arc::clone(&one.file))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::Memory;
+    use crate::render::{File, Owners};
+
+    #[test]
+    fn only_new_sources_are_made_and_lost_ones_forgotten() {
+        let (mut memory, made) = (Memory::<String>::default(), AtomicUsize::new(0));
+        let mut render = |sources: &[Arc<String>]| {
+            let make = |source: &String| {
+                made.fetch_add(1, Ordering::Relaxed);
+                File::plain(source.clone(), Owners::default(), [])
+            };
+            let mut files = Vec::new();
+            memory.render(sources, |source| format!("http/{source}").into(), make, &mut files);
+            let paths: Vec<_> = files.iter().map(|(path, _)| path.to_string()).collect();
+            (paths.join(" "), made.load(Ordering::Relaxed), memory.0.len())
         };
-        let files: Vec<(FilePath, Arc<File>)> = sources
-            .par_iter()
-            .map(|source| {
-                let path = path(source);
-                let file = known(&path, source).unwrap_or_else(|| Arc::new(make(source)));
-                (path, file)
-            })
-            .collect();
-        let pairs = files.iter().zip(sources);
-        self.0 = pairs.map(|((path, file), source)| (path.clone(), (Arc::clone(source), Arc::clone(file)))).collect();
-        files
+        let [a, b, c] = ["a", "b", "c"].map(|text| Arc::new(text.to_owned()));
+        assert_eq!(render(&[Arc::clone(&a), Arc::clone(&b)]), ("http/a http/b".to_owned(), 2, 2));
+        assert_eq!(render(&[Arc::clone(&b), c]), ("http/b http/c".to_owned(), 3, 2));
+        assert_eq!(render(&[a, b]), ("http/a http/b".to_owned(), 4, 2));
     }
 }

@@ -29,6 +29,8 @@ use memory::Memory;
 #[derive(Debug)]
 pub struct Renderer {
     engine: Engine,
+    /// The server for unknown hosts where no Ingress defines one.
+    catch_all: Option<Arc<Server>>,
     background: Option<Background>,
     servers: Memory<Server>,
     upstreams: Memory<Upstream>,
@@ -50,6 +52,7 @@ impl Default for Renderer {
     fn default() -> Self {
         Renderer {
             engine: templates::load().expect("the program's own templates, loaded by a test of every build"),
+            catch_all: catch_all(),
             background: None,
             servers: Memory::default(),
             upstreams: Memory::default(),
@@ -62,14 +65,13 @@ impl Default for Renderer {
 impl Renderer {
     /// Writes the files for a plan.
     pub fn render(&mut self, plan: &Plan) -> FileSet {
-        let mut files = FileSet::default();
         let Plan { model, decisions } = plan;
         if decisions.listens.is_empty() && decisions.status.is_none() {
-            return files;
+            return FileSet::default();
         }
         let mut servers = model.servers.clone();
         if servers.first().is_none_or(|server| server.name != ServerName::CatchAll) {
-            servers.extend(catch_all());
+            servers.extend(self.catch_all.clone());
             servers.rotate_right(1);
         }
         let facts = Facts {
@@ -84,30 +86,21 @@ impl Renderer {
         self.forget_unless(plan, &facts);
 
         let engine = &self.engine;
-        files.files.extend(self.servers.render(
-            &servers,
-            |one| names::server_file(&one.name),
-            |one| lower::server(one, &facts, engine),
-        ));
-        files.files.extend(self.upstreams.render(
-            &model.upstreams,
-            |one| names::upstream_file(&one.id),
-            |one| lower::upstream(one, decisions, engine),
-        ));
-        files.files.extend(self.certificates.render(
-            &model.certificates,
-            |one| names::certificate_file(&one.id),
-            |one| File::secret([&*one.chain, b"\n", &*one.key.0].concat(), one.origin.clone()),
-        ));
-        files.files.extend(self.password_files.render(
-            &model.password_files,
-            |one| names::password_file(&one.id),
-            |one| File::secret(one.content.0.to_vec(), one.origin.clone()),
-        ));
+        let mut all = Vec::with_capacity(2 * servers.len());
+        let path = |one: &Server| names::server_file(&one.name);
+        self.servers.render(&servers, path, |one| lower::server(one, &facts, engine), &mut all);
+        let path = |one: &Upstream| names::upstream_file(&one.id);
+        self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
+        let path = |one: &Certificate| names::certificate_file(&one.id);
+        let make = |one: &Certificate| File::secret([&*one.chain, b"\n", &*one.key.0].concat(), one.origin.clone());
+        self.certificates.render(&model.certificates, path, make, &mut all);
+        let path = |one: &PasswordFile| names::password_file(&one.id);
+        let make = |one: &PasswordFile| File::secret(one.content.0.to_vec(), one.origin.clone());
+        self.password_files.render(&model.password_files, path, make, &mut all);
         let shared = [lower::cors(plan, engine), lower::limits(plan, engine)].into_iter().flatten();
-        files.files.extend(shared.map(|(path, file)| (path, Arc::new(file))));
-        files.files.insert(names::SHARED.into(), Arc::new(lower::shared(plan, engine)));
-        files
+        all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
+        all.push((names::SHARED.into(), Arc::new(lower::shared(plan, engine))));
+        FileSet { files: all.into_iter().collect() }
     }
 
     /// Forgets servers and upstreams that were rendered with other facts than these.

@@ -28,9 +28,7 @@ fn hash(parts: &[&str]) -> String {
         bytes.extend((part.len() as u64).to_be_bytes());
         bytes.extend(part.as_bytes());
     }
-    let mut digits = Digest::of(&bytes).to_string();
-    digits.truncate(HASH_DIGITS);
-    digits
+    Digest::of(&bytes).hexadecimal(HASH_DIGITS / 2)
 }
 
 fn object(id: &ObjectId) -> [&str; 3] {

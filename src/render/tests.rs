@@ -100,9 +100,10 @@ fn paths_become_locations() {
 
 #[test]
 fn a_change_of_one_server_writes_one_file() {
+    let (first, last) = (server("a.example", Vec::new()), server("c.example", Vec::new()));
     let servers = |status| {
         let changing = server("b.example", vec![route("b", prefix("/b", false), status)]);
-        vec![server("a.example", Vec::new()), changing, server("c.example", Vec::new())]
+        vec![Arc::clone(&first), changing, Arc::clone(&last)]
     };
     let mut renderer = Renderer::default();
     let (before, after) = (renderer.render(&plan(servers(200))), renderer.render(&plan(servers(201))));

@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{ConfigMap, Node, NodeStatus, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
 
-/// The label that ties a slice to its Service.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+/// The label that ties a slice to its Service; the name of the slice says nothing.
+pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 /// An object that holds more than is read. A map with a single key takes half a kilobyte.
 pub trait DropUnread {
@@ -37,7 +37,9 @@ impl DropUnread for EndpointSlice {
         if let Some(labels) = &mut self.metadata.labels {
             labels.retain(|label, _| label == SERVICE_NAME);
         }
-        for endpoint in self.endpoints.iter_mut().flatten() {
+        fit(&mut self.ports);
+        for endpoint in fit(&mut self.endpoints) {
+            endpoint.addresses.shrink_to_fit();
             endpoint.deprecated_topology = None;
             endpoint.hints = None;
             endpoint.hostname = None;
@@ -50,6 +52,14 @@ impl DropUnread for EndpointSlice {
             }
         }
     }
+}
+
+/// The elements of a list, which gives back the room it has for more: decoding leaves room for four, and an endpoint takes
+/// a third of a kilobyte.
+fn fit<T>(list: &mut Option<Vec<T>>) -> &mut [T] {
+    let Some(list) = list else { return &mut [] };
+    list.shrink_to_fit();
+    list
 }
 
 /// A Node tells of itself every few minutes, and lists every image that it holds.
@@ -76,6 +86,15 @@ impl DropUnread for Ingress {
         self.metadata.labels = None;
         // What is published is compared with what is there.
         self.status = self.status.take().filter(|status| status != &IngressStatus::default());
+        let Some(spec) = &mut self.spec else { return };
+        for tls in fit(&mut spec.tls) {
+            fit(&mut tls.hosts);
+        }
+        for rule in fit(&mut spec.rules) {
+            if let Some(http) = &mut rule.http {
+                http.paths.shrink_to_fit();
+            }
+        }
     }
 }
 
@@ -91,6 +110,7 @@ impl DropUnread for Service {
         }
         if let Some(spec) = &mut self.spec {
             spec.selector = None;
+            fit(&mut spec.ports);
         }
     }
 }

@@ -51,15 +51,14 @@ pub struct Backends<'a> {
     snapshot: &'a Snapshot,
     names: &'a Names,
     options: &'a Options,
-    slices: SliceIndex<'a>,
+    slices: &'a SliceIndex<'a>,
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
     upstreams: BTreeMap<UpstreamId, Upstream>,
 }
 
 impl<'a> Backends<'a> {
     /// Nothing resolved yet.
-    pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options) -> Self {
-        let slices = SliceIndex::new(snapshot);
+    pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a SliceIndex<'a>) -> Self {
         Backends { snapshot, names, options, slices, resolved: HashMap::new(), upstreams: BTreeMap::new() }
     }
 
@@ -83,6 +82,11 @@ impl<'a> Backends<'a> {
         let resolution = Arc::new(Resolution { target, notes });
         self.resolved.insert(reference.clone(), Arc::clone(&resolution));
         resolution
+    }
+
+    /// Takes over the upstreams that others resolved references to.
+    pub fn merge(&mut self, other: Backends<'_>) {
+        self.upstreams.extend(other.upstreams);
     }
 
     /// The upstreams that something refers to, sorted.
@@ -120,7 +124,7 @@ impl<'a> Backends<'a> {
         mode: EndpointMode,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Endpoint>, (Reason, String)> {
-        let (snapshot, options, slices) = (self.snapshot, self.options, &self.slices);
+        let (snapshot, options, slices) = (self.snapshot, self.options, self.slices);
         let reach = Reach { snapshot, options, slices, id: &service.id, service: &service.object, port };
         let name = &service.id.name;
         let endpoints = reach.by(mode).map_err(|unreachable| match unreachable {

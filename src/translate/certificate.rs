@@ -1,11 +1,12 @@
 //! Certificates and keys from Secrets, checked and re-written; it must not know which hosts want them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use base64::Engine as _;
 use k8s_openapi::api::core::v1::Secret;
+use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 use rustls::crypto::ring::sign::any_supported_type;
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys};
@@ -64,29 +65,26 @@ pub type Verdict = Result<Arc<Checked>, Fault>;
 /// Certificates by Secret. To check a key takes as long as to translate a hundred objects, so verdicts are kept as long
 /// as the version of the Secret stays the same and something refers to it.
 #[derive(Debug, Default)]
-pub struct Certificates {
-    verdicts: BTreeMap<Arc<ObjectId>, (Version, Verdict)>,
-    used: BTreeSet<Arc<ObjectId>>,
-}
+pub struct Certificates(BTreeMap<Arc<ObjectId>, (Version, Verdict)>);
 
 impl Certificates {
-    /// The verdict on a Secret.
-    pub fn check(&mut self, secret: &Stored<Secret>) -> Verdict {
-        self.used.insert(Arc::clone(&secret.id));
-        match self.verdicts.get(&secret.id) {
-            Some((version, verdict)) if *version == secret.version => verdict.clone(),
-            _ => {
-                let verdict = check(secret).map(Arc::new);
-                self.verdicts.insert(Arc::clone(&secret.id), (secret.version.clone(), verdict.clone()));
-                verdict
-            }
-        }
+    /// Checks those of these that are not known yet, on all processors, and forgets all others.
+    pub fn prepare<'a>(&mut self, secrets: impl Iterator<Item = &'a Stored<Secret>>) {
+        let wanted: BTreeMap<_, _> = secrets.map(|secret| (&secret.id, secret)).collect();
+        self.0.retain(|id, (version, _)| wanted.get(id).is_some_and(|secret| secret.version == *version));
+        let unknown: Vec<_> = wanted.into_values().filter(|secret| !self.0.contains_key(&secret.id)).collect();
+        let verdicts = unknown
+            .into_par_iter()
+            .map(|secret| (Arc::clone(&secret.id), (secret.version.clone(), check(secret).map(Arc::new))));
+        self.0.extend(verdicts.collect::<Vec<_>>());
     }
 
-    /// Forgets what was not asked for since the last call.
-    pub fn forget_unused(&mut self) {
-        let used = std::mem::take(&mut self.used);
-        self.verdicts.retain(|id, _| used.contains(id));
+    /// The verdict on a Secret.
+    pub fn check(&self, secret: &Stored<Secret>) -> Verdict {
+        match self.0.get(&secret.id) {
+            Some((version, verdict)) if *version == secret.version => verdict.clone(),
+            _ => check(secret).map(Arc::new),
+        }
     }
 }
 

@@ -7,10 +7,7 @@ use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 
 use super::port;
-use crate::source::Snapshot;
-
-/// The label that says which Service a slice belongs to; the name of the slice says nothing.
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
+use crate::source::{SERVICE_NAME, Snapshot};
 
 /// Slices by namespace and name of their Service.
 #[derive(Debug, Default)]

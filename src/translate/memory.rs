@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
+use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::certificate::Certificates;
-use super::{Dialect, Options, Reading, annotation};
+use super::{ClassRule, Dialect, Options, Reading, annotation};
 use crate::model::{Behaviour, Model, ObjectId};
 use crate::source::{Snapshot, Stored, Version};
 
@@ -27,6 +28,20 @@ struct Remembered {
     dialect: Dialect,
     reading: Arc<Reading>,
     behaviour: Arc<Behaviour>,
+}
+
+impl Remembered {
+    fn read(ingress: &Stored<Ingress>, dialect: Dialect, snapshot: &Snapshot, options: &Options) -> Self {
+        let none = Default::default();
+        let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
+        let mut reading = annotation::read(&ingress.id, annotations, &ingress.id.namespace, dialect, snapshot, options);
+        let behaviour = Arc::new(std::mem::take(&mut reading.behaviour));
+        Remembered { version: ingress.version.clone(), dialect, reading: Arc::new(reading), behaviour }
+    }
+
+    fn is_of(&self, ingress: &Stored<Ingress>, dialect: Dialect) -> bool {
+        self.version == ingress.version && self.dialect == dialect
+    }
 }
 
 impl Memory {
@@ -53,25 +68,26 @@ impl Memory {
         snapshot: &Snapshot,
         options: &Options,
     ) -> (Arc<Reading>, Arc<Behaviour>) {
-        if let Some(known) = self.readings.get(&ingress.id)
-            && known.version == ingress.version
-            && known.dialect == dialect
-        {
+        if let Some(known) = self.readings.get(&ingress.id).filter(|known| known.is_of(ingress, dialect)) {
             return (Arc::clone(&known.reading), Arc::clone(&known.behaviour));
         }
-        let none = Default::default();
-        let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
-        let mut reading = annotation::read(&ingress.id, annotations, &ingress.id.namespace, dialect, snapshot, options);
-        let behaviour = Arc::new(std::mem::take(&mut reading.behaviour));
-        let reading = Arc::new(reading);
-        let remembered = Remembered {
-            version: ingress.version.clone(),
-            dialect,
-            reading: Arc::clone(&reading),
-            behaviour: Arc::clone(&behaviour),
-        };
+        let remembered = Remembered::read(ingress, dialect, snapshot, options);
+        let read = (Arc::clone(&remembered.reading), Arc::clone(&remembered.behaviour));
         self.readings.insert(Arc::clone(&ingress.id), remembered);
-        (reading, behaviour)
+        read
+    }
+
+    /// Reads the annotations that are not known yet, on all processors.
+    pub fn prepare(&mut self, ingresses: &[(&Stored<Ingress>, &ClassRule)], snapshot: &Snapshot, options: &Options) {
+        let known = |ingress: &Stored<Ingress>, dialect| {
+            self.readings.get(&ingress.id).is_some_and(|known| known.is_of(ingress, dialect))
+        };
+        let unknown = ingresses.par_iter().filter(|(ingress, rule)| !known(ingress, rule.dialect));
+        let readings = unknown.map(|(ingress, rule)| {
+            (Arc::clone(&ingress.id), Remembered::read(ingress, rule.dialect, snapshot, options))
+        });
+        let readings: Vec<_> = readings.collect();
+        self.readings.extend(readings);
     }
 
     /// Puts the parts of the last model in the place of equal new ones, so that whoever comes next can tell by pointer
@@ -82,7 +98,6 @@ impl Memory {
         share(&mut model.certificates, &self.model.certificates, |certificate| &certificate.id);
         share(&mut model.password_files, &self.model.password_files, |file| &file.id);
         self.model = model.clone();
-        self.certificates.forget_unused();
     }
 }
 

@@ -31,7 +31,10 @@ pub use reading::Reading;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use rayon::prelude::{ParallelIterator as _, ParallelSlice as _};
+
 use self::backend::Backends;
+use self::endpoint::SliceIndex;
 use self::memory::Memory;
 use self::server::Servers;
 use self::subject::Subject;
@@ -39,6 +42,9 @@ use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Forwarded, Model, ObjectId, Origin, PasswordFile, Server, ServerName};
 use crate::source::{Snapshot, Version};
+
+/// Fewer hosts than this are not worth another thread.
+const SMALLEST_PART: usize = 64;
 
 /// The product of one translation.
 #[derive(Debug, Clone, Default)]
@@ -88,15 +94,35 @@ impl Translator {
         let mut findings = Vec::new();
         let sites = site::merge(&subjects, &mut findings);
 
-        let backends = Backends::new(snapshot, names, options);
-        let tls = Tls::new(snapshot, options, &mut memory.certificates);
-        let mut servers = Servers { snapshot, options, backends, tls, findings };
-        let mut built = Vec::with_capacity(sites.len() + 1);
-        if !sites.contains_key(&ServerName::CatchAll) {
-            built.extend(servers.build_catch_all());
-        }
-        for (name, site) in sites {
-            built.extend(servers.build(name, site));
+        let default = options.default_certificate.as_ref();
+        let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
+        let named = subjects.iter().flat_map(|subject| tls::secrets(subject, snapshot));
+        memory.certificates.prepare(named.chain(default));
+        let slices = SliceIndex::new(snapshot);
+        let nothing_built = || Servers {
+            snapshot,
+            options,
+            backends: Backends::new(snapshot, names, options, &slices),
+            tls: Tls::new(snapshot, options, &memory.certificates),
+            findings: Vec::new(),
+        };
+        let mut servers = Servers { findings, ..nothing_built() };
+        let catch_all = match sites.contains_key(&ServerName::CatchAll) {
+            true => None,
+            false => servers.build_catch_all(),
+        };
+        let sites: Vec<_> = sites.into_iter().collect();
+        // What is resolved for several parts is the same in each.
+        let parts = sites.par_chunks(sites.len().div_ceil(rayon::current_num_threads()).max(SMALLEST_PART));
+        let parts = parts.map(|part| {
+            let mut servers = nothing_built();
+            let built = part.iter().filter_map(|(name, site)| servers.build(name, site)).collect::<Vec<_>>();
+            (built, servers)
+        });
+        let mut built: Vec<_> = catch_all.into_iter().collect();
+        for (part, builder) in parts.collect::<Vec<_>>() {
+            built.extend(part);
+            servers.merge(builder);
         }
         let Servers { backends, mut tls, findings, .. } = servers;
         let default_certificate = tls.default_certificate();
@@ -129,15 +155,16 @@ fn subjects<'a>(
     memory: &mut Memory,
     translation: &mut Translation,
 ) -> Vec<Subject<'a>> {
-    let mut subjects = Vec::with_capacity(snapshot.ingresses.len());
-    for stored in &snapshot.ingresses {
-        let rule = match class::select(stored, snapshot, options) {
-            Ok(rule) => rule,
-            Err(finding) => {
-                translation.findings.push(*finding);
-                continue;
-            }
-        };
+    let mut selected = Vec::with_capacity(snapshot.ingresses.len());
+    for stored in snapshot.ingresses.iter() {
+        match class::select(stored, snapshot, options) {
+            Ok(rule) => selected.push((stored, rule)),
+            Err(finding) => translation.findings.push(*finding),
+        }
+    }
+    memory.prepare(&selected, snapshot, options);
+    let mut subjects = Vec::with_capacity(selected.len());
+    for (stored, rule) in selected {
         let (reading, behaviour) = memory.read(stored, rule.dialect, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let subject = Subject { stored, rule, reading, behaviour };

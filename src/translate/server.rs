@@ -26,7 +26,7 @@ const UNAVAILABLE: Action = Action::Respond { status: 503 };
 
 /// Builds servers.
 #[derive(Debug)]
-pub struct Servers<'a, 'c> {
+pub struct Servers<'a> {
     /// Everything that was read.
     pub snapshot: &'a Snapshot,
     /// The administrator's settings.
@@ -34,22 +34,29 @@ pub struct Servers<'a, 'c> {
     /// Upstreams.
     pub backends: Backends<'a>,
     /// Certificates.
-    pub tls: Tls<'c>,
+    pub tls: Tls<'a>,
     /// What is wrong.
     pub findings: Vec<Finding>,
 }
 
-impl<'a> Servers<'a, '_> {
+impl<'a> Servers<'a> {
     /// The server of a host.
-    pub fn build(&mut self, name: ServerName, site: Site<'_, 'a>) -> Option<Server> {
+    pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
         let oldest = *site.subjects.first()?;
-        let tls = self.tls.of_host(&name, &site.subjects);
+        let tls = self.tls.of_host(name, &site.subjects);
         let literal = site.claims.iter().filter(|claim| claim.matching != Matching::Regex);
         let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
         let routes = site.claims.iter().filter_map(|claim| self.route(claim, &taken)).collect();
-        let fallback = self.fallback(&name, &site)?;
+        let fallback = self.fallback(name, site)?;
         let hsts = self.hsts(oldest.rule.dialect);
-        Some(Server { name, origin: Origin::object(oldest.id()), tls, hsts, routes, fallback })
+        Some(Server { name: name.clone(), origin: Origin::object(oldest.id()), tls, hsts, routes, fallback })
+    }
+
+    /// Takes over what another built on.
+    pub fn merge(&mut self, other: Servers<'_>) {
+        self.backends.merge(other.backends);
+        self.tls.merge(other.tls);
+        self.findings.extend(other.findings);
     }
 
     /// The server for requests that no host takes, when no Ingress defines it and the settings name a backend.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::networking::v1::IngressTLS;
 
 use super::certificate::{Certificates, Checked};
@@ -11,14 +12,14 @@ use super::subject::Subject;
 use super::{Dialect, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination};
-use crate::source::{Snapshot, Version};
+use crate::source::{Snapshot, Stored, Version};
 
 /// Chooses certificates and gathers those that are in use.
 #[derive(Debug)]
 pub struct Tls<'a> {
     snapshot: &'a Snapshot,
     options: &'a Options,
-    certificates: &'a mut Certificates,
+    certificates: &'a Certificates,
     used: BTreeMap<CertificateId, Arc<Certificate>>,
     /// Versions of Secrets that hold no certificate that may be served.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
@@ -26,9 +27,17 @@ pub struct Tls<'a> {
     pub findings: Vec<Finding>,
 }
 
+/// The Secrets that an object names for TLS, those that are there.
+pub fn secrets<'a>(subject: &Subject<'a>, snapshot: &'a Snapshot) -> impl Iterator<Item = &'a Stored<Secret>> {
+    let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+    let namespace: &'a str = &subject.stored.id.namespace;
+    let names = entries.iter().filter_map(|entry| entry.secret_name.as_deref());
+    names.filter_map(move |name| snapshot.secret(namespace, name))
+}
+
 impl<'a> Tls<'a> {
     /// Nothing chosen yet.
-    pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a mut Certificates) -> Self {
+    pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a Certificates) -> Self {
         let (refused, findings) = (Vec::new(), Vec::new());
         Tls { snapshot, options, certificates, used: BTreeMap::new(), refused, findings }
     }
@@ -56,6 +65,13 @@ impl<'a> Tls<'a> {
             }
         }
         TlsTermination::Own(self.serve(&checked.certificate))
+    }
+
+    /// Takes over what another gathered.
+    pub fn merge(&mut self, other: Tls<'_>) {
+        self.used.extend(other.used);
+        self.refused.extend(other.refused);
+        self.findings.extend(other.findings);
     }
 
     /// The certificate of hosts that have none: from the settings, else the daemon's own.
