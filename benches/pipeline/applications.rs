@@ -17,6 +17,9 @@ const ADDRESSES: usize = 12_000;
 /// Room for pod addresses in 10.244.0.0/16, the first 256 left out.
 const ADDRESS_SPACE: usize = 65_000;
 
+/// Numbers of applications whose second path may be edited end so.
+pub const EDITED: usize = 3;
+
 /// What applications are called.
 const NAMES: [&str; 8] = ["api", "shop", "billing", "user-portal", "web", "notification-service", "auth", "reports"];
 
@@ -68,6 +71,11 @@ impl Application {
         format!("{}://{}{path}", if self.has_tls() { "https" } else { "http" }, self.host())
     }
 
+    /// Its first path: all others, except where an edit of the second is to be seen from outside.
+    fn first_path(&self) -> &'static str {
+        if self.number % 10 == EDITED { "/app" } else { "/" }
+    }
+
     /// Its second path.
     pub fn second_path(&self) -> String {
         match self.path_revision {
@@ -110,7 +118,8 @@ impl Application {
 
     /// What stands in [`Application::file`].
     pub fn text(&self) -> String {
-        let (name, namespace, host, second) = (self.name(), self.namespace(), self.host(), self.second_path());
+        let (name, namespace, host) = (self.name(), self.namespace(), self.host());
+        let (first, second) = (self.first_path(), self.second_path());
         let tls = match self.has_tls() {
             true => format!("  tls:\n  - hosts: [{host}]\n    secretName: {name}\n"),
             false => String::new(),
@@ -132,7 +141,7 @@ spec:
   - host: {host}
     http:
       paths:
-      - path: /
+      - path: {first}
         pathType: Prefix
         backend:
           service:

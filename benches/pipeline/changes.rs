@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::applications::Application;
+use crate::applications::{Application, EDITED};
 use crate::rig::client::{Reply, Request, get};
 use crate::rig::manifests::Manifests;
 
@@ -37,7 +37,7 @@ impl Change {
     pub fn of_round(self, round: usize, size: usize) -> Application {
         // Spread over all files, and never the same application twice as long as there are enough.
         let tens = (round * 7) % (size / 10);
-        let plain = tens * 10 + 3;
+        let plain = tens * 10 + EDITED;
         let revision = round + 1;
         match self {
             Change::RouteAdd => Application::new(size + round * 10 + 1),
@@ -58,7 +58,7 @@ impl Change {
     /// The request that shows it.
     pub fn request(self, application: &Application) -> Request {
         match self {
-            Change::RouteAdd | Change::Endpoint | Change::Certificate => get(&application.url("/x")),
+            Change::RouteAdd | Change::Endpoint | Change::Certificate => get(&application.url("/app/x")),
             Change::PathEdit => get(&application.url(&application.second_path())),
         }
     }

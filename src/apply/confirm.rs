@@ -71,7 +71,7 @@ impl<'a> Confirm<'a> {
             let Some(table) = host.table(master) else { return false };
             match self.with_served(host, |served| at_rest(&table, self.generation, served)) {
                 Verdict::Confirmed => return true,
-                Verdict::Pending(Pending::Count { .. }) => std::thread::sleep(self.options.poll),
+                Verdict::Pending(Pending::Count { .. }) => self.pause(begun),
                 _ => return false,
             }
         }
@@ -139,8 +139,13 @@ impl<'a> Confirm<'a> {
                 }
                 _ => {}
             }
-            std::thread::sleep(self.options.poll);
+            self.pause(begun);
         }
+    }
+
+    /// A look at the processes costs as much as nginx needs to read a few hosts: after a second they are rarer.
+    fn pause(&self, begun: Instant) {
+        std::thread::sleep(self.options.poll.max(begun.elapsed() / 64));
     }
 
     fn in_time(&self, missing: &impl std::fmt::Display) -> String {

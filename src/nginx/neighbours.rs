@@ -38,6 +38,8 @@ pub struct Neighbours {
     pub server_names: BTreeMap<String, BTreeSet<u16>>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
+    /// Value of `worker_connections`, when it is set.
+    pub worker_connections: Option<u32>,
 }
 
 /// One `listen` of another site.
@@ -74,6 +76,11 @@ pub fn survey(main: &ParsedFile, include: &mut dyn FnMut(&str) -> Vec<ParsedFile
             ("pid", Some(file)) => found.pid = Some(file.clone()),
             ("user", Some(user)) => found.user = Some((user.clone(), directive.arguments.get(1).cloned())),
             ("worker_processes", Some(number)) => found.neighbours.worker_processes = number.parse().ok(),
+            ("events", _) => walk.inside(path, directive, &mut |_, _, directive| {
+                if let ("worker_connections", Some(number)) = (directive.name.as_str(), directive.arguments.first()) {
+                    found.neighbours.worker_connections = number.parse().ok();
+                }
+            }),
             ("http", _) => walk.inside(path, directive, &mut |walk, path, directive| {
                 found.neighbours.at_http_level(walk, path, directive);
             }),
@@ -192,7 +199,7 @@ mod tests {
 
     #[test]
     fn reads_sites_through_includes() {
-        let main = "user www-data www; worker_processes 4; pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
+        let main = "user www-data www; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
             http { gzip on; include sites; server { server_name A.example b.example; listen 8080; } }";
         let site =
             "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2; }";
@@ -222,7 +229,7 @@ mod tests {
         assert_eq!(neighbours.http_directives, BTreeSet::from(["gzip".to_owned()]));
         let names = ["a.example", "b.example"].map(|name| (name.to_owned(), BTreeSet::from([8080])));
         assert_eq!(neighbours.server_names, BTreeMap::from(names));
-        assert_eq!(neighbours.worker_processes, Some(4));
+        assert_eq!((neighbours.worker_processes, neighbours.worker_connections), (Some(4), Some(768)));
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
         assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));

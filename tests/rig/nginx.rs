@@ -19,7 +19,7 @@ pid {prefix}/nginx.pid;
 error_log {prefix}/log/error.log;
 
 events {
-    worker_connections 4096;
+    worker_connections 20480;
 }
 
 http {

@@ -66,6 +66,7 @@ pub fn gate(
         }
         !is_taken
     });
+    findings.extend(too_few_connections(model.upstreams.len(), neighbours, options));
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.
     let certificate_inherited = neighbours.http_directives.contains("ssl_certificate");
@@ -106,6 +107,20 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
     [Some(&options.current), options.access_log.as_ref()].into_iter().flatten().find(|path| !fits(path)).map(|path| {
         format!("{} cannot be written into nginx's configuration: an absolute path without $ is needed", path.display())
     })
+}
+
+/// A worker keeps a connection to each upstream that was asked lately, and refuses requests when it has none left.
+fn too_few_connections(upstreams: usize, neighbours: &Neighbours, options: &GateOptions) -> Option<Finding> {
+    let connections = neighbours.worker_connections.filter(|_| options.upstream_keepalive > 0)?;
+    let needed = u32::try_from(2 * upstreams).unwrap_or(u32::MAX);
+    let words = || {
+        format!(
+            "nginx.conf gives each worker {connections} connections, and one is kept for a minute to each of {upstreams} \
+             Services: set worker_connections to at least {}, and worker_rlimit_nofile to twice that",
+            needed.saturating_mul(2)
+        )
+    };
+    (connections < needed).then(|| Finding::new(Reason::HostConflict, host(), words()))
 }
 
 /// The origin of what nobody in the cluster caused.

@@ -1,7 +1,7 @@
 //! What an nginx or its neighbours lack, and what becomes of sockets.
 
 use super::*;
-use crate::model::{Certificate, CertificateId, SecretBytes};
+use crate::model::{Certificate, CertificateId, Protocol, SecretBytes, Upstream, UpstreamId};
 use crate::nginx::NeighbourListen;
 
 fn model() -> Model {
@@ -30,6 +30,25 @@ fn sockets(plan: &Plan) -> String {
         format!("{}{}{}", listen.address, mark(listen.ssl, "!"), mark(listen.default_server, "*"))
     };
     plan.decisions.listens.iter().map(one).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn connections_that_cannot_last_are_told() {
+    let upstream = |number: u32| {
+        let part = || Arc::<str>::from(number.to_string());
+        let id = UpstreamId { namespace: part(), service: part(), port: part(), mode: "", protocol: Protocol::Http };
+        Arc::new(Upstream { id, origin: host(), endpoints: Vec::new() })
+    };
+    for (upstreams, connections, keepalive, told) in
+        [(384, Some(768), 32, false), (385, Some(768), 32, true), (385, Some(768), 0, false), (385, None, 32, false)]
+    {
+        let model = Model { upstreams: (0..upstreams).map(upstream).collect(), ..model() };
+        let neighbours = Neighbours { worker_connections: connections, ..Neighbours::default() };
+        let options = GateOptions { upstream_keepalive: keepalive, ..GateOptions::default() };
+        let findings = gate(model, &Capabilities::profile(Version(1, 22, 1)), &neighbours, &options).1;
+        let notes: Vec<_> = findings.iter().map(|finding| finding.note.to_string()).collect();
+        assert_eq!(notes.iter().any(|note| note.contains("worker_connections to at least 1540")), told, "{notes:?}");
+    }
 }
 
 #[test]
