@@ -12,6 +12,8 @@
 //!                                   render ---> FileSet        paths, bytes, owners of every line; pure
 //!                                      |
 //!                                    apply ---> Outcome        stage, test, switch, HUP, confirm, or roll back
+//!                                      |
+//!    Snapshot + Findings + Outcome ----+-> publish             status, Events, Leases
 //! ```
 //!
 //! Nothing calls backwards. ARCHITECTURE.md tells the rules; `tests/source_tree.rs` keeps them.

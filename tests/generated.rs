@@ -5,6 +5,7 @@ use std::path::Path;
 use clap_complete::Shell;
 use ingressd::cli::generate;
 use ingressd::config;
+use ingressd::daemon::access;
 
 fn check(path: &str, expected: &[u8]) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -20,6 +21,11 @@ fn check(path: &str, expected: &[u8]) {
 #[test]
 fn settings_sample() {
     check("etc/ingressd.toml", config::sample().as_bytes());
+}
+
+#[test]
+fn access_to_the_cluster() {
+    check("packaging/rbac/ingressd.yaml", access::manifests().as_bytes());
 }
 
 #[test]

@@ -25,6 +25,9 @@ _ingressd() {
             ingressd,demo)
                 cmd="ingressd__subcmd__demo"
                 ;;
+            ingressd,drain)
+                cmd="ingressd__subcmd__drain"
+                ;;
             ingressd,help)
                 cmd="ingressd__subcmd__help"
                 ;;
@@ -46,6 +49,9 @@ _ingressd() {
             ingressd__subcmd__help,demo)
                 cmd="ingressd__subcmd__help__subcmd__demo"
                 ;;
+            ingressd__subcmd__help,drain)
+                cmd="ingressd__subcmd__help__subcmd__drain"
+                ;;
             ingressd__subcmd__help,help)
                 cmd="ingressd__subcmd__help__subcmd__help"
                 ;;
@@ -65,7 +71,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check render status demo completions help"
+            opts="-h -V --help --version run check render status drain demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -140,8 +146,30 @@ _ingressd() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ingressd__subcmd__drain)
+            opts="-h --undo --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ingressd__subcmd__help)
-            opts="run check render status demo completions help"
+            opts="run check render status drain demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -183,6 +211,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__demo)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__drain)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

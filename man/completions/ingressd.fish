@@ -30,6 +30,7 @@ complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "run" -d 'Serve: k
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "status" -d 'Ask the running daemon how it is'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "drain" -d 'Take this node out of what is published, or back in'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -57,14 +58,19 @@ json\t'The daemon\'s own words, one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l undo -d 'Take the node back in'
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "status" -d 'Ask the running daemon how it is'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "status" -d 'Ask the running daemon how it is'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "drain" -d 'Take this node out of what is published, or back in'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

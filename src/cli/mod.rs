@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod demo;
+pub mod drain;
 pub mod exit;
 pub mod generate;
 mod offline;
@@ -36,6 +37,8 @@ pub enum Command {
     Render(render::Arguments),
     /// Ask the running daemon how it is.
     Status(status::Arguments),
+    /// Take this node out of what is published, or back in.
+    Drain(drain::Arguments),
     /// Serve example manifests with a private nginx until Ctrl-C.
     Demo(demo::Arguments),
     /// Print a completion script for a shell.
@@ -57,6 +60,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Check(arguments) => check::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Drain(arguments) => drain::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Completions(arguments) => generate::run(&arguments),
     }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::exit::Exit;
 use super::settings::SettingsArguments;
+use crate::config::Settings;
 use crate::daemon::control;
 
 /// Arguments of `ingressd status`.
@@ -35,22 +36,9 @@ pub fn run(arguments: &Arguments) -> Exit {
         Ok(settings) => settings,
         Err(exit) => return exit,
     };
-    let path = &settings.control_socket;
-    let answer = match control::ask(path) {
-        Ok(answer) => answer,
-        Err(error) => {
-            match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                    eprintln!("ingressd: no daemon runs here: nobody answers on {}", path.display());
-                }
-                _ => eprintln!("ingressd: the daemon cannot be asked on {}: {error}", path.display()),
-            }
-            return Exit::of_error(&error);
-        }
-    };
-    let Ok(status) = serde_json::from_str::<Value>(&answer) else {
-        eprintln!("ingressd: the answer on {} is not to be understood: is it another version?", path.display());
-        return Exit::Unavailable;
+    let (answer, status) = match ask(&settings, "status") {
+        Ok(answered) => answered,
+        Err(exit) => return exit,
     };
     let shown = match arguments.format {
         Format::Json => answer + "\n",
@@ -60,6 +48,27 @@ pub fn run(arguments: &Arguments) -> Exit {
         Ok(()) if status["ready"] == true => Exit::Success,
         Ok(()) => Exit::Findings,
         Err(error) => Exit::of_error(&error),
+    }
+}
+
+/// Asks the daemon; what is wrong is told on standard error.
+pub fn ask(settings: &Settings, request: &str) -> Result<(String, Value), Exit> {
+    let path = &settings.control_socket;
+    let answer = control::ask(path, request).map_err(|error| {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+                eprintln!("ingressd: no daemon runs here: nobody answers on {}", path.display());
+            }
+            _ => eprintln!("ingressd: the daemon cannot be asked on {}: {error}", path.display()),
+        }
+        Exit::of_error(&error)
+    })?;
+    match serde_json::from_str(&answer) {
+        Ok(value) => Ok((answer, value)),
+        Err(_) => {
+            eprintln!("ingressd: the answer on {} is not to be understood: is it another version?", path.display());
+            Err(Exit::Unavailable)
+        }
     }
 }
 
@@ -87,19 +96,42 @@ fn table(status: &Value) -> String {
             Value::Null => "data        not read yet".to_owned(),
             age => format!("data        read {} s ago", text(age)),
         },
-        format!("role        {}", text(&status["role"])),
+        format!("role        {}{}", text(&status["role"]), if status["drained"] == true { ", drained" } else { "" }),
     ];
+    if let Some(leader) = status["leader"].as_str() {
+        lines.push(format!("leader      {}", printable(leader)));
+    }
     if let Some(failure) = status["source_failure"].as_str() {
         lines.push(format!("source      {}", printable(failure)));
     }
     let rows = |name: &str| status[name].as_array().cloned().unwrap_or_default();
+    let list = |value: &Value| match value.as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(",") {
+        list if list.is_empty() => "-".to_owned(),
+        list => list,
+    };
+    let members = rows("members");
+    if !members.is_empty() {
+        lines.push(String::new());
+        let mut table = vec![["NODE", "STATE", "GENERATION", "VERSION", "ADDRESSES"].map(str::to_owned)];
+        table.extend(members.iter().map(|member| {
+            let state = match (&member["drained"], &member["serving"]) {
+                (Value::Bool(true), _) => format!("{}, drained", text(&member["state"])),
+                (_, Value::Bool(false)) => format!("{}, not serving", text(&member["state"])),
+                _ => text(&member["state"]),
+            };
+            let [node, generation, version] = [&member["node"], &member["generation"], &member["version"]].map(text);
+            [node, state, generation, version, list(&member["addresses"])]
+        }));
+        lines.extend(aligned(&table));
+    }
     let ingresses = rows("ingresses");
     if !ingresses.is_empty() {
         lines.push(String::new());
-        let mut table = vec![["NAMESPACE", "INGRESS", "ROUTES", "HOSTS"].map(str::to_owned)];
+        let mut table = vec![["NAMESPACE", "INGRESS", "ROUTES", "SERVED", "ADDRESSES", "HOSTS"].map(str::to_owned)];
         table.extend(ingresses.iter().map(|ingress| {
-            let hosts = ingress["hosts"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join(",");
-            [text(&ingress["namespace"]), text(&ingress["name"]), text(&ingress["routes"]), hosts]
+            let [namespace, name, routes] = [&ingress["namespace"], &ingress["name"], &ingress["routes"]].map(text);
+            let served = ingress["served_seconds"].as_u64().map_or("-".to_owned(), duration);
+            [namespace, name, routes, served, list(&ingress["addresses"]), list(&ingress["hosts"])]
         }));
         lines.extend(aligned(&table));
     }
@@ -128,11 +160,21 @@ fn printable(text: &str) -> String {
         .collect()
 }
 
+/// How long something has lasted, in its greatest unit.
+fn duration(seconds: u64) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
+    let unit = units.iter().find(|(length, _)| seconds >= 2 * length);
+    unit.map_or_else(|| format!("{seconds} s"), |(length, name)| format!("{} {name}", seconds / length))
+}
+
 /// Columns as wide as their widest cell, the last one as it is.
-fn aligned(rows: &[[String; 4]]) -> Vec<String> {
+fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let (first, second, third) = (width(0), width(1), width(2));
-    let line = |[a, b, c, d]: &[String; 4]| format!("{a:first$}  {b:second$}  {c:third$}  {d}");
+    let widths: Vec<_> = (0..COLUMNS - 1).map(width).chain([0]).collect();
+    let line = |row: &[String; COLUMNS]| {
+        let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ")
+    };
     rows.iter().map(line).collect()
 }
 
@@ -145,7 +187,10 @@ mod tests {
         let status = serde_json::json!({
             "phase": "serving", "generation": 7, "hosts": 1, "routes": 2, "data_age_seconds": 3, "role": "standalone",
             "nginx": {"version": "1.22.1", "master": 12, "workers": 2, "draining": 0},
-            "ingresses": [{"namespace": "shop", "name": "cart", "routes": 2, "hosts": ["a.example", "b.example"]}],
+            "members": [{"node": "edge-1_ab", "state": "alive", "serving": true, "drained": true, "generation": 7,
+                "version": "0.1.0", "addresses": ["192.0.2.1"]}],
+            "ingresses": [{"namespace": "shop", "name": "cart", "routes": 2, "hosts": ["a.example", "b.example"],
+                "served_seconds": 7200, "addresses": []}],
             "findings": [{"kind": "Ingress", "namespace": "shop", "name": "cart", "field": "", "severity": "error",
                 "reason": "Quarantined", "note": "bad \u{1b}[2J\nvalue"}],
         });
@@ -157,8 +202,11 @@ serves      1 hosts, 2 routes
 data        read 3 s ago
 role        standalone
 
-NAMESPACE  INGRESS  ROUTES  HOSTS
-shop       cart     2       a.example,b.example
+NODE       STATE           GENERATION  VERSION  ADDRESSES
+edge-1_ab  alive, drained  7           0.1.0    192.0.2.1
+
+NAMESPACE  INGRESS  ROUTES  SERVED  ADDRESSES  HOSTS
+shop       cart     2       2 h     -          a.example,b.example
 
 SEVERITY  REASON       OBJECT             NOTE
 error     Quarantined  Ingress shop/cart  bad \\u{1b}[2J\\nvalue

@@ -2,14 +2,14 @@
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
-use super::table::{ROWS, Row, SECTIONS};
+use super::table::{Row, SECTIONS, rows};
 use super::value::{CLASS_KEYS, Form};
 
 /// Longest line of the sample.
 const WIDTH: usize = 100;
 
 fn sections() -> impl Iterator<Item = (&'static str, &'static str, impl Iterator<Item = &'static Row>)> {
-    SECTIONS.iter().map(|(section, about)| (*section, *about, ROWS.iter().filter(move |row| row.section() == *section)))
+    SECTIONS.iter().map(|(section, about)| (*section, *about, rows().filter(move |row| row.section() == *section)))
 }
 
 fn comment(text: &str) -> String {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use toml_edit::{Document, Item, TableLike, Value};
 
 use super::settings::Settings;
-use super::table::{ROWS, Row};
+use super::table::{Row, rows};
 use super::value::nearest;
 
 /// The file that is read when no other is named.
@@ -160,8 +160,8 @@ impl Reading {
             let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
             let written = table.key(name).and_then(toml_edit::Key::span).or_else(|| item.span());
             let place_of_key = place(written.map_or(0, |span| span.start));
-            let is_section = ROWS.iter().any(|row| row.section() == key);
-            match (ROWS.iter().find(|row| row.key == key), item.as_table_like()) {
+            let is_section = rows().any(|row| row.section() == key);
+            match (rows().find(|row| row.key == key), item.as_table_like()) {
                 (Some(row), _) => match value_of(item) {
                     Some(value) => self.set(place_of_key, row, &value),
                     None => {
@@ -179,11 +179,11 @@ impl Reading {
 
     fn variable(&mut self, name: &str, text: &str) {
         let place = Place::Variable(name.to_owned());
-        match ROWS.iter().find(|row| row.variable() == name) {
+        match rows().find(|row| row.variable() == name) {
             Some(row) => self.text(place, row.key, text),
             None if OTHER_VARIABLES.contains(&name) => {}
             None => {
-                let variables: Vec<_> = ROWS.iter().map(Row::variable).collect();
+                let variables: Vec<_> = rows().map(Row::variable).collect();
                 let hint = nearest(name, variables.iter().map(String::as_str));
                 self.mistakes.push(Mistake { place, key: String::new(), why: format!("it names no setting{hint}") });
             }
@@ -191,7 +191,7 @@ impl Reading {
     }
 
     fn text(&mut self, place: Place, key: &str, text: &str) {
-        match ROWS.iter().find(|row| row.key == key) {
+        match rows().find(|row| row.key == key) {
             Some(row) => match row.form.read_text(text) {
                 Ok(value) => self.set(place, row, &value),
                 Err(why) => self.mistake(place, key, why),
@@ -208,7 +208,7 @@ impl Reading {
     }
 
     fn unknown(&mut self, place: Place, key: &str) {
-        let hint = nearest(key, ROWS.iter().map(|row| row.key));
+        let hint = nearest(key, rows().map(|row| row.key));
         self.mistake(place, key, format!("there is no such key{hint}"));
     }
 

@@ -2,6 +2,7 @@
 
 mod document;
 mod layers;
+mod publishing;
 mod settings;
 mod table;
 mod value;
@@ -9,5 +10,5 @@ mod value;
 pub use document::{manual, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
 pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};
-pub use table::{ROWS, Row};
+pub use table::{Row, rows};
 pub use value::Form;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::table::ROWS;
-use crate::{nginx, translate};
+use super::table::rows;
+use crate::{nginx, publish, translate};
 
 /// Everything that the administrator decides.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub struct Settings {
     pub apply: Apply,
     /// When.
     pub pacing: Pacing,
+    /// What is told to the cluster and to the other nodes.
+    pub publish: publish::Options,
     /// The endpoints for health checks and monitoring.
     pub http: Http,
     /// The socket that `ingressd status` asks.
@@ -136,6 +138,7 @@ impl Default for Settings {
             nginx: Nginx::default(),
             apply: Apply::default(),
             pacing: Pacing::default(),
+            publish: publish::Options::default(),
             http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false },
             control_socket: PathBuf::new(),
             log: Log::default(),
@@ -143,7 +146,7 @@ impl Default for Settings {
             translate: translate::Options::default(),
             gate: nginx::GateOptions::default(),
         };
-        for row in ROWS {
+        for row in rows() {
             if let Err(why) = row.default_value().and_then(|value| (row.set)(&mut settings, &value)) {
                 unreachable!("the default of {} is refused: {why}", row.key);
             }
@@ -188,6 +191,12 @@ impl Settings {
         }
         if !self.cluster.namespaces.is_empty() && self.cluster.namespace_selector.is_some() {
             found.push(("namespaces", "it cannot be combined with namespace-selector".into()));
+        }
+        if self.publish.addresses.is_empty() && self.publish.status {
+            found.push((
+                "publish.addresses",
+                "without an address there is nothing to publish: set publish.status = false".into(),
+            ));
         }
         if self.pacing.ceiling < self.pacing.gather {
             found.push(("pacing.ceiling", "it is shorter than pacing.gather".into()));

@@ -2,6 +2,7 @@
 
 use toml_edit::Value;
 
+use super::publishing;
 use super::settings::Settings;
 use super::value::{Form, put};
 use crate::source::is_namespace;
@@ -52,13 +53,24 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("nginx", "The nginx of this host, which ingressd never starts or stops"),
     ("apply", "How configuration is put in place"),
     ("pacing", "When changes are carried out"),
+    ("publish", "What is told to the cluster and to the other nodes"),
     ("http", "Health checks, metrics and status for machines"),
     ("control", "The socket that `ingressd status` asks"),
     ("log", "What is logged and how"),
 ];
 
 /// Every key, by section.
-pub const ROWS: &[Row] = &[
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    let place = ROWS.iter().position(|row| row.section() == FOLLOWS_PUBLISHING).unwrap_or(ROWS.len());
+    let (before, after) = ROWS.split_at(place);
+    before.iter().chain(publishing::ROWS).chain(after)
+}
+
+/// The section before which `publish` stands.
+const FOLLOWS_PUBLISHING: &str = "http";
+
+/// Those of most sections.
+const ROWS: &[Row] = &[
     Row {
         key: "manifests",
         form: Form::Text,
@@ -442,15 +454,15 @@ mod tests {
 
     #[test]
     fn keys_and_variables_are_unique_and_in_known_sections() {
-        let mut keys: Vec<_> = ROWS.iter().map(|row| row.key).collect();
-        let mut variables: Vec<_> = ROWS.iter().map(Row::variable).collect();
+        let mut keys: Vec<_> = rows().map(|row| row.key).collect();
+        let mut variables: Vec<_> = rows().map(Row::variable).collect();
         keys.sort_unstable();
         variables.sort_unstable();
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
         assert!(variables.windows(2).all(|pair| pair[0] != pair[1]), "{variables:?}");
-        assert!(ROWS.iter().all(|row| SECTIONS.iter().any(|(section, _)| *section == row.section())));
+        assert!(rows().all(|row| SECTIONS.iter().any(|(section, _)| *section == row.section())));
         let order = |row: &Row| SECTIONS.iter().position(|(section, _)| *section == row.section());
-        assert!(ROWS.is_sorted_by_key(order), "rows stand by section");
+        assert!(rows().map(order).is_sorted(), "rows stand by section");
     }
 
     #[test]
@@ -460,5 +472,6 @@ mod tests {
         let gate = crate::nginx::GateOptions::default();
         assert_eq!(format!("{:?}", settings.translate), format!("{translate:?}"));
         assert_eq!(format!("{:?}", settings.gate), format!("{gate:?}"));
+        assert_eq!(settings.publish, crate::publish::Options::default());
     }
 }

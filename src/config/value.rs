@@ -9,6 +9,7 @@ use toml_edit::Value;
 
 use super::settings::LogFormat;
 use crate::model::Cidr;
+use crate::publish::{self, Announced};
 use crate::translate::{ClassRule, Dialect, EndpointMode};
 
 /// How a value is written.
@@ -165,6 +166,15 @@ impl Setting for SocketAddr {
 impl Setting for IpAddr {
     fn read(value: &Value) -> Result<Self, String> {
         parsed(value, "an IP address")
+    }
+}
+
+impl Setting for Announced {
+    fn read(value: &Value) -> Result<Self, String> {
+        match text(value)? {
+            "auto" => Ok(Announced::Automatic),
+            text => text.parse().map(Announced::Fixed).map_err(|why: publish::Refused| why.to_string()),
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The socket that `ingressd status` asks: root only, one word in, one answer out; it must not know what the answers mean.
+//! The socket that `ingressd status` and `ingressd drain` ask: root only, one word in, one answer out; it must not know what the answers mean.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,6 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
 
+use super::drain::Drain;
 use super::state_file;
 use super::status::Status;
 
@@ -48,11 +49,11 @@ impl Control {
     }
 
     /// Answers, one after the other, until it is dropped.
-    pub async fn serve(self, status: watch::Receiver<Arc<Status>>) {
+    pub async fn serve(self, status: watch::Receiver<Arc<Status>>, drain: Drain) {
         loop {
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, answer(stream, &status)).await {
+                    if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, answer(stream, &status, &drain)).await {
                         tracing::debug!("an exchange on the control socket ended early: {error}");
                     }
                 }
@@ -72,7 +73,7 @@ impl Drop for Control {
     }
 }
 
-async fn answer(mut stream: UnixStream, status: &watch::Receiver<Arc<Status>>) -> io::Result<()> {
+async fn answer(mut stream: UnixStream, status: &watch::Receiver<Arc<Status>>, drain: &Drain) -> io::Result<()> {
     let mut request = Vec::new();
     let mut byte = [0];
     while (request.len() as u64) < LONGEST_REQUEST && stream.read(&mut byte).await? == 1 && byte != *b"\n" {
@@ -80,22 +81,33 @@ async fn answer(mut stream: UnixStream, status: &watch::Receiver<Arc<Status>>) -
     }
     let content = match request.as_slice() {
         b"status" => Arc::clone(&status.borrow()).json(Instant::now()).to_string(),
-        _ => String::from("{\"error\":\"the only request is status\"}"),
+        b"drain" => set(drain, true),
+        b"undrain" => set(drain, false),
+        _ => String::from("{\"error\":\"the requests are status, drain and undrain\"}"),
     };
     stream.write_all(content.as_bytes()).await?;
     stream.shutdown().await
 }
 
-/// Asks the daemon behind this socket for its status, as JSON.
+fn set(drain: &Drain, drained: bool) -> String {
+    match drain.set(drained) {
+        Ok(()) => serde_json::json!({ "drained": drained }).to_string(),
+        Err(error) => {
+            serde_json::json!({ "error": format!("it cannot be noted for the next start: {error}") }).to_string()
+        }
+    }
+}
+
+/// Asks the daemon behind this socket: for its `status`, to `drain` this node or to `undrain` it. The answer is JSON.
 ///
 /// # Errors
 ///
 /// `NotFound` and `ConnectionRefused` when no daemon is there, and what the system says.
-pub fn ask(path: &Path) -> io::Result<String> {
+pub fn ask(path: &Path, request: &str) -> io::Result<String> {
     use std::io::{Read as _, Write as _};
     let mut stream = std::os::unix::net::UnixStream::connect(path)?;
     stream.set_read_timeout(Some(TIMEOUT * 2))?;
-    stream.write_all(b"status\n")?;
+    stream.write_all(format!("{request}\n").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)
@@ -113,10 +125,16 @@ mod tests {
         let control = Control::bind(&path).unwrap();
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let (_sender, status) = watch::channel(Arc::default());
-        let task = tokio::spawn(control.serve(status));
+        let drain = Drain::open(folder.path());
+        let task = tokio::spawn(control.serve(status, drain.clone()));
         let asked = path.clone();
-        let answer = tokio::task::spawn_blocking(move || ask(&asked)).await.unwrap().unwrap();
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&answer).unwrap()["phase"], "starting");
+        let answers = tokio::task::spawn_blocking(move || {
+            ["status", "drain", "other"]
+                .map(|request| -> serde_json::Value { serde_json::from_str(&ask(&asked, request).unwrap()).unwrap() })
+        });
+        let [status, drained, other] = answers.await.unwrap();
+        assert_eq!((&status["phase"], &drained["drained"]), (&"starting".into(), &true.into()));
+        assert!(other["error"].is_string() && *drain.watch().borrow());
         assert_eq!(Control::bind(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         task.abort();
         let _ = task.await;

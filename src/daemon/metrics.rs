@@ -17,6 +17,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::status::Status;
 use crate::apply::Outcome;
 use crate::finding::Reason;
+use crate::publish::{Counts, Life, Outlook};
 
 /// Where nginx tells its connection counters, on the status address.
 const STUB_STATUS_PATH: &str = "/stub_status";
@@ -103,6 +104,7 @@ pub struct Metrics {
     reload_duration: Histogram,
     test_duration: Histogram,
     change_to_serving: Histogram,
+    published: Counts,
 }
 
 impl Default for Metrics {
@@ -114,6 +116,7 @@ impl Default for Metrics {
             reload_duration: histogram(),
             test_duration: histogram(),
             change_to_serving: histogram(),
+            published: Counts::default(),
         }
     }
 }
@@ -139,6 +142,11 @@ impl Metrics {
             Outcome::Failed { .. } => "failed",
         };
         self.reloads.get_or_create(&ReloadLabels { reason: cause.name(), result }).inc();
+    }
+
+    /// What was told to the cluster.
+    pub fn published(&self) -> &Counts {
+        &self.published
     }
 
     /// Everything in the text form of OpenMetrics.
@@ -168,6 +176,7 @@ impl Metrics {
         for (name, help, histogram) in histograms {
             registry.register_with_unit(name, help, Unit::Seconds, histogram.clone());
         }
+        self.published.register(registry);
         register_status(registry, status, now);
         if let Some(stub_status) = stub_status {
             stub_status.register(registry);
@@ -224,6 +233,7 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     registry.register("findings", "What is wrong now, by reason", findings);
 
     register_watches(registry, status, now);
+    register_nodes(registry, status);
 
     let expiry = Family::<NameLabels, Gauge>::default();
     for (id, not_after) in status.certificates.iter() {
@@ -255,6 +265,22 @@ fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
         requests.get_or_create(&RequestLabels { verb, code }).inc_by(count);
     }
     registry.register("api_requests", "Requests to the API server, by verb and status of the answer", requests);
+}
+
+fn register_nodes(registry: &mut Registry, status: &Status) {
+    let Some(view) = status.outlook.as_ref().map(Outlook::view) else { return };
+    gauge(registry, "leader", "Whether this node leads", i64::from(view.leads));
+    let members = Family::<StateLabel, Gauge>::default();
+    for (member, life) in &view.members {
+        let state = match (life, member.drained, member.serving) {
+            (Life::Expired, _, _) => "expired",
+            (_, true, _) => "drained",
+            (_, false, true) => "serving",
+            (_, false, false) => "down",
+        };
+        members.get_or_create(&StateLabel { state }).inc();
+    }
+    registry.register("members", "Nodes that share the work, by state", members);
 }
 
 fn whole(count: usize) -> i64 {

@@ -1,10 +1,12 @@
 //! Composition: everything that can wake the daemon is an event of one loop; it must not know how any room does its work.
 
+pub mod access;
 mod candidates;
 mod certificate;
 pub mod control;
 mod cycle;
 mod dns;
+mod drain;
 mod error;
 mod feed;
 mod http;
@@ -16,6 +18,7 @@ mod notify;
 mod objects;
 mod pacing;
 mod pipeline;
+mod publication;
 mod quarantine;
 mod reporter;
 mod retry;

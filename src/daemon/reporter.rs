@@ -10,10 +10,12 @@ use super::feed::Reading;
 use super::log::FindingLog;
 use super::metrics::{Cause, Metrics};
 use super::notify::Notifier;
+use super::publication::Publication;
 use super::status::{Phase, Status};
 use super::work::Nginx;
 use crate::apply::Outcome;
 use crate::model::Kind;
+use crate::publish::Outlook;
 use crate::source::Snapshot;
 use crate::source::cluster::Connected;
 
@@ -56,8 +58,9 @@ impl Reporter {
     }
 
     /// The source is a cluster, or a folder.
-    pub fn connected(&self, cluster: Option<&Connected>) {
+    pub fn connected(&self, cluster: Option<&Connected>, outlook: Option<&Outlook>) {
         self.change(|status| {
+            status.outlook = outlook.cloned();
             status.watches = Arc::default();
             status.requests = cluster.map(|connected| Arc::clone(connected.clients().requests()));
         });
@@ -145,6 +148,18 @@ impl Reporter {
             tracing::info!(GENERATION = status.generation, "{}", describe(&outcome));
         }
         self.findings.update(&status.findings, status.generation);
+    }
+
+    /// What is served of each object is known.
+    pub fn published(&self, publication: &Publication) {
+        let told = publication.served();
+        self.status.send_if_modified(|status| {
+            let differs = !status.told.is_same(told);
+            if differs {
+                Arc::make_mut(status).told = told.clone();
+            }
+            differs
+        });
     }
 
     /// The loop turned.

@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
 use super::control::Control;
 use super::cycle::Report;
 use super::dns::Dns;
+use super::drain::Drain;
 use super::error::Error;
 use super::feed::{Feed, Reading};
 use super::http::{self, Facts};
@@ -18,6 +19,7 @@ use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
 use super::notify;
 use super::pacing::Pacer;
+use super::publication::Publication;
 use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::Request;
@@ -25,6 +27,7 @@ use super::work::{Done, Finished, Nginx, Work, joined};
 use crate::apply::Outcome;
 use crate::config::Settings;
 use crate::source::Snapshot;
+use crate::source::cluster::Connected;
 use crate::translate::{self, Names};
 
 /// How long a change waits for the first answer about a name, so that its routes are not closed for a moment.
@@ -43,12 +46,15 @@ enum Event {
     Resolved,
     Due,
     Done(Box<Done>),
+    Drained,
     Tick,
 }
 
 /// What runs under one version of the settings.
 pub struct Daemon {
     feed: Feed,
+    publication: Publication,
+    drained: watch::Receiver<bool>,
     names: NameWatch,
     translate: translate::Options,
     pacer: Pacer,
@@ -84,7 +90,12 @@ impl Daemon {
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
         let feed = Feed::start(settings).await?;
-        reporter.connected(feed.connected());
+        let cluster = feed.connected();
+        let clients = cluster.map(Connected::clients);
+        let publication = Publication::start(settings, clients, reporter.metrics().published());
+        reporter.connected(cluster, publication.outlook());
+        let drain = Drain::open(&settings.apply.state);
+        let drained = drain.watch();
         let dns = Dns::of(&settings.names.resolvers);
         let names = NameWatch::start(dns, settings.names.interval.max(SHORTEST), &settings.apply.state);
         let facts = Facts {
@@ -93,9 +104,12 @@ impl Daemon {
             heartbeat: Arc::clone(&heartbeat),
             nginx: settings.gate.status,
         };
-        let servers = vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(reporter.status()))];
+        let servers =
+            vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(reporter.status(), drain))];
         Ok(Daemon {
             feed,
+            publication,
+            drained,
             names,
             translate: settings.translate_options(),
             pacer: Pacer::new(settings.pacing),
@@ -117,13 +131,14 @@ impl Daemon {
     }
 
     /// Lets go of sockets and folders; returns when they are free and what was served last is kept for the next start.
-    pub async fn close(mut self) {
-        for server in std::mem::take(&mut self.servers) {
+    pub async fn close(self) {
+        for server in self.servers {
             server.abort();
             // It ends by being aborted, which is no news.
             let _ = server.await;
         }
-        if let Some(work) = self.work.take() {
+        self.publication.stop().await;
+        if let Some(work) = self.work {
             work.close().await;
         }
     }
@@ -144,6 +159,8 @@ impl Daemon {
             if let ControlFlow::Break(next) = self.handle(event, now, reporter) {
                 return next;
             }
+            self.publication.tell(&reporter.status().borrow(), *self.drained.borrow());
+            reporter.published(&self.publication);
             reporter.turned(now);
         }
     }
@@ -161,6 +178,8 @@ impl Daemon {
                 }
             }
             reading = self.feed.next() => Event::Read(reading),
+            // Its sender lives as long as the control socket.
+            Ok(()) = self.drained.changed() => Event::Drained,
             () = self.names.changed() => Event::Resolved,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
             _ = ticks.tick() => Event::Tick,
@@ -190,6 +209,8 @@ impl Daemon {
             Event::Resolved => self.change(now, now),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
+            // It is told with everything else after each turn.
+            Event::Drained => {}
             Event::Tick => self.begin_look(),
         }
         // A cycle that runs is not cut off: it ends with a generation that is confirmed or put back.
@@ -201,6 +222,7 @@ impl Daemon {
 
     fn read(&mut self, reading: Reading, now: Instant, reporter: &Reporter) {
         reporter.read(&reading);
+        self.publication.read(&reading);
         let Some(snapshot) = reading.snapshot else { return };
         self.names.want(Names::wanted(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
@@ -223,6 +245,7 @@ impl Daemon {
         }
         self.retry.began();
         self.carried = self.noticed.take();
+        self.publication.began();
         self.running = Some(work.turn(snapshot, self.names.answers()));
     }
 
@@ -273,12 +296,7 @@ impl Daemon {
         }
         let waited = carried.map(|noticed| now - noticed);
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
+        self.publication.concluded(&report, now);
         reporter.concluded(cause, report, nginx, waited);
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        self.servers.iter().for_each(JoinHandle::abort);
     }
 }

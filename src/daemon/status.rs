@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::finding::Finding;
 use crate::model::ObjectId;
+use crate::publish::{Life, Member, Outlook, Served, View, published};
 use crate::source::cluster::{Requests, WatchHealth};
 use crate::translate::Accepted;
 
@@ -76,6 +77,10 @@ pub struct Status {
     pub watches: Arc<[WatchHealth]>,
     /// What the API server of a cluster was asked.
     pub requests: Option<Arc<Requests>>,
+    /// Who publishes; `None` when the source is a folder.
+    pub outlook: Option<Outlook>,
+    /// What is published of this host.
+    pub told: Served,
 }
 
 impl Status {
@@ -137,7 +142,19 @@ impl Status {
             kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
         };
         let (hosts, routes, findings) = (self.hosts(), self.routes(), self.findings.len());
-        format!("{state}: {generation}, {hosts} hosts, {routes} routes, {findings} findings, {age}, role standalone")
+        format!(
+            "{state}: {generation}, {hosts} hosts, {routes} routes, {findings} findings, {age}, role {}",
+            self.role()
+        )
+    }
+
+    /// What this node is to the others, in one word.
+    fn role(&self) -> &'static str {
+        match self.outlook.as_ref().map(Outlook::view) {
+            None => "standalone",
+            Some(View { leads: true, .. }) => "leader",
+            Some(View { leads: false, .. }) => "follower",
+        }
     }
 
     /// Kinds whose watch fails, each once.
@@ -149,9 +166,25 @@ impl Status {
         kinds
     }
 
+    /// Since when nginx serves this version of the object.
+    fn served_since(&self, id: &Arc<ObjectId>) -> Option<Instant> {
+        let carried = self.told.carried.as_deref()?;
+        let index = carried.binary_search_by(|carried| carried.id.cmp(id)).ok()?;
+        Some(carried[index].since)
+    }
+
+    /// The addresses in its status.
+    fn published(&self, id: &ObjectId) -> Vec<String> {
+        let stored = self.told.snapshot.ingresses.find(&id.namespace, &id.name);
+        let addresses = stored.map(|stored| published(&stored.object).0).unwrap_or_default();
+        addresses.iter().map(ToString::to_string).collect()
+    }
+
     /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
     pub fn json(&self, now: Instant) -> Value {
-        let findings = self.findings.iter().map(|finding| {
+        let view = self.outlook.as_ref().map(Outlook::view);
+        let of_publishing = self.outlook.as_ref().map(Outlook::findings).unwrap_or_default();
+        let findings = self.findings.iter().chain(&of_publishing).map(|finding| {
             json!({
                 "kind": finding.origin.object.kind.name(),
                 "namespace": &*finding.origin.object.namespace,
@@ -169,6 +202,8 @@ impl Status {
                 "version": &*accepted.version.0,
                 "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
                 "routes": accepted.routes,
+                "served_seconds": self.served_since(&accepted.id).map(|since| (now - since).as_secs()),
+                "addresses": self.published(&accepted.id),
             })
         });
         let watches = self.watches.iter().map(|watch| {
@@ -186,7 +221,10 @@ impl Status {
             "phase": self.phase.name(),
             "why": self.why.as_deref(),
             "ready": self.ready().is_ok(),
-            "role": "standalone",
+            "role": self.role(),
+            "drained": self.told.drained,
+            "leader": view.as_ref().and_then(|view| view.leader.as_deref()),
+            "members": view.iter().flat_map(|view| &view.members).map(member).collect::<Vec<_>>(),
             "generation": self.generation,
             "served": self.served,
             "nginx": {
@@ -205,6 +243,18 @@ impl Status {
             "findings": findings.collect::<Vec<_>>(),
         })
     }
+}
+
+fn member((member, life): &(Arc<Member>, Life)) -> Value {
+    json!({
+        "node": &*member.identity,
+        "state": life.name(),
+        "serving": member.serving,
+        "drained": member.drained,
+        "generation": member.generation,
+        "version": &*member.version,
+        "addresses": member.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
 }
 
 #[cfg(test)]

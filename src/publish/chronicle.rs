@@ -1,11 +1,9 @@
-//! What is news: each finding when it appears, each content of an object when it is served; it must not know how news is spread.
+//! What is news: each finding when it appears, each version of an object when it is served; it must not know how news is spread.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::networking::v1::Ingress;
-use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
 use super::bucket::Bucket;
@@ -14,7 +12,7 @@ use super::notice::Notice;
 use super::served::Served;
 use crate::finding::{Finding, Severity};
 use crate::model::ObjectId;
-use crate::source::{Stored, Version};
+use crate::source::Version;
 
 /// Events about one object at once, and how long until one more.
 const PER_OBJECT: (u32, Duration) = (20, Duration::from_secs(60));
@@ -29,29 +27,10 @@ pub struct Chronicle {
     told: HashSet<Finding>,
     /// How often something told before came back.
     returned: HashMap<Finding, u32>,
-    /// The content of each object that was last told to be served.
-    synced: HashMap<Arc<ObjectId>, (Version, Mark)>,
+    /// The version of each object that was last told to be served.
+    synced: HashMap<Arc<ObjectId>, Version>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
     waiting: VecDeque<Notice>,
-}
-
-/// Tells contents of an object apart: neither its status nor who manages which field counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Mark(String);
-
-impl Mark {
-    fn of(ingress: &Ingress) -> Self {
-        let metadata = &ingress.metadata;
-        let mut digest = Sha256::new();
-        digest.update(metadata.generation.unwrap_or_default().to_be_bytes());
-        for (key, value) in metadata.annotations.iter().flatten() {
-            for part in [key, value] {
-                digest.update(part.len().to_be_bytes());
-                digest.update(part.as_bytes());
-            }
-        }
-        Mark(digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect())
-    }
 }
 
 impl Chronicle {
@@ -83,30 +62,26 @@ impl Chronicle {
         let Some(carried) = served.carried.as_ref().filter(|_| served.serving) else { return 0 };
         let mut synced = HashMap::with_capacity(carried.len());
         for carried in carried.iter() {
-            let Some(stored) = find(&served.snapshot.ingresses, &carried.id) else { continue };
-            let before = self.synced.remove(&carried.id);
+            let id = &carried.id;
+            let Some(stored) = served.snapshot.ingresses.find(&id.namespace, &id.name) else { continue };
+            let before = self.synced.remove(id);
             // An earlier version is served in its place, or a newer one was read meanwhile.
             if stored.version != carried.version {
-                synced.extend(before.map(|before| (Arc::clone(&carried.id), before)));
+                synced.extend(before.map(|before| (Arc::clone(id), before)));
                 continue;
             }
-            if let Some(before) = before.as_ref().filter(|(version, _)| *version == stored.version) {
-                synced.insert(Arc::clone(&carried.id), before.clone());
-                continue;
-            }
-            let mark = Mark::of(&stored.object);
             // After a start: what has an address was told to be served by whoever wrote it.
             let is_news = match &before {
-                Some((_, before)) => *before != mark,
+                Some(before) => *before != stored.version,
                 None => published(&stored.object).0.is_empty(),
             };
             if is_news {
-                let note = format!("{}: nginx serves it", carried.id);
-                if let Some(notice) = Notice::synced(&carried.id, &served.snapshot, &mark.0, &note) {
-                    suppressed += self.wait(&carried.id, notice, now);
+                let note = format!("{id}: nginx serves it");
+                if let Some(notice) = Notice::synced(id, &served.snapshot, &stored.version.0, &note) {
+                    suppressed += self.wait(id, notice, now);
                 }
             }
-            synced.insert(Arc::clone(&carried.id), (stored.version.clone(), mark));
+            synced.insert(Arc::clone(id), stored.version.clone());
         }
         self.synced = synced;
         suppressed
@@ -136,20 +111,15 @@ impl Chronicle {
     }
 }
 
-fn find<'a>(list: &'a [Stored<Ingress>], id: &ObjectId) -> Option<&'a Stored<Ingress>> {
-    let key = |stored: &Stored<Ingress>| (&stored.id.namespace, &stored.id.name).cmp(&(&id.namespace, &id.name));
-    list.binary_search_by(key).ok().map(|index| &list[index])
-}
-
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+    use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress};
 
     use super::*;
     use crate::finding::Reason;
     use crate::model::{Field, Kind, Origin};
     use crate::publish::served::Carried;
-    use crate::source::Snapshot;
+    use crate::source::{Snapshot, Stored};
 
     fn finding(name: &str, note: &str) -> Finding {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
@@ -196,17 +166,11 @@ mod tests {
         assert_eq!(chronicle.update(&later, &[], now + PER_OBJECT.1), 0);
     }
 
-    fn serving(name: &str, version: &str, carried: &str, generation: i64, has_address: bool) -> Served {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-        let mut object = Ingress {
-            metadata: ObjectMeta { generation: Some(generation), ..Default::default() },
-            ..Default::default()
-        };
+    fn serving(version: &str, carried: &str, has_address: bool) -> Served {
+        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
+        let mut object = Ingress::default();
         if has_address {
-            let entry = k8s_openapi::api::networking::v1::IngressLoadBalancerIngress {
-                ip: Some("192.0.2.1".into()),
-                ..Default::default()
-            };
+            let entry = IngressLoadBalancerIngress { ip: Some("192.0.2.1".into()), ..Default::default() };
             object.status.get_or_insert_default().load_balancer.get_or_insert_default().ingress = Some(vec![entry]);
         }
         let version = Version(version.into());
@@ -217,25 +181,24 @@ mod tests {
     }
 
     #[test]
-    fn each_content_is_told_to_be_served_once() {
+    fn each_version_is_told_to_be_served_once() {
         let now = Instant::now();
         let mut chronicle = Chronicle::default();
         for (what, served, expected) in [
-            ("a new version that is not served yet", serving("a", "2", "1", 1, false), 0),
-            ("a new object", serving("a", "2", "2", 1, false), 1),
-            ("the same", serving("a", "2", "2", 1, false), 0),
-            ("our own write", serving("a", "3", "3", 1, true), 0),
-            ("a new content, not served", serving("a", "4", "3", 2, true), 0),
-            ("a new content", serving("a", "4", "4", 2, true), 1),
-            ("nginx is down", Served { serving: false, ..serving("a", "5", "5", 3, true) }, 0),
-            ("it is up again", serving("a", "5", "5", 3, true), 1),
+            ("a new version that is not served yet", serving("2", "1", false), 0),
+            ("a new object", serving("2", "2", false), 1),
+            ("the same, with the address that we wrote", serving("2", "2", true), 0),
+            ("a new version, not served", serving("3", "2", true), 0),
+            ("a new version", serving("3", "3", true), 1),
+            ("nginx is down", Served { serving: false, ..serving("4", "4", true) }, 0),
+            ("it is up again", serving("4", "4", true), 1),
         ] {
             chronicle.update(&served, &[], now);
             assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
         }
         // A new leader does not repeat what the one before told.
         let mut chronicle = Chronicle::default();
-        chronicle.update(&serving("a", "4", "4", 2, true), &[], now);
+        chronicle.update(&serving("4", "4", true), &[], now);
         assert_eq!(spread(&mut chronicle).len(), 0);
     }
 }

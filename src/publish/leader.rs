@@ -56,7 +56,7 @@ impl Candidate {
                 break;
             }
         }
-        told.send_replace(Leadership { until: None, ..told.borrow().clone() });
+        told.send_modify(|leadership| leadership.until = None);
         self.release().await;
     }
 

@@ -23,7 +23,7 @@ mod trouble;
 mod view;
 mod writer;
 
-pub use address::Address;
+pub use address::{Address, Refused};
 pub use counts::Counts;
 pub use ledger::published;
 pub use member::{Member, Revision};
@@ -32,3 +32,6 @@ pub use publisher::Publisher;
 pub use roster::Life;
 pub use served::{Carried, Served};
 pub use view::{Outlook, View};
+
+#[cfg(test)]
+mod tests;

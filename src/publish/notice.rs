@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::finding::{Finding, Severity};
 use crate::model::{Kind, ObjectId};
-use crate::source::{Snapshot, Stored};
+use crate::source::{List, Snapshot};
 
 /// Limits of the API, in bytes.
 const LONGEST_NOTE: usize = 1024;
@@ -56,14 +56,14 @@ impl Notice {
         })
     }
 
-    /// That nginx serves this content of the object; `mark` tells contents apart.
-    pub fn synced(id: &ObjectId, snapshot: &Snapshot, mark: &str, note: &str) -> Option<Self> {
+    /// That nginx serves this version of the object.
+    pub fn synced(id: &ObjectId, snapshot: &Snapshot, version: &str, note: &str) -> Option<Self> {
         Some(Notice {
             warns: false,
             reason: "Synced",
             action: "Sync".to_owned(),
             note: cut(note, LONGEST_NOTE),
-            ..Notice::about(id, snapshot, &["Synced", mark])?
+            ..Notice::about(id, snapshot, &["Synced", version])?
         })
     }
 
@@ -118,30 +118,25 @@ fn cut(text: &str, longest: usize) -> String {
 
 /// The object in the words of the API. One that could not be decoded is not in the snapshot: its uid is not known.
 fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
-    fn metadata<K: k8s_openapi::Metadata<Ty = ObjectMeta>>(list: &[Stored<K>], id: &ObjectId) -> Option<ObjectMeta> {
-        let key = |stored: &Stored<K>| (&stored.id.namespace, &stored.id.name).cmp(&(&id.namespace, &id.name));
-        let index = list.binary_search_by(key).ok()?;
-        let ObjectMeta { uid, resource_version, .. } = list[index].object.metadata();
-        Some(ObjectMeta { uid: uid.clone(), resource_version: resource_version.clone(), ..ObjectMeta::default() })
+    fn uid<K: k8s_openapi::Metadata<Ty = ObjectMeta>>(list: &List<K>, id: &ObjectId) -> Option<String> {
+        list.find(&id.namespace, &id.name)?.object.metadata().uid.clone()
     }
-    let (api_version, found) = match id.kind {
-        Kind::Ingress => ("networking.k8s.io/v1", metadata(&snapshot.ingresses, id)),
-        Kind::IngressClass => ("networking.k8s.io/v1", metadata(&snapshot.ingress_classes, id)),
-        Kind::Service => ("v1", metadata(&snapshot.services, id)),
-        Kind::EndpointSlice => ("discovery.k8s.io/v1", metadata(&snapshot.endpoint_slices, id)),
-        Kind::Secret => ("v1", metadata(&snapshot.secrets, id)),
-        Kind::ConfigMap => ("v1", metadata(&snapshot.config_maps, id)),
-        Kind::Node => ("v1", metadata(&snapshot.nodes, id)),
+    let (api_version, uid) = match id.kind {
+        Kind::Ingress => ("networking.k8s.io/v1", uid(&snapshot.ingresses, id)),
+        Kind::IngressClass => ("networking.k8s.io/v1", uid(&snapshot.ingress_classes, id)),
+        Kind::Service => ("v1", uid(&snapshot.services, id)),
+        Kind::EndpointSlice => ("discovery.k8s.io/v1", uid(&snapshot.endpoint_slices, id)),
+        Kind::Secret => ("v1", uid(&snapshot.secrets, id)),
+        Kind::ConfigMap => ("v1", uid(&snapshot.config_maps, id)),
+        Kind::Node => ("v1", uid(&snapshot.nodes, id)),
         Kind::File | Kind::Settings | Kind::Host => return None,
     };
-    let found = found.unwrap_or_default();
     Some(ObjectReference {
         api_version: Some(api_version.to_owned()),
         kind: Some(id.kind.name().to_owned()),
         namespace: Some(id.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
         name: Some(id.name.to_string()),
-        uid: found.uid,
-        resource_version: found.resource_version,
+        uid,
         ..ObjectReference::default()
     })
 }

@@ -39,3 +39,19 @@ pub struct Carried {
     /// Since when.
     pub since: Instant,
 }
+
+impl Served {
+    /// Whether both tell the same. Lists count as other ones unless they are the same in memory.
+    pub fn is_same(&self, other: &Served) -> bool {
+        let carried = match (&self.carried, &other.carried) {
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        carried
+            && Arc::ptr_eq(&self.snapshot, &other.snapshot)
+            && Arc::ptr_eq(&self.accepted, &other.accepted)
+            && Arc::ptr_eq(&self.findings, &other.findings)
+            && (self.carries, self.generation) == (other.carries, other.generation)
+            && (self.serving, self.drained) == (other.serving, other.drained)
+    }
+}

@@ -35,6 +35,8 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
     const FIELDS: Option<&'static str> = None;
     /// How many objects a page of a list has at most.
     const PAGE: u32 = 500;
+    /// Whether something is published in its objects, so that it has to be known how old what is known of them is.
+    const IS_PUBLISHED: bool = false;
     /// Whether only objects are kept that something refers to.
     const REFERENCED: bool = false;
 
@@ -59,6 +61,7 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
 
 impl Watched for Ingress {
     const MODEL_KIND: Kind = Kind::Ingress;
+    const IS_PUBLISHED: bool = true;
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.ingresses
@@ -69,14 +72,14 @@ impl Watched for Ingress {
     }
 
     fn without_status<T>(&mut self, act: impl FnOnce(&Self) -> T) -> T {
-        let status = self.status.take();
+        let (status, version) = (self.status.take(), self.metadata.resource_version.take());
         let done = act(self);
-        self.status = status;
+        (self.status, self.metadata.resource_version) = (status, version);
         done
     }
 
     fn has_status_of(&self, other: &Self) -> bool {
-        self.status == other.status
+        self.status == other.status && self.metadata.resource_version == other.metadata.resource_version
     }
 }
 
@@ -164,7 +167,9 @@ fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K> {
     metadata.generate_name = None;
     metadata.self_link = None;
     metadata.generation = None;
-    metadata.resource_version = None;
+    if !K::IS_PUBLISHED {
+        metadata.resource_version = None;
+    }
     if let Some(annotations) = &mut metadata.annotations {
         annotations.remove(LAST_APPLIED);
         if annotations.is_empty() {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::control_plane::ControlPlane;
 use super::objects::Objects;
+use super::rights;
 
 /// The kubeconfig of a daemon and the files that it names, which can be changed one by one.
 pub struct Credentials {
@@ -30,6 +31,20 @@ impl Credentials {
                 "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name},
                 "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
                 "subjects": [{"kind": "ServiceAccount", "name": credentials.account, "namespace": objects.namespace()}]
+            }))
+            .await;
+        let subjects = json!([{"kind": "ServiceAccount", "name": credentials.account, "namespace": name}]);
+        objects
+            .apply(json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "ingressd"},
+                "rules": rights::shipped_for_leases()
+            }))
+            .await;
+        objects
+            .apply(json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "ingressd"},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "ingressd"},
+                "subjects": subjects
             }))
             .await;
         credentials.renew_token(objects, Duration::from_secs(3600)).await;

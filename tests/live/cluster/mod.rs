@@ -115,7 +115,7 @@ impl Cluster {
         let credentials = folder.path().join("credentials");
         let credentials = Credentials::make(&credentials, &objects, &rights::shipped(), &url(), &authority).await;
         let source = Source {
-            settings: format!("kubeconfig = {:?}", credentials.kubeconfig()),
+            settings: settings(&credentials, &objects),
             specification: objects.controller("ingressd"),
             ingress_nginx: objects.controller("nginx"),
         };
@@ -149,6 +149,11 @@ impl Cluster {
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// Where the cluster is, and where in it this test's nodes tell each other of themselves.
+fn settings(credentials: &Credentials, objects: &Objects) -> String {
+    format!("kubeconfig = {:?}\npublish.namespace = {:?}\n", credentials.kubeconfig(), objects.namespace())
 }
 
 /// The URL of the API server.

@@ -1,6 +1,9 @@
 //! Objects written to and read from the API server as tests write them; this must not know who watches them.
 
-use k8s_openapi::api::{core::v1 as core, discovery::v1 as discovery, networking::v1 as networking, rbac::v1 as rbac};
+use k8s_openapi::api::{
+    coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery, events::v1 as events,
+    networking::v1 as networking, rbac::v1 as rbac,
+};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, Resource};
 use serde_json::{Value, json};
@@ -34,9 +37,13 @@ fn kind(name: &str) -> (ApiResource, bool) {
         "EndpointSlice" => of::<discovery::EndpointSlice>(true),
         "Ingress" => of::<networking::Ingress>(true),
         "IngressClass" => of::<networking::IngressClass>(false),
+        "Event" => of::<events::Event>(true),
+        "Lease" => of::<coordination::Lease>(true),
         "Namespace" => of::<core::Namespace>(false),
         "Node" => of::<core::Node>(false),
         "Pod" => of::<core::Pod>(true),
+        "Role" => of::<rbac::Role>(true),
+        "RoleBinding" => of::<rbac::RoleBinding>(true),
         "Secret" => of::<core::Secret>(true),
         "Service" => of::<core::Service>(true),
         "ServiceAccount" => of::<core::ServiceAccount>(true),

@@ -2,13 +2,23 @@
 
 use serde_json::{Value, json};
 
-/// The ClusterRole for the daemon.
-const SHIPPED: &str = include_str!("../../../packaging/kubernetes/cluster-role.yaml");
+/// The manifests for the daemon.
+const SHIPPED: &str = include_str!("../../../packaging/rbac/ingressd.yaml");
 
 /// The `rules` of the ClusterRole that the repository ships.
 pub fn shipped() -> Value {
-    let role: Value = serde_saphyr::from_str(SHIPPED).unwrap();
-    role["rules"].clone()
+    rules("ClusterRole")
+}
+
+/// The `rules` of the Role in the namespace of the Leases that the repository ships.
+pub fn shipped_for_leases() -> Value {
+    rules("Role")
+}
+
+fn rules(kind: &str) -> Value {
+    let documents = SHIPPED.split("---\n").skip(1).map(|text| -> Value { serde_saphyr::from_str(text).unwrap() });
+    let mut roles = documents.filter(|document| document["kind"] == kind);
+    roles.next().unwrap()["rules"].clone()
 }
 
 /// The same without those for a kind, named as rules do it: `secrets`.

@@ -1,0 +1,71 @@
+//! Whether the administrator took this node out, also over restarts; it must not know what follows from it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+use super::state_file;
+
+/// The mark; clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Drain {
+    file: PathBuf,
+    drained: Arc<watch::Sender<bool>>,
+}
+
+impl Drain {
+    /// As an earlier run left it in this folder.
+    pub fn open(state: &Path) -> Self {
+        let file = state.join("drained");
+        let drained = watch::Sender::new(file.exists());
+        Drain { file, drained: Arc::new(drained) }
+    }
+
+    /// Takes the node out, or back in.
+    ///
+    /// # Errors
+    ///
+    /// When that could not be noted for the next start; then nothing changes.
+    pub fn set(&self, drained: bool) -> io::Result<()> {
+        match drained {
+            true => {
+                state_file::make_folder(self.file.parent().unwrap_or(Path::new("/")))?;
+                std::fs::write(&self.file, "")?;
+            }
+            false => match std::fs::remove_file(&self.file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            },
+        }
+        if self.drained.send_replace(drained) != drained {
+            tracing::info!("this node is {}", if drained { "drained" } else { "no longer drained" });
+        }
+        Ok(())
+    }
+
+    /// Whether it is out, as that changes.
+    pub fn watch(&self) -> watch::Receiver<bool> {
+        self.drained.subscribe()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_survives_a_restart_and_can_be_undone() {
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        let drain = Drain::open(&state);
+        let watch = drain.watch();
+        assert!(!*watch.borrow());
+        drain.set(true).unwrap();
+        assert!(*watch.borrow() && *Drain::open(&state).watch().borrow());
+        drain.set(false).unwrap();
+        drain.set(false).unwrap();
+        assert!(!*watch.borrow() && !*Drain::open(&state).watch().borrow());
+    }
+}

@@ -1,0 +1,174 @@
+//! What of this host's state is published, put together from what the loop learns; it must not know how it is published.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::watch;
+
+use super::cycle::Report;
+use super::feed::Reading;
+use super::status::Status;
+use crate::apply::Outcome;
+use crate::config::Settings;
+use crate::publish::{Carried, Counts, Outlook, Publisher, Revision, Served};
+use crate::source::Snapshot;
+use crate::source::cluster::Clients;
+use crate::translate::Accepted;
+
+/// The name of the host and the mark of the machine, which together tell nodes apart.
+const HOST_NAME: &str = "/proc/sys/kernel/hostname";
+const MACHINE_ID: &str = "/etc/machine-id";
+
+/// What is published, and who does it.
+#[derive(Debug)]
+pub struct Publication {
+    /// `None` when the source is a folder: there is nobody to tell.
+    publisher: Option<Publisher>,
+    told: watch::Sender<Option<Served>>,
+    served: Served,
+    /// Whether a cycle ended, so that it is known what is served.
+    is_known: bool,
+    /// The objects that the running cycle works on, and those that the confirmed generation was made from.
+    cycled: Option<(u64, Arc<Snapshot>)>,
+    confirmed: Option<u64>,
+    read: Option<u64>,
+}
+
+impl Publication {
+    /// Begins. Nothing is published before the first cycle ended.
+    pub fn start(settings: &Settings, clients: Option<&Clients>, counts: &Counts) -> Self {
+        let told = watch::Sender::new(None);
+        let publisher = clients.map(|clients| {
+            let identity = identity(settings.publish.node.as_deref());
+            Publisher::start(clients, identity, settings.publish.clone(), counts, told.subscribe())
+        });
+        let served = Served::default();
+        Publication { publisher, told, served, is_known: false, cycled: None, confirmed: None, read: None }
+    }
+
+    /// What can be asked of it.
+    pub fn outlook(&self) -> Option<&Outlook> {
+        self.publisher.as_ref().map(Publisher::outlook)
+    }
+
+    /// The source was read.
+    pub fn read(&mut self, reading: &Reading) {
+        let Some(snapshot) = &reading.snapshot else { return };
+        self.served.snapshot = Arc::clone(snapshot);
+        self.read = Some(reading.revision);
+        if self.confirmed == self.read {
+            // Nothing differs but what is published: the generation holds this as well.
+            self.served.carries = newest(snapshot);
+        }
+    }
+
+    /// A cycle begins with what was read last.
+    pub fn began(&mut self) {
+        self.cycled = self.read.map(|revision| (revision, Arc::clone(&self.served.snapshot)));
+    }
+
+    /// A cycle ended.
+    pub fn concluded(&mut self, report: &Report, now: Instant) {
+        let Some((revision, snapshot)) = self.cycled.take() else { return };
+        self.is_known = true;
+        self.served.accepted = report.accepted.iter().map(|accepted| Arc::clone(&accepted.id)).collect();
+        if matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
+            self.confirmed = Some(revision);
+            // What was published meanwhile makes no other objects of them.
+            let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
+            self.served.carries = newest(latest);
+            let before = self.served.carried.take();
+            self.served.carried = Some(carried(&report.accepted, before, now));
+        }
+    }
+
+    /// Tells what is true now, if it differs.
+    pub fn tell(&mut self, status: &Status, drained: bool) {
+        let serving = status.master.is_some() && status.generation.is_some() && status.served == status.generation;
+        self.served.generation = status.generation;
+        self.served.findings = Arc::clone(&status.findings);
+        (self.served.serving, self.served.drained) = (serving, drained);
+        if self.publisher.is_none() || !self.is_known {
+            return;
+        }
+        self.told.send_if_modified(|told| {
+            let differs = told.as_ref().is_none_or(|told| !told.is_same(&self.served));
+            if differs {
+                *told = Some(self.served.clone());
+            }
+            differs
+        });
+    }
+
+    /// What was told, for whoever asks this host.
+    pub fn served(&self) -> &Served {
+        &self.served
+    }
+
+    /// Ends in good order.
+    pub async fn stop(self) {
+        if let Some(publisher) = self.publisher {
+            publisher.stop().await;
+        }
+    }
+}
+
+/// What is served now, and of what was served before since when.
+fn carried(accepted: &[Accepted], before: Option<Arc<[Carried]>>, now: Instant) -> Arc<[Carried]> {
+    let mut earlier = before.as_deref().unwrap_or_default().iter().peekable();
+    let carried = accepted.iter().map(|accepted| {
+        while earlier.next_if(|earlier| earlier.id < accepted.id).is_some() {}
+        let same = earlier.next_if(|earlier| earlier.id == accepted.id && earlier.version == accepted.version);
+        let since = same.map_or(now, |same| same.since);
+        Carried { id: Arc::clone(&accepted.id), version: accepted.version.clone(), since }
+    });
+    carried.collect()
+}
+
+/// The newest version of an Ingress.
+fn newest(snapshot: &Snapshot) -> Option<Revision> {
+    let versions = snapshot.ingresses.iter().map(|stored| stored.object.metadata.resource_version.as_deref());
+    versions.filter_map(Revision::of).max()
+}
+
+/// Tells this node from all others: machines may have the same host name, and copies the same machine id.
+fn identity(node: Option<&str>) -> Arc<str> {
+    let read = |path: &str| std::fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let node = node.map_or_else(|| read(HOST_NAME), str::to_owned);
+    format!("{node}_{}", read(MACHINE_ID)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::model::{Kind, ObjectId};
+    use crate::source::Version;
+
+    #[test]
+    fn each_version_is_served_since_it_was_first_confirmed() {
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let accepted = |names: &[(&str, &str)]| -> Vec<Accepted> {
+            let accepted = |(name, version): &(&str, &str)| Accepted {
+                id: Arc::new(ObjectId::new(Kind::Ingress, "shop", name)),
+                version: Version((*version).into()),
+                hosts: Vec::new(),
+                routes: 1,
+            };
+            names.iter().map(accepted).collect()
+        };
+        let first = carried(&accepted(&[("a", "1"), ("b", "1"), ("d", "1")]), None, at(1));
+        let second = carried(&accepted(&[("b", "1"), ("c", "1"), ("d", "2")]), Some(first), at(2));
+        let since: Vec<_> = second.iter().map(|carried| (&*carried.id.name, carried.since)).collect();
+        assert_eq!(since, [("b", at(1)), ("c", at(2)), ("d", at(2))]);
+    }
+
+    #[test]
+    fn nodes_of_one_machine_differ_by_their_names() {
+        assert!(identity(Some("edge-1")).starts_with("edge-1_"));
+        assert_ne!(identity(Some("edge-1")), identity(Some("edge-2")));
+        assert_ne!(identity(None).chars().next(), Some('_'));
+    }
+}

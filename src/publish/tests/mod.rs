@@ -1,0 +1,411 @@
+//! Several nodes on one double of the API server, in a time that passes by itself; it must not know how any part works.
+
+mod api;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use self::api::{FakeApi, Mood};
+use super::{Address, Announced, Carried, Counts, Options, Publisher, Revision, Served, published};
+use crate::finding::{Finding, Reason};
+use crate::model::{Kind, ObjectId, Origin};
+use crate::source::cluster::Clients;
+use crate::source::{Snapshot, Stored, Version};
+
+/// How long a Lease counts here, and a stop in good order.
+const LEASE: Duration = Duration::from_secs(15);
+const GRACE: Duration = Duration::from_secs(60);
+
+/// How often what nodes read is brought up to date.
+const STEP: Duration = Duration::from_millis(100);
+
+struct Node {
+    name: &'static str,
+    mood: watch::Sender<Mood>,
+    publisher: Option<Publisher>,
+    served: watch::Sender<Option<Served>>,
+    serving: bool,
+    drained: bool,
+    /// Whether it notices what is new.
+    follows: bool,
+    findings: Vec<Finding>,
+}
+
+impl Node {
+    /// What it would be told by the daemon now.
+    fn served(&self, api: &FakeApi) -> Served {
+        let stored = |ingress: k8s_openapi::api::networking::v1::Ingress| Stored {
+            id: Arc::new(ObjectId::new(Kind::Ingress, "shop", ingress.metadata.name.as_deref().unwrap())),
+            version: Version("content".into()),
+            object: Arc::new(ingress),
+            place: None,
+        };
+        let ingresses: Vec<_> = api.ingresses().into_iter().map(stored).collect();
+        let revision = |stored: &Stored<_>| -> Option<Revision> {
+            let object: &k8s_openapi::api::networking::v1::Ingress = &stored.object;
+            Revision::of(object.metadata.resource_version.as_deref())
+        };
+        let since = std::time::Instant::now();
+        let carried = ingresses.iter().map(|stored| Carried {
+            id: Arc::clone(&stored.id),
+            version: stored.version.clone(),
+            since,
+        });
+        Served {
+            accepted: ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect(),
+            carried: Some(carried.collect()),
+            carries: ingresses.iter().filter_map(revision).max(),
+            snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
+            findings: self.findings.clone().into(),
+            generation: Some(1),
+            serving: self.serving,
+            drained: self.drained,
+        }
+    }
+}
+
+struct World {
+    api: FakeApi,
+    nodes: Vec<Node>,
+}
+
+impl World {
+    fn new() -> Self {
+        World { api: FakeApi::default(), nodes: Vec::new() }
+    }
+
+    /// Starts a node, or starts it again. Its address ends in its place.
+    fn start(&mut self, name: &'static str) {
+        let place = match self.nodes.iter().position(|node| node.name == name) {
+            Some(place) => place,
+            None => {
+                self.nodes.push(Node {
+                    name,
+                    mood: watch::Sender::default(),
+                    publisher: None,
+                    served: watch::Sender::default(),
+                    serving: true,
+                    drained: false,
+                    follows: true,
+                    findings: Vec::new(),
+                });
+                self.nodes.len() - 1
+            }
+        };
+        let address: Address = format!("192.0.2.{}", place + 1).parse().unwrap();
+        let options = Options {
+            addresses: vec![Announced::Fixed(address)],
+            lease_duration: LEASE,
+            grace: GRACE,
+            status_rate: 20,
+            ..Options::default()
+        };
+        let node = &mut self.nodes[place];
+        node.served = watch::channel(Some(node.served(&self.api))).0;
+        let clients = Clients::of(&self.api.client(name, node.mood.subscribe()));
+        let identity = format!("{name}_0").into();
+        let publisher = Publisher::start(&clients, identity, options, &Counts::default(), node.served.subscribe());
+        node.publisher = Some(publisher);
+    }
+
+    fn node(&mut self, name: &str) -> &mut Node {
+        self.nodes.iter_mut().find(|node| node.name == name).unwrap()
+    }
+
+    /// Has the API treat all nodes like this.
+    fn set_mood(&self, mood: Mood) {
+        for node in &self.nodes {
+            node.mood.send_replace(mood);
+        }
+    }
+
+    /// Lets time pass; after each step the addresses of all objects must satisfy this.
+    async fn pass(&mut self, time: Duration, mut must: impl FnMut(&[String])) {
+        let end = tokio::time::Instant::now() + time;
+        while tokio::time::Instant::now() < end {
+            for node in self.nodes.iter().filter(|node| node.follows && *node.mood.borrow() == Mood::Well) {
+                node.served.send_replace(Some(node.served(&self.api)));
+            }
+            sleep(STEP).await;
+            must(&self.addresses());
+        }
+    }
+
+    /// Lets time pass.
+    async fn seconds(&mut self, seconds: u64) {
+        self.pass(Duration::from_secs(seconds), |_| {}).await;
+    }
+
+    /// The addresses of each object, by name.
+    fn addresses(&self) -> Vec<String> {
+        let text = |ingress: &_| {
+            let addresses: Vec<_> = published(ingress).0.iter().map(ToString::to_string).collect();
+            addresses.join(",")
+        };
+        self.api.ingresses().iter().map(text).collect()
+    }
+
+    /// The nodes that hold themselves to be the leader.
+    fn leaders(&self) -> Vec<&'static str> {
+        let leads = |node: &&Node| node.publisher.as_ref().is_some_and(|publisher| publisher.outlook().view().leads);
+        self.nodes.iter().filter(leads).map(|node| node.name).collect()
+    }
+}
+
+fn is_not_empty(addresses: &[String]) {
+    assert!(addresses.iter().all(|addresses| !addresses.is_empty()), "{addresses:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_single_node_publishes_its_address_at_once() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    world.start("one");
+    world.seconds(1).await;
+    assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1".to_owned()], vec!["one"]));
+    world.api.add_ingress("b");
+    world.seconds(1).await;
+    assert_eq!(world.addresses(), ["192.0.2.1", "192.0.2.1"]);
+    let before = world.api.status_writes();
+    world.seconds(120).await;
+    assert_eq!(world.api.status_writes(), before, "nothing changes, nothing is written");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nodes_share_the_work_and_one_of_them_writes() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    for name in ["one", "two", "three"] {
+        world.start(name);
+    }
+    world.seconds(5).await;
+    assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2,192.0.2.3"]);
+    let leaders = world.leaders();
+    assert_eq!(leaders.len(), 1);
+    world.api.add_ingress("b");
+    world.seconds(3).await;
+    assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2,192.0.2.3"; 2]);
+    assert!(world.api.status_writers().iter().all(|node| *node == leaders[0]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_killed_leader_is_replaced_and_withdrawn() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    world.start("one");
+    world.seconds(1).await;
+    world.start("two");
+    world.seconds(5).await;
+    assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned()], vec!["one"]));
+    world.node("one").publisher = None;
+    world.pass(LEASE * 2 / 3, |addresses| assert_eq!(addresses, ["192.0.2.1,192.0.2.2"])).await;
+    world.pass(LEASE, is_not_empty).await;
+    assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.2".to_owned()], vec!["two"]));
+    // It comes back, and nobody loses what he has.
+    world.start("one");
+    world.pass(Duration::from_secs(5), is_not_empty).await;
+    assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned()], vec!["two"]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_in_good_order_hands_over_at_once_and_keeps_the_address() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    world.start("one");
+    world.seconds(1).await;
+    world.start("two");
+    world.seconds(5).await;
+    let publisher = world.node("one").publisher.take().unwrap();
+    publisher.stop().await;
+    world.pass(GRACE - Duration::from_secs(5), |addresses| assert_eq!(addresses, ["192.0.2.1,192.0.2.2"])).await;
+    assert_eq!(world.leaders(), ["two"]);
+    world.seconds(6).await;
+    assert_eq!(world.addresses(), ["192.0.2.2"]);
+    // An upgrade: stopped, and started before the time is over.
+    world.start("one");
+    world.seconds(5).await;
+    assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2"]);
+    world.node("one").publisher.take().unwrap().stop().await;
+    world.seconds(20).await;
+    world.start("one");
+    world.pass(Duration::from_secs(120), |addresses| assert_eq!(addresses, ["192.0.2.1,192.0.2.2"])).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_cannot_reach_the_api_gives_up_before_another_takes_over() {
+    for mood in [Mood::Away, Mood::Broken] {
+        let mut world = World::new();
+        world.api.add_ingress("a");
+        world.start("one");
+        world.seconds(1).await;
+        world.start("two");
+        world.seconds(5).await;
+        world.node("one").mood.send_replace(mood);
+        for _ in 0..400 {
+            world.pass(STEP, is_not_empty).await;
+            assert!(world.leaders().len() <= 1, "{:?}", world.leaders());
+        }
+        assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.2".to_owned()], vec!["two"]));
+        world.node("one").mood.send_replace(Mood::Well);
+        world.pass(Duration::from_secs(30), is_not_empty).await;
+        assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned()], vec!["two"]));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_api_that_was_away_for_everybody_withdraws_nobody() {
+    for minutes in [1, 5] {
+        let mut world = World::new();
+        world.api.add_ingress("a");
+        for name in ["one", "two", "three"] {
+            world.start(name);
+        }
+        world.seconds(10).await;
+        world.set_mood(Mood::Away);
+        world.seconds(60 * minutes).await;
+        world.set_mood(Mood::Well);
+        let all = "192.0.2.1,192.0.2.2,192.0.2.3";
+        world.pass(Duration::from_secs(60), |addresses| assert_eq!(addresses, [all])).await;
+        assert_eq!(world.leaders().len(), 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_drained_node_and_one_whose_nginx_is_down_are_withdrawn_within_two_seconds() {
+    for leader_goes in [true, false] {
+        for is_drain in [true, false] {
+            let mut world = World::new();
+            world.api.add_ingress("a");
+            world.start("one");
+            world.seconds(1).await;
+            world.start("two");
+            world.seconds(5).await;
+            let (goes, stays) = if leader_goes { ("one", "192.0.2.2") } else { ("two", "192.0.2.1") };
+            let node = world.node(goes);
+            if is_drain {
+                node.drained = true;
+            } else {
+                node.serving = false;
+            }
+            world.pass(Duration::from_secs(2), is_not_empty).await;
+            assert_eq!(world.addresses(), [stays]);
+            let node = world.node(goes);
+            (node.drained, node.serving) = (false, true);
+            world.pass(Duration::from_secs(2), is_not_empty).await;
+            assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2"]);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_is_published_only_in_objects_that_it_serves() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    world.start("one");
+    world.seconds(1).await;
+    world.start("two");
+    world.seconds(5).await;
+    // It goes on serving, but an older generation.
+    world.node("two").follows = false;
+    world.api.add_ingress("b");
+    world.seconds(10).await;
+    assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2", "192.0.2.1"]);
+    // The leader's nginx is down; what the other does not serve is served by nobody.
+    world.node("one").serving = false;
+    world.seconds(2).await;
+    assert_eq!(world.addresses(), ["192.0.2.2", ""]);
+    world.node("two").follows = true;
+    world.seconds(2).await;
+    assert_eq!(world.addresses(), ["192.0.2.2", "192.0.2.2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_record_of_a_node_that_is_gone_publishes_nothing() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    world.start("one");
+    world.seconds(3).await;
+    world.node("one").publisher.take().unwrap().stop().await;
+    world.node("one").follows = false;
+    let mut later = World { api: world.api.clone(), nodes: Vec::new() };
+    later.start("other");
+    later.nodes.rotate_left(0);
+    later.seconds(2 * GRACE.as_secs()).await;
+    // Both have the address that ends in 1; only the new node is known to live.
+    assert_eq!(later.addresses(), ["192.0.2.1"]);
+    later.api.add_ingress("b");
+    later.seconds(2).await;
+    assert_eq!(later.addresses(), ["192.0.2.1", "192.0.2.1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_controller_that_flips_the_status_is_left_alone_and_told_of() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    world.api.add_ingress("b");
+    world.start("one");
+    world.seconds(1).await;
+    for _ in 0..600 {
+        world.api.overwrite("a", "203.0.113.9");
+        world.seconds(1).await;
+    }
+    let flips = world.api.status_writes().iter().filter(|name| **name == "a").count();
+    assert!((5..=12).contains(&flips), "{flips} writes in ten minutes");
+    let told = world.api.events();
+    let told: Vec<_> = told.iter().filter(|event| event.reason.as_deref() == Some("StatusContention")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert_eq!(world.addresses()[1], "192.0.2.1");
+    assert_eq!(world.nodes[0].publisher.as_ref().unwrap().outlook().findings().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_objects_are_written_at_a_steady_pace_and_the_newest_first() {
+    let mut world = World::new();
+    for number in 0..400 {
+        world.api.add_ingress(&format!("old-{number:03}"));
+    }
+    world.start("one");
+    world.seconds(2).await;
+    world.api.add_ingress("new");
+    let before = world.api.status_writes().len();
+    assert!((50..=110).contains(&before), "{before} writes in two seconds");
+    world.pass(Duration::from_millis(300), |_| {}).await;
+    let since = &world.api.status_writes()[before..];
+    assert!(since.iter().take(8).any(|name| name == "new"), "{since:?}");
+    world.seconds(20).await;
+    is_not_empty(&world.addresses());
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_are_written_once_by_the_leader_and_by_no_successor() {
+    let mut world = World::new();
+    world.api.add_ingress("a");
+    let finding = || {
+        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
+        Finding::new(Reason::MissingService, Origin::object(&id), "there is no Service")
+    };
+    for name in ["one", "two"] {
+        world.start(name);
+        world.node(name).findings = vec![finding()];
+        world.seconds(3).await;
+    }
+    let reasons = |world: &World| {
+        let mut reasons: Vec<_> = world.api.events().into_iter().filter_map(|event| event.reason).collect();
+        reasons.sort();
+        reasons
+    };
+    assert_eq!(reasons(&world), ["MissingService", "Synced"]);
+    world.node("one").publisher = None;
+    world.seconds(40).await;
+    assert_eq!(world.leaders(), ["two"]);
+    assert_eq!(reasons(&world), ["MissingService", "Synced"]);
+    // It is mended and comes back.
+    world.node("two").findings.clear();
+    world.seconds(1).await;
+    world.node("two").findings = vec![finding()];
+    world.seconds(1).await;
+    assert_eq!(reasons(&world), ["MissingService", "MissingService", "Synced"]);
+}
