@@ -15,6 +15,7 @@ use serde_json::json;
 
 use crate::cluster::control_plane::API_SERVER;
 use crate::cluster::credentials::Credentials;
+use crate::cluster::objects::patiently;
 use crate::cluster::proxy::{Action, Call, status};
 use crate::cluster::{self, Cluster, rights};
 use crate::rig::client::get;
@@ -114,7 +115,7 @@ fn the_proxy_passes_refuses_edits_and_is_away() {
         proxy.go_away().await;
         assert!(api.get("shop").await.is_err());
         proxy.come_back().await;
-        assert!(api.get("shop").await.is_ok());
+        assert!(patiently(async || api.get("shop").await).await.is_ok());
         proxy.replace_authority();
         proxy.cut().await;
         assert!(api.get("shop").await.is_err());

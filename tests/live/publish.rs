@@ -38,7 +38,7 @@ async fn until_told(cluster: &Cluster, name: &str, reason: &str) -> String {
 
 async fn start(cluster: &mut Cluster) {
     cluster.daemon.set("publish.addresses", &format!("[{ADDRESS:?}]"));
-    cluster.daemon.set("publish.lease-duration", "\"3s\"");
+    cluster.daemon.set("publish.lease-duration", "3s");
     cluster.start().await;
 }
 

@@ -51,6 +51,15 @@ fn kind(name: &str) -> (ApiResource, bool) {
     }
 }
 
+/// Asks again when the connection ended instead of an answer: a server that was restarted closes those that a client keeps.
+/// The calls of tests may be made twice.
+pub async fn patiently<T>(call: impl AsyncFn() -> Result<T, kube::Error>) -> Result<T, kube::Error> {
+    match call().await {
+        Err(kube::Error::Service(_) | kube::Error::HyperError(_)) => call().await,
+        answer => answer,
+    }
+}
+
 impl Objects {
     /// Makes the namespace.
     pub async fn new(client: Client, namespace: &str) -> Self {
@@ -116,7 +125,7 @@ impl Objects {
         let (kind, name) = (text(&object["kind"]), text(&object["metadata"]["name"]));
         let api = self.api_in(&kind, object["metadata"]["namespace"].as_str());
         let parameters = PatchParams::apply(WRITER).force();
-        let applied = api.patch(&name, &parameters, &Patch::Apply(&object)).await;
+        let applied = patiently(async || api.patch(&name, &parameters, &Patch::Apply(&object)).await).await;
         applied.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"))
     }
 
@@ -130,13 +139,15 @@ impl Objects {
     /// Merges something into the status of an object of the test's namespace, or without one.
     pub async fn set_status(&self, kind: &str, name: &str, status: Value) {
         let patch = Patch::Merge(json!({"status": status}));
-        let patched = self.api(kind).patch_status(name, &PatchParams::default(), &patch).await;
+        let api = self.api(kind);
+        let patched = patiently(async || api.patch_status(name, &PatchParams::default(), &patch).await).await;
         patched.unwrap_or_else(|error| panic!("status of {kind} {name}: {error:?}"));
     }
 
     /// Merges something into an object.
     pub async fn merge(&self, kind: &str, name: &str, change: Value) -> DynamicObject {
-        let patched = self.api(kind).patch(name, &PatchParams::default(), &Patch::Merge(change)).await;
+        let (api, patch) = (self.api(kind), Patch::Merge(change));
+        let patched = patiently(async || api.patch(name, &PatchParams::default(), &patch).await).await;
         patched.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"))
     }
 
@@ -154,14 +165,17 @@ impl Objects {
 
     /// An object, as it stands there.
     pub async fn get(&self, kind: &str, name: &str) -> Value {
-        let object = self.api(kind).get(name).await.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"));
+        let api = self.api(kind);
+        let object =
+            patiently(async || api.get(name).await).await.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"));
         serde_json::to_value(object).unwrap()
     }
 
     /// All objects of a kind, of the test's namespace if the kind has namespaces.
     pub async fn list(&self, kind: &str) -> Vec<Value> {
-        let list =
-            self.api(kind).list(&ListParams::default()).await.unwrap_or_else(|error| panic!("{kind}: {error:?}"));
+        let (api, parameters) = (self.api(kind), ListParams::default());
+        let list = patiently(async || api.list(&parameters).await).await;
+        let list = list.unwrap_or_else(|error| panic!("{kind}: {error:?}"));
         list.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
     }
 
