@@ -1,4 +1,5 @@
 //! `ingressd check` and `ingressd render` as shells and pipelines see them: these tests must not know what is checked how.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -339,10 +339,7 @@ impl Cycle {
         let digest = files.digest();
         if self.proposed != Some(digest) {
             // While the store is being written nobody knows what it holds: everything is proposed then.
-            let kept = match self.store.try_lock() {
-                Ok(store) => Some(store),
-                Err(_) => None,
-            };
+            let kept = self.store.try_lock().ok();
             candidates::propose(&self.state, served, worth, digest, kept.as_deref());
             self.proposed = Some(digest);
         }

@@ -121,13 +121,14 @@ fn auto_takes_the_first_way_that_a_service_offers_and_the_host_reaches() {
         rig.daemon.set("upstreams.endpoints", "auto");
         rig.daemon.set("upstreams.reachable", r#"["10.96.0.0/16", "10.244.0.0/16"]"#);
         let balancer = json!({"loadBalancer": {"ingress": [{"ip": "203.0.113.7"}]}});
-        let rows: [(&str, bool, bool, &str, &str, &[&str]); 5] = [
-            // The name, whether it has a load balancer and a node port, its cluster address, its pod, what is reached.
-            ("balancer", true, true, "10.96.0.7", "10.244.4.1", &["203.0.113.7:80"]),
-            ("node", false, true, "10.96.0.7", "10.244.4.1", &["192.0.2.1:30080"]),
-            ("cluster", false, false, "10.96.0.7", "10.244.4.1", &["10.96.0.7:80"]),
-            ("pod", false, false, "None", "10.244.4.1", &["10.244.4.1:8080"]),
-            ("beyond", false, false, "None", "fd00:10:244::9", &["503"]),
+        /// The name, whether it has a load balancer and a node port, its cluster address, its pod, what is reached.
+        type Row = (&'static str, bool, bool, &'static str, &'static str, [&'static str; 1]);
+        let rows: [Row; 5] = [
+            ("balancer", true, true, "10.96.0.7", "10.244.4.1", ["203.0.113.7:80"]),
+            ("node", false, true, "10.96.0.7", "10.244.4.1", ["192.0.2.1:30080"]),
+            ("cluster", false, false, "10.96.0.7", "10.244.4.1", ["10.96.0.7:80"]),
+            ("pod", false, false, "None", "10.244.4.1", ["10.244.4.1:8080"]),
+            ("beyond", false, false, "None", "fd00:10:244::9", ["503"]),
         ];
         let mut objects = vec![json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "one"}, "status": {
             "addresses": [{"type": "InternalIP", "address": "192.0.2.1"}],
@@ -147,7 +148,7 @@ fn auto_takes_the_first_way_that_a_service_offers_and_the_host_reaches() {
         rig.manifests.write("auto.yaml", &objects);
         rig.start().await;
         for (name, .., expected) in rows {
-            expect_reached(rig, &format!("http://{name}.test:8000/"), expected).await;
+            expect_reached(rig, &format!("http://{name}.test:8000/"), &expected).await;
         }
     });
 }

@@ -141,7 +141,8 @@ fn head(
         },
         hsts: hsts.cloned().into_iter().collect(),
         resets: resets(decisions, |name| {
-            !(grpc && GRPC_DEFAULTS.contains(&name)) && !common.iter().any(|directive| directive.row.name == name)
+            let is_default = grpc && GRPC_DEFAULTS.contains(&name);
+            !is_default && common.iter().all(|directive| directive.row.name != name)
         }),
         common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
     })
