@@ -86,13 +86,17 @@ fn the_status_is_told_to_people_and_to_programs() {
             "generation 1",
             "serves 2 hosts, 2 routes",
             "role standalone",
-            "NAMESPACE INGRESS ROUTES HOSTS",
-            "default a 1 a.example",
-            "default b 1 b.example",
+            "NAMESPACE INGRESS ROUTES SERVED ADDRESSES HOSTS",
             "SEVERITY REASON OBJECT NOTE",
             "warning MissingService Ingress default/b",
         ] {
             assert!(has(line), "{line} is not in\n{text}");
+        }
+        // How long it has been served stands between.
+        for (name, host) in [("a", "a.example"), ("b", "b.example")] {
+            let row =
+                lines.iter().find(|words| words.starts_with(&["default".to_owned(), name.to_owned(), "1".to_owned()]));
+            assert!(row.is_some_and(|row| row.ends_with(&["-".to_owned(), host.to_owned()])), "{name}: {text}");
         }
         let (code, text) = status_of(rig, &["--format", "json"]);
         let status: serde_json::Value = serde_json::from_str(&text).unwrap();
