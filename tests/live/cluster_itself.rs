@@ -35,7 +35,8 @@ async fn listing<K>(client: &Client) -> u16
 where
     K: kube::Resource<DynamicType = ()> + Clone + std::fmt::Debug + serde::de::DeserializeOwned,
 {
-    match Api::<K>::all(client.clone()).list(&ListParams::default()).await {
+    let (api, parameters) = (Api::<K>::all(client.clone()), ListParams::default());
+    match patiently(async || api.list(&parameters).await).await {
         Ok(_) => 200,
         Err(Error::Api(status)) => status.code,
         Err(other) => panic!("{other}"),
