@@ -75,6 +75,7 @@ fn a_name_is_followed_and_is_no_way_to_this_host() {
             notes(status, "Ingress a", "ForbiddenTarget").iter().any(|note| note.contains("127.0.0.1"))
         };
         rig.daemon.status_when("the refusal of the bad part", refused).await;
+        answers_from("a.example", "10.244.2.4").await;
         for _ in 0..10 {
             let from = get("http://a.example/").send().await.echo().address.ip().to_string();
             assert_eq!(from, "10.244.2.4");
