@@ -102,7 +102,7 @@ impl<'a> Confirm<'a> {
         mut before: Option<Table>,
         begun: Instant,
     ) -> Result<Confirmation, ApplyError> {
-        let (mut asked, mut missing_since, mut idleness) = (false, None, Idleness::default());
+        let (mut passed, mut missing_since, mut idleness) = (None::<Instant>, None, Idleness::default());
         loop {
             let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
             let master = host.master();
@@ -121,14 +121,20 @@ impl<'a> Confirm<'a> {
                 (_, Err(why)) if missing_since.get_or_insert_with(Instant::now).elapsed() > self.options.suspicion => {
                     return Ok(Confirmation::Down(why));
                 }
-                (Verdict::Pending(Pending::NoNewWorker), Ok(_)) if !asked && idle > self.options.suspicion => {
-                    asked = true;
+                (Verdict::Pending(Pending::NoNewWorker), Ok(_))
+                    if passed.is_none() && idle > self.options.suspicion =>
+                {
                     let tested = host.test(None)?;
                     if !tested.accepted {
                         return Ok(Confirmation::Refused(tested.words.trim_end().to_owned()));
                     }
+                    passed = Some(Instant::now());
                 }
-                (Verdict::Pending(Pending::NoNewWorker), Ok(_)) if idle > self.options.resignation => {
+                // A test waits for whatever a master waits for, such as names of other sites that are looked up: only what
+                // was idle ever since may have given up.
+                (Verdict::Pending(Pending::NoNewWorker), Ok(_))
+                    if passed.is_some_and(|passed| passed.elapsed().min(idle) > self.options.resignation) =>
+                {
                     return Ok(Confirmation::Late(RESIGNED.to_owned()));
                 }
                 (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.options.confirm_timeout => {
@@ -164,6 +170,31 @@ impl<'a> Confirm<'a> {
         match judge(None) {
             Verdict::Pending(Pending::Serves(None)) => judge(host.served()),
             verdict => verdict,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Effort, Idleness};
+
+    #[test]
+    fn whoever_works_is_not_idle() {
+        let sleeps = |spent| Some(Effort { spent, sleeps: true });
+        let works = |spent| Some(Effort { spent, sleeps: false });
+        let rows = [
+            (vec![sleeps(7), sleeps(7)], true),
+            (vec![sleeps(7)], false),
+            (vec![sleeps(7), sleeps(8)], false),
+            (vec![sleeps(7), sleeps(7), works(7)], false),
+            (vec![sleeps(7), sleeps(7), works(7), sleeps(7)], false),
+            (vec![sleeps(7), sleeps(7), None], false),
+            (vec![works(7), works(7)], false),
+        ];
+        for (seen, idle) in rows {
+            let mut idleness = Idleness::default();
+            seen.iter().for_each(|effort| drop(idleness.seen(*effort)));
+            assert_eq!(idleness.since.is_some(), idle, "{seen:?}");
         }
     }
 }

@@ -19,7 +19,7 @@ pub struct Options {
     /// How long after HUP the master may do nothing, without new workers, before the whole configuration is tested to learn
     /// whether nginx refused it.
     pub suspicion: Duration,
-    /// How long it may do nothing although the test passed. nginx tries for 2.5 s to listen on an address in use.
+    /// How long it may do nothing after that test passed. nginx tries for 2.5 s to listen on an address in use.
     pub resignation: Duration,
     /// How often the process table is read while waiting.
     pub poll: Duration,

@@ -173,6 +173,23 @@ fn a_generation_that_is_not_served_is_taken_back() {
 }
 
 #[test]
+fn an_address_of_another_program_is_noticed_though_a_test_passes() {
+    let nginx = Nginx::started();
+    let options = Options { confirm_timeout: nginx::PATIENCE, ..nginx.options() };
+    let mut applier = Applier::open(options, nginx.system()).unwrap();
+    assert_confirmed(&applier.apply(&Files::with_status(nginx.status).set()), 1);
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let files = || Files::with_status(nginx.status).server("a", other.local_addr().unwrap(), "return 204;").set();
+    let outcome = applier.apply(&files());
+    let told = |why: &str| why.contains("another program listens on one of the addresses");
+    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(1), why } if told(why)), "{outcome:?}");
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+    let files = files();
+    drop(other);
+    assert_confirmed(&applier.apply(&files), 3);
+}
+
+#[test]
 fn secrets_are_closed_from_their_creation() {
     let nginx = Nginx::started();
     let group = nix::unistd::getegid().as_raw();

@@ -2,23 +2,10 @@
 
 use serde_json::Value;
 
+use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
 use crate::rig::manifests::ingress;
 use crate::rig::wait;
-
-/// The address that the node publishes. Nobody has it.
-const ADDRESS: &str = "192.0.2.1";
-
-/// The addresses in the status of an Ingress.
-async fn addresses(cluster: &Cluster, name: &str) -> Vec<String> {
-    let ingress = cluster.objects.get("Ingress", name).await;
-    let entries = ingress["status"]["loadBalancer"]["ingress"].as_array().cloned().unwrap_or_default();
-    entries.iter().filter_map(|entry| entry["ip"].as_str().map(str::to_owned)).collect()
-}
-
-async fn until_published(cluster: &Cluster, name: &str, expected: &[&str]) {
-    wait::until("the addresses", async || (addresses(cluster, name).await == expected).then_some(())).await;
-}
 
 /// Reason and note of each Event about an Ingress.
 async fn events(cluster: &Cluster, name: &str) -> Vec<(String, String)> {
@@ -48,12 +35,12 @@ fn what_is_served_gets_the_address_and_what_is_wrong_an_event() {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         start(cluster).await;
-        until_published(cluster, "shop", &[ADDRESS]).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
         until_told(cluster, "shop", "Synced").await;
         cluster.objects.apply(ingress("cart").host("cart.example", "missing")).await;
         let note = until_told(cluster, "cart", "MissingService").await;
         assert!(note.contains("cart") && note.contains("missing"), "{note}");
-        until_published(cluster, "cart", &[ADDRESS]).await;
+        cluster.objects.until_published("cart", &[ADDRESS]).await;
         assert!(events(cluster, "shop").await.iter().all(|(reason, _)| reason == "Synced"));
         let status = cluster.daemon.status().await.unwrap();
         assert_eq!((&status["role"], &status["drained"]), (&"leader".into(), &false.into()));
@@ -67,15 +54,15 @@ fn a_node_that_is_drained_or_whose_nginx_is_down_is_withdrawn() {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         start(cluster).await;
-        until_published(cluster, "shop", &[ADDRESS]).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
         assert!(cluster.daemon.command("drain").status().unwrap().success());
-        until_published(cluster, "shop", &[]).await;
+        cluster.objects.until_published("shop", &[]).await;
         assert!(cluster.daemon.command("drain").arg("--undo").status().unwrap().success());
-        until_published(cluster, "shop", &[ADDRESS]).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
         cluster.nginx.stop().await;
-        until_published(cluster, "shop", &[]).await;
+        cluster.objects.until_published("shop", &[]).await;
         cluster.nginx.start();
-        until_published(cluster, "shop", &[ADDRESS]).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
     });
 }
 
@@ -85,7 +72,7 @@ fn a_stop_in_good_order_keeps_the_address_over_an_upgrade() {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         start(cluster).await;
-        until_published(cluster, "shop", &[ADDRESS]).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
         cluster.daemon.stop().await;
         // The Lease of the leader is free for whoever comes.
         let lease = cluster.objects.get("Lease", "ingressd").await;
@@ -93,7 +80,7 @@ fn a_stop_in_good_order_keeps_the_address_over_an_upgrade() {
         cluster.daemon.start();
         cluster.daemon.ready().await;
         cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
-        until_published(cluster, "cart", &[ADDRESS]).await;
-        assert_eq!(addresses(cluster, "shop").await, [ADDRESS]);
+        cluster.objects.until_published("cart", &[ADDRESS]).await;
+        assert_eq!(cluster.objects.addresses("shop").await, [ADDRESS]);
     });
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Value, json};
 
+use crate::cluster::objects::ADDRESS;
 use crate::cluster::proxy::{Action, Call, status};
 use crate::cluster::{self, Cluster};
 use crate::rig::client::get;
@@ -82,8 +83,10 @@ fn an_object_that_cannot_be_read_harms_no_other() {
         cluster.start().await;
         let told = |status: &Value| tells(status, "Ingress listed", "Undecodable");
         cluster.daemon.status_when("the finding", told).await;
+        // In the stream, where a good version was before. Its status must have been written, because that makes a version
+        // which can be read; the watch has told of it when it tells of what came later.
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
         expect_followed(cluster, "after-list").await;
-        // In the stream, where a good version was before.
         let event = json!({"type": "MODIFIED", "object": newer(cluster, "shop")});
         assert!(proxy.streams.send(watches_ingresses, &event) > 0);
         let told = |status: &Value| tells(status, "Ingress shop", "Undecodable");

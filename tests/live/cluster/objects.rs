@@ -179,6 +179,19 @@ impl Objects {
         list.items.into_iter().map(|object| serde_json::to_value(object).unwrap()).collect()
     }
 
+    /// The addresses in the status of an Ingress.
+    pub async fn addresses(&self, name: &str) -> Vec<String> {
+        let ingress = self.get("Ingress", name).await;
+        let entries = ingress["status"]["loadBalancer"]["ingress"].as_array().cloned().unwrap_or_default();
+        entries.iter().filter_map(|entry| entry["ip"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Waits until these are the addresses in the status of an Ingress.
+    pub async fn until_published(&self, name: &str, addresses: &[&str]) {
+        let published = async || self.addresses(name).await;
+        wait::until_right(&format!("the addresses of {name}"), published, |published| published == addresses).await;
+    }
+
     /// The API of a kind.
     pub fn api(&self, kind: &str) -> Api<DynamicObject> {
         self.api_in(kind, Some(&self.namespace))
