@@ -193,7 +193,9 @@ mod tests {
         ];
         for (seen, idle) in rows {
             let mut idleness = Idleness::default();
-            seen.iter().for_each(|effort| drop(idleness.seen(*effort)));
+            for effort in &seen {
+                let _ = idleness.seen(*effort);
+            }
             assert_eq!(idleness.since.is_some(), idle, "{seen:?}");
         }
     }
