@@ -13,6 +13,9 @@ use crate::rig::wait;
 /// Who writes, for server-side apply.
 const WRITER: &str = "test";
 
+/// The address that a test's node publishes when it is not told another: the first of those that are local in its network.
+pub const ADDRESS: &str = "192.0.2.1";
+
 /// The namespace for which tests write objects. Whoever is alone in a cluster may use it and its classes as they are.
 const DEFAULT: &str = "default";
 
