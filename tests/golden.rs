@@ -4,10 +4,11 @@
 //! accepted, the files for nginx 1.22 and, for each other version, how its files differ. `make generate` writes them again.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "golden/inputs.rs"]
+mod inputs;
 #[path = "golden/judge.rs"]
 mod judge;
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -17,9 +18,8 @@ use ingressd::model::HostName;
 use ingressd::model::catalogue::Version;
 use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
 use ingressd::render::{FileSet, Renderer};
-use ingressd::source::directory::Changes;
-use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{Answer, ClassRule, Dialect, Names, Options, Translation, Translator};
+use ingressd::source::Snapshot;
+use ingressd::translate::{Answer, Names, Translation, Translator};
 
 /// The version whose files are shown in full.
 const SHOWN: Version = Version(1, 22, 1);
@@ -33,8 +33,8 @@ const OTHERS: [Version; 7] = [
     Version(1, 30, 6),
     Version(1, 31, 4),
 ];
-/// 2027-01-01, when certificates are judged.
-const NOW: i64 = 1_798_761_600;
+/// Namespace and name of the default certificate.
+const DEFAULT_CERTIFICATE: (&str, &str) = ("default", "wildcard-tls");
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
@@ -63,31 +63,7 @@ fn documents(case: &str) -> Vec<String> {
 }
 
 fn snapshot(documents: &[String]) -> Snapshot {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("case.yaml");
-    std::fs::write(&file, documents.join("\n---\n")).unwrap();
-    let mut directory = Directory::new(vec![file]);
-    let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| ()).unwrap();
-    Snapshot::clone(&snapshot)
-}
-
-fn options() -> Options {
-    let class = |controller: &str, dialect, legacy: Option<&str>| ClassRule {
-        controller: controller.into(),
-        dialect,
-        legacy_class: legacy.map(Into::into),
-        without_class: false,
-        endpoints: None,
-    };
-    Options {
-        classes: vec![
-            class("ingressd/nginx", Dialect::Specification, None),
-            class("k8s.io/ingress-nginx", Dialect::IngressNginx, Some("nginx")),
-        ],
-        default_certificate: Some(("default".into(), "wildcard-tls".into())),
-        now: NOW,
-        ..Options::default()
-    }
+    inputs::snapshot(&documents.join("\n---\n"))
 }
 
 /// What DNS is held to say.
@@ -114,7 +90,7 @@ struct Product {
 }
 
 fn produce(snapshot: &Snapshot, version: Version) -> Product {
-    let translation = Translator::new(options()).translate(snapshot, &names());
+    let translation = Translator::new(inputs::options(DEFAULT_CERTIFICATE)).translate(snapshot, &names());
     let capabilities = Capabilities::profile(version);
     let (plan, gated) =
         nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &GateOptions::default());

@@ -8,6 +8,8 @@
 mod corpus;
 #[path = "injection/fields.rs"]
 mod fields;
+#[path = "golden/inputs.rs"]
+mod inputs;
 #[expect(dead_code, reason = "which version judges is of no matter here")]
 #[path = "golden/judge.rs"]
 mod judge;

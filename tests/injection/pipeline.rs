@@ -1,6 +1,6 @@
 //! The pipeline from text to parsed configuration, as the daemon walks it; it must not know what is hostile.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -9,16 +9,14 @@ use ingressd::model::catalogue::Version;
 use ingressd::nginx::syntax::{self, Directive};
 use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
 use ingressd::render::{File, FilePath, FileSet, Renderer};
-use ingressd::source::directory::Changes;
-use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{Answer, ClassRule, Dialect, Names, Options, Translator};
+use ingressd::source::Snapshot;
+use ingressd::translate::{Answer, Names, Options, Translator};
 use serde_json::Value;
+
+use crate::inputs;
 
 /// The oldest, the usual and the newest nginx.
 pub const VERSIONS: [Version; 3] = [Version(1, 18, 0), Version(1, 22, 1), Version(1, 31, 4)];
-
-/// 2027-01-01, when certificates are judged.
-const NOW: i64 = 1_798_761_600;
 
 /// What became of manifests.
 pub struct Outcome {
@@ -42,34 +40,12 @@ pub fn yaml(objects: &[Value]) -> String {
     text
 }
 
-/// Reads a manifest file of this text.
-pub fn snapshot(text: &str) -> Snapshot {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("all.yaml"), text).unwrap();
-    let mut directory = Directory::new(vec![folder.path().to_owned()]);
-    let snapshot = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| ()).unwrap();
-    Snapshot::clone(&snapshot)
-}
-
 /// The settings: both dialects, a default certificate, own ports.
 pub fn options() -> Options {
-    let class = |controller: &str, dialect, legacy: Option<&str>| ClassRule {
-        controller: controller.into(),
-        dialect,
-        legacy_class: legacy.map(Into::into),
-        without_class: false,
-        endpoints: None,
-    };
     Options {
-        classes: vec![
-            class("ingressd/nginx", Dialect::Specification, None),
-            class("k8s.io/ingress-nginx", Dialect::IngressNginx, Some("nginx")),
-        ],
-        default_certificate: Some(("host".into(), "default-tls".into())),
         own_ports: vec![80, 443],
         own_addresses: vec![SocketAddr::from(([192, 0, 2, 1], 80))],
-        now: NOW,
-        ..Options::default()
+        ..inputs::options(("host", "default-tls"))
     }
 }
 
@@ -98,7 +74,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
 
 /// Objects in one file, for nginx 1.22.
 pub fn of(objects: &[Value]) -> Outcome {
-    produce(&snapshot(&yaml(objects)), &VERSIONS[1..2]).remove(0)
+    produce(&inputs::snapshot(&yaml(objects)), &VERSIONS[1..2]).remove(0)
 }
 
 /// A directive's name, the number of its arguments and what is in its block.

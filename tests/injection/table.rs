@@ -10,7 +10,8 @@ use proptest::test_runner::TestRunner;
 
 use crate::corpus::{around, corpus};
 use crate::fields::{Field, annotations, host, plain, surroundings};
-use crate::pipeline::{Outcome, Shape, VERSIONS, produce, snapshot, yaml};
+use crate::inputs::snapshot;
+use crate::pipeline::{Outcome, Shape, VERSIONS, produce, yaml};
 
 const CLASSES: [&str; 2] = ["ingressd", "nginx"];
 

@@ -5,8 +5,9 @@ use ingressd::translate::annotation::PREFIX;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service, surroundings, tls_secret};
+use crate::inputs::snapshot;
 use crate::judge::judges;
-use crate::pipeline::{Outcome, of, produce, snapshot, yaml};
+use crate::pipeline::{Outcome, of, produce, yaml};
 
 fn with(objects: &[Value]) -> Outcome {
     let outcome = of(&[objects, &surroundings()].concat());

@@ -8,6 +8,7 @@ mod load;
 mod meaning;
 mod nodes;
 mod publish;
+mod refusals;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
 #[path = "../rig/mod.rs"]
 mod rig;

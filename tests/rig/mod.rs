@@ -22,6 +22,7 @@ pub mod daemon;
 pub mod dns;
 pub mod load;
 pub mod manifests;
+pub mod minute;
 pub mod mount;
 pub mod namespace;
 pub mod nginx;
