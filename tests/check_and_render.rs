@@ -103,6 +103,25 @@ fn check_ends_by_what_it_finds_and_says_where() {
 }
 
 #[test]
+fn hosts_with_certificates_are_served_over_tls() {
+    let made = rcgen::generate_simple_self_signed(["a.example".to_owned()]).unwrap();
+    let text = |pem: String| serde_json::to_string(&pem).unwrap();
+    let (chain, key) = (text(made.cert.pem()), text(made.signing_key.serialize_pem()));
+    let secret = format!(
+        "---\napiVersion: v1\nkind: Secret\ntype: kubernetes.io/tls\nmetadata: {{name: a, namespace: default}}\n\
+         stringData: {{tls.crt: {chain}, tls.key: {key}}}\n"
+    );
+    let with_tls = ingress("a", "a.example", "web") + "  tls: [{hosts: [a.example], secretName: a}]\n" + &secret;
+    let folder = folder(&[("a.yaml", &with_tls)]);
+    let manifests = folder.path().to_str().unwrap();
+    let output = ingressd("check", &[manifests]);
+    assert!(output.text.contains("5 objects read: 0 errors, 0 warnings"), "{}", output.text);
+    let output = ingressd("render", &[manifests]);
+    assert!(output.text.contains("listen 0.0.0.0:443 ssl"), "{}", output.text);
+    assert!(!output.text.contains("PRIVATE KEY"), "{}", output.text);
+}
+
+#[test]
 fn check_tells_programs_the_same() {
     let folder = folder(&[("a.yaml", &ingress("a", "not a host", "web"))]);
     let file = folder.path().join("a.yaml");

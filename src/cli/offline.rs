@@ -7,7 +7,7 @@ use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
-use crate::daemon::{Dns, look_up};
+use crate::daemon::{Dns, look_up, to_look_with};
 use crate::finding::Finding;
 use crate::model::HostName;
 use crate::model::catalogue::Version;
@@ -73,7 +73,10 @@ impl Manifests {
             eprintln!("ingressd: {error}");
             Exit::NoInput
         })?;
-        let options = settings.translate_options();
+        let options = to_look_with(&settings).map_err(|error| {
+            eprintln!("ingressd: {error}");
+            Exit::Unavailable
+        })?;
         let names = resolve(&settings, Names::wanted(&snapshot, &options))?;
         let translation = Translator::new(options).translate(&snapshot, &names);
         let (capabilities, neighbours) = self.host(&settings);

@@ -1,6 +1,6 @@
 //! The certificate for hosts that have none, made once and kept; it must not know which hosts those are.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rcgen::{CertificateParams, DnType, KeyPair};
@@ -28,22 +28,41 @@ pub enum Error {
 }
 
 /// Reads the certificate from the state folder, or makes it. One file holds key and chain, so that they always fit.
-pub fn self_signed(state: &Path) -> Result<Certificate, Error> {
-    let path = state.join("default-certificate.pem");
-    if let Some(certificate) = std::fs::read_to_string(&path).ok().as_deref().and_then(read) {
+pub fn kept_in(state: &Path) -> Result<Certificate, Error> {
+    let path = file(state);
+    if let Some(certificate) = read(&path) {
         return Ok(certificate);
     }
+    let (certificate, text) = make()?;
+    state_file::write_bytes(&path, text.as_bytes())
+        .map_err(|source| Error::Keep { path: path.display().to_string(), source })?;
+    Ok(certificate)
+}
+
+/// The certificate that is kept in the state folder, or one like it: for those who only look and write nothing.
+pub fn as_in(state: &Path) -> Result<Certificate, Error> {
+    match read(&file(state)) {
+        Some(certificate) => Ok(certificate),
+        None => make().map(|(certificate, _)| certificate),
+    }
+}
+
+fn file(state: &Path) -> PathBuf {
+    state.join("default-certificate.pem")
+}
+
+/// A new one, and the text of its file.
+fn make() -> Result<(Certificate, String), Error> {
     let key = KeyPair::generate()?;
     let mut parameters = CertificateParams::new(vec!["ingressd.invalid".to_owned()])?;
     parameters.distinguished_name.push(DnType::CommonName, COMMON_NAME);
     let certificate = parameters.self_signed(&key)?;
     let (key, chain) = (key.serialize_pem(), certificate.pem());
-    state_file::write_bytes(&path, format!("{key}{chain}").as_bytes())
-        .map_err(|source| Error::Keep { path: path.display().to_string(), source })?;
-    Ok(of_parts(&key, &chain, parameters.not_after.unix_timestamp()))
+    Ok((of_parts(&key, &chain, parameters.not_after.unix_timestamp()), format!("{key}{chain}")))
 }
 
-fn read(text: &str) -> Option<Certificate> {
+fn read(path: &Path) -> Option<Certificate> {
+    let text = std::fs::read_to_string(path).ok()?;
     let (key, chain) = text.split_at(text.find("-----BEGIN CERTIFICATE-----")?);
     let (_, pem) = x509_parser::pem::parse_x509_pem(chain.as_bytes()).ok()?;
     let not_after = pem.parse_x509().ok()?.validity().not_after.timestamp();
@@ -70,11 +89,14 @@ mod tests {
     fn it_is_made_once_and_again_when_damaged() {
         use std::os::unix::fs::PermissionsExt as _;
         let state = tempfile::tempdir().unwrap();
-        let first = self_signed(state.path()).unwrap();
-        assert_eq!(self_signed(state.path()).unwrap(), first);
+        let first = kept_in(state.path()).unwrap();
+        assert_eq!(kept_in(state.path()).unwrap(), first);
         let file = state.path().join("default-certificate.pem");
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(as_in(state.path()).unwrap(), first);
         std::fs::write(&file, "nonsense").unwrap();
-        assert_ne!(self_signed(state.path()).unwrap().key, first.key);
+        as_in(state.path()).unwrap();
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "nonsense", "whoever only looks writes nothing");
+        assert_ne!(kept_in(state.path()).unwrap().key, first.key);
     }
 }

@@ -1,13 +1,12 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
 
-use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use super::certificate;
 use super::cycle::{Product, Stages};
-use super::state_file;
+use super::{options, state_file};
 use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Steps, Survey, System, SystemOptions};
 use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
@@ -61,11 +60,7 @@ impl Pipeline {
     pub fn open(settings: &Settings) -> Result<Self, Error> {
         let state = &settings.apply.state;
         state_file::make_folder(state).map_err(|source| Error::State { path: state.clone(), source })?;
-        let mut options = settings.translate_options();
-        options.self_signed = Some(Arc::new(certificate::self_signed(state)?));
-        options.now = now();
-        // Our ports are ours on every address of this host: a request sent to one of them would come back for ever.
-        options.own_addresses.extend(addresses().map(|address| SocketAddr::new(address, settings.gate.http_port)));
+        let options = options::of_host(settings, certificate::kept_in(state)?);
         let survey = look(settings)?;
         let system = System::new(SystemOptions {
             binary: settings.nginx.binary.clone(),
@@ -109,7 +104,7 @@ impl Pipeline {
 
     /// Gives the translation a new time of day now and then: certificates expire meanwhile.
     pub fn set_clock(&mut self) {
-        let now = now();
+        let now = options::now();
         if (now - self.options.now).abs() >= CLOCK_STEP {
             self.options.now = now;
             self.translator = Translator::new(self.options.clone());
@@ -208,19 +203,4 @@ fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
         .iter()
         .filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.not_after)))
         .collect()
-}
-
-fn now() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
-}
-
-/// The addresses of this host's interfaces; none when the system does not tell.
-fn addresses() -> impl Iterator<Item = IpAddr> {
-    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
-    interfaces.filter_map(|interface| {
-        let address = interface.address?;
-        let four = address.as_sockaddr_in().map(|four| IpAddr::V4(four.ip()));
-        four.or_else(|| address.as_sockaddr_in6().map(|six| IpAddr::V6(six.ip())))
-    })
 }

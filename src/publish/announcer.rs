@@ -95,17 +95,21 @@ impl Announcer {
         let Some(notice) = self.chronicle.next() else { return now };
         let result = match self.write(notice).await {
             Ok(_) => EventResult::Sent,
-            Err(Failure::Conflict(_)) => EventResult::Known,
-            Err(Failure::Away(why)) => {
-                self.trouble.failed(why);
-                let pause = self.pause;
-                self.pause = (pause * 2).min(PAUSE.1);
-                self.counts.events(EventResult::Failed, 1);
-                return Instant::now() + pause;
-            }
-            Err(failure) => {
+            Err(Failure::Exists(_)) => EventResult::Known,
+            // What it is about is gone, or the API will never take it.
+            Err(failure @ (Failure::NoNamespace(_) | Failure::Refused(_))) => {
                 tracing::debug!("an Event about {:?} was not written: {failure}", notice.regarding.name);
                 EventResult::Failed
+            }
+            Err(failure) => {
+                self.trouble.failed(failure.sort(), &failure);
+                let wish = if let Failure::Away { wish, .. } = failure { wish } else { Duration::ZERO };
+                let pause = self.pause.max(wish);
+                self.pause = (self.pause * 2).min(PAUSE.1);
+                self.counts.events(EventResult::Failed, 1);
+                // It may be this one alone.
+                self.chronicle.defer();
+                return Instant::now() + pause;
             }
         };
         self.trouble.worked();

@@ -105,6 +105,11 @@ impl Chronicle {
         self.waiting.front()
     }
 
+    /// It cannot be spread now: all others go first.
+    pub fn defer(&mut self) {
+        self.waiting.rotate_left(1.min(self.waiting.len()));
+    }
+
     /// It was spread, or nothing will come of it.
     pub fn spread(&mut self) {
         self.waiting.pop_front();

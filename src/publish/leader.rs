@@ -116,7 +116,7 @@ impl Candidate {
                 self.lease = Some(lease);
             }
             // Somebody else was faster, which is no trouble.
-            Err(Failure::Conflict(_)) => self.state.failed(began),
+            Err(Failure::Conflict(_) | Failure::Exists(_)) => self.state.failed(began),
             Err(failure) => self.failed(&failure),
         }
     }
@@ -131,7 +131,7 @@ impl Candidate {
     }
 
     fn failed(&mut self, failure: &Failure) {
-        self.trouble.failed(failure);
+        self.trouble.failed(failure.sort(), failure);
         self.state.failed(Instant::now());
     }
 

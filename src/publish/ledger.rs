@@ -9,6 +9,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
 use super::address::Address;
+use super::call::Failure;
 use super::contention::Contention;
 use super::desired::{Carries, Nodes, Subject, desired};
 use super::member::Revision;
@@ -16,8 +17,12 @@ use super::served::Served;
 use crate::model::ObjectId;
 use crate::source::{Stored, Version};
 
-/// First and longest time to the next attempt after one that the object made fail.
-const RETRY: (Duration, Duration) = (Duration::from_secs(2), Duration::from_secs(600));
+/// Time to the next attempt after one that failed: twice as long each time.
+const RETRY: Duration = Duration::from_secs(2);
+
+/// The longest such time when the API may take it later, and when it refuses what the object holds.
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+const LONGEST_AFTER_REFUSAL: Duration = Duration::from_secs(600);
 
 /// Addresses to be written into the status of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -194,12 +199,18 @@ impl Ledger {
         }
     }
 
-    /// A write failed for a reason that lies with the object.
-    pub fn refused(&mut self, write: &Write, now: Instant) {
+    /// A write failed. Others go first until its time comes again.
+    pub fn failed(&mut self, write: &Write, failure: &Failure, now: Instant) {
+        let longest = if matches!(failure, Failure::Refused(_)) { LONGEST_AFTER_REFUSAL } else { LONGEST_RETRY };
         if let Some(entry) = self.entries.get_mut(&write.id) {
-            let pause = entry.patience.map_or(RETRY.0, |(pause, _)| (pause * 2).min(RETRY.1));
+            let pause = entry.patience.map_or(RETRY, |(pause, _)| (pause * 2).min(longest));
             entry.patience = Some((pause, now + pause));
         }
+    }
+
+    /// Whether no write waits for another attempt.
+    pub fn is_clear(&self) -> bool {
+        self.entries.values().all(|entry| entry.patience.is_none())
     }
 
     /// Somebody else leads: what we wrote says nothing any more about what stands there.

@@ -81,8 +81,8 @@ impl Membership {
                 (self.written, self.failed) = (Some((member, began)), None);
             }
             Err(failure) => {
-                if !matches!(failure, Failure::Conflict(_)) {
-                    self.trouble.failed(&failure);
+                if !matches!(failure, Failure::Conflict(_) | Failure::Exists(_)) {
+                    self.trouble.failed(failure.sort(), &failure);
                 }
                 (self.lease, self.failed) = (None, Some(began));
             }

@@ -38,7 +38,7 @@ pub async fn watch(leases: Api<Lease>, group: &str, duration: Duration, told: wa
                 Ok(Event::Apply(lease)) => told.send_modify(|roster| roster.apply(&lease, now)),
                 Ok(Event::Delete(lease)) => told.send_modify(|roster| roster.delete(&lease, now)),
                 Err(error) => {
-                    trouble.failed(&error);
+                    trouble.failed(0, &error);
                     sleep(RETRY).await;
                     // A version that the API has forgotten would be asked for again and again.
                     if matches!(error, watcher::Error::WatchStartFailed(_)) {

@@ -68,6 +68,8 @@ pub struct Writer {
     /// How long to wait after the next failure of the API, and until when after the last.
     pause: Duration,
     paused: Option<Instant>,
+    /// The object whose write failed last, when none succeeded since.
+    failed: Option<Arc<ObjectId>>,
     trouble: Trouble,
 }
 
@@ -95,6 +97,7 @@ impl Writer {
             urgent: Bucket::per_second(rate.saturating_mul(URGENCY), options.status_burst.saturating_mul(URGENCY)),
             pause: PAUSE.0,
             paused: None,
+            failed: None,
             trouble: Trouble::of("the status of Ingresses cannot be written"),
             options,
         }
@@ -191,29 +194,55 @@ impl Writer {
     fn finish(&mut self, write: &Write, result: Result<Option<String>, Failure>) -> bool {
         let now = Instant::now();
         self.under_way.remove(&write.id);
-        // What was planned for it meanwhile was left out.
-        let is_done = result.is_ok() && !self.plan.left_out;
         match result {
             Ok(version) => {
                 self.counts.status(StatusWrite::Written);
                 self.ledger.wrote(write, version.as_deref());
-            }
-            Err(Failure::Away(why)) => {
-                self.counts.status(StatusWrite::Failed);
-                self.trouble.failed(why);
-                self.paused = Some(now + self.pause);
-                self.pause = (self.pause * 2).min(PAUSE.1);
-                return false;
+                self.went_on();
+                if self.trouble.is_told() && self.ledger.is_clear() {
+                    self.trouble.worked();
+                }
+                // What was planned for it meanwhile was left out.
+                !self.plan.left_out
             }
             Err(failure) => {
-                self.counts.status(StatusWrite::Refused);
                 tracing::debug!("the status of {} was not written: {failure}", write.id);
-                self.ledger.refused(write, now);
+                self.trouble.failed(failure.sort(), &format_args!("{}: {failure}", write.id));
+                self.ledger.failed(write, &failure, now);
+                match failure {
+                    Failure::Away { wish, .. } => {
+                        self.counts.status(StatusWrite::Failed);
+                        self.wait(write, wish, now);
+                    }
+                    _ => {
+                        self.counts.status(StatusWrite::Refused);
+                        self.went_on();
+                    }
+                }
+                false
             }
         }
-        (self.pause, self.paused) = (PAUSE.0, None);
-        self.trouble.worked();
-        is_done
+    }
+
+    /// The API takes writes.
+    fn went_on(&mut self) {
+        (self.pause, self.paused, self.failed) = (PAUSE.0, None, None);
+    }
+
+    /// Waits for the API, which may be away for every object or for this one alone: one that fails again and again, with no
+    /// other in between, waits by itself.
+    fn wait(&mut self, write: &Write, wish: Duration, now: Instant) {
+        let is_alone = self.failed.replace(Arc::clone(&write.id)).as_ref() == Some(&write.id);
+        // Those that were under way at the same time tell nothing new.
+        let is_known = self.paused.is_some_and(|until| until > now);
+        let mut pause = wish;
+        if !is_alone && !is_known {
+            pause = pause.max(self.pause);
+            self.pause = (self.pause * 2).min(PAUSE.1);
+        }
+        if !pause.is_zero() {
+            self.paused = self.paused.max(Some(now + pause));
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod cluster_itself;
 mod load;
 mod meaning;
 mod publish;
+mod refusals;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
 #[path = "../rig/mod.rs"]
 mod rig;

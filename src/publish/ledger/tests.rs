@@ -159,15 +159,27 @@ fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
 }
 
 #[test]
-fn what_the_object_makes_fail_is_tried_ever_more_seldom() {
-    let now = Instant::now();
-    let mut ledger = Ledger::default();
-    let served = served(vec![ingress("a", 5, 1, &[], 0)], 10);
-    let first = plan(&mut ledger, &served, now);
-    ledger.refused(&first.writes[0], now);
-    let waiting = plan(&mut ledger, &served, now);
-    assert_eq!((waiting.writes.len(), waiting.next), (0, Some(now + RETRY.0)));
-    assert_eq!(plan(&mut ledger, &served, now + RETRY.0).writes.len(), 1);
-    ledger.refused(&first.writes[0], now + RETRY.0);
-    assert_eq!(plan(&mut ledger, &served, now + RETRY.0).next, Some(now + RETRY.0 * 3));
+fn what_fails_is_tried_ever_more_seldom() {
+    let away = Failure::Away { why: String::new(), code: Some(500), wish: Duration::ZERO };
+    for (failure, longest) in
+        [(Failure::Refused(String::new()), 600), (Failure::Conflict(String::new()), 30), (away, 30)]
+    {
+        let (began, mut now) = (Instant::now(), Instant::now());
+        let mut ledger = Ledger::default();
+        let served = served(vec![ingress("a", 5, 1, &[], 0)], 10);
+        let mut pauses = Vec::new();
+        for _ in 0..12 {
+            let due = plan(&mut ledger, &served, now);
+            assert_eq!(due.writes.len(), 1, "{failure:?} after {:?}", now - began);
+            ledger.failed(&due.writes[0], &failure, now);
+            let waiting = plan(&mut ledger, &served, now);
+            assert!(waiting.writes.is_empty() && !ledger.is_clear());
+            pauses.push((waiting.next.unwrap() - now).as_secs());
+            now = waiting.next.unwrap();
+        }
+        assert_eq!((pauses[..4].to_vec(), *pauses.last().unwrap()), (vec![2, 4, 8, 16], longest), "{failure:?}");
+        let due = plan(&mut ledger, &served, now);
+        ledger.wrote(&due.writes[0], Some("6"));
+        assert!(ledger.is_clear());
+    }
 }

@@ -16,6 +16,7 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
 
 type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
 
@@ -31,6 +32,17 @@ pub enum Mood {
     Broken,
 }
 
+/// How the API refuses a write.
+#[derive(Debug, Clone, Copy)]
+pub struct Refusal {
+    /// The code of the answer.
+    pub code: u16,
+    /// What the answer gives as the reason.
+    pub reason: &'static str,
+    /// After how many seconds it asks to be asked again.
+    pub after: u32,
+}
+
 #[derive(Default)]
 struct State {
     objects: BTreeMap<String, Value>,
@@ -40,7 +52,10 @@ struct State {
     watches: Vec<(String, mpsc::UnboundedSender<Bytes>)>,
     /// Paths of writes of status, with the node that wrote.
     status_writes: Vec<(String, String)>,
-    requests: usize,
+    /// Writes to paths that hold this text are refused.
+    refusals: Vec<(String, Refusal)>,
+    /// Every refusal: when, by the clock of the test, and the path.
+    refused: Vec<(Instant, String)>,
 }
 
 /// The double; clones are the same one.
@@ -60,7 +75,6 @@ impl FakeApi {
         let service = tower::service_fn(move |request: Request<Body>| {
             let (api, node, mut mood) = (api.clone(), node.clone(), mood.clone());
             async move {
-                api.state().requests += 1;
                 let now = *mood.borrow_and_update();
                 match now {
                     Mood::Well => Ok::<_, Infallible>(api.answer(&node, request, mood).await),
@@ -79,6 +93,11 @@ impl FakeApi {
         let path = head.uri.path().to_owned();
         let is_watch = head.uri.query().is_some_and(|query| query.contains("watch=true"));
         let is_list = path.ends_with("/leases") && head.method == Method::GET;
+        if head.method != Method::GET
+            && let Some(refusal) = self.state().refuse(&path)
+        {
+            return refusal.answer();
+        }
         match head.method {
             Method::GET if is_watch => self.watch(path, mood),
             Method::GET if is_list => self.list(&path),
@@ -177,6 +196,23 @@ impl FakeApi {
         state.put(&path, object, "MODIFIED");
     }
 
+    /// Refuses writes to paths that hold this text from now on.
+    pub fn refuse(&self, what: &str, refusal: Refusal) {
+        self.state().refusals.push((what.to_owned(), refusal));
+    }
+
+    /// Refuses nothing any more.
+    pub fn relent(&self) {
+        self.state().refusals.clear();
+    }
+
+    /// When writes to paths that hold this text were refused.
+    pub fn refused(&self, what: &str) -> Vec<Instant> {
+        let state = self.state();
+        let about = state.refused.iter().filter(|(_, path)| path.contains(what));
+        about.map(|(when, _)| *when).collect()
+    }
+
     /// All Ingresses.
     pub fn ingresses(&self) -> Vec<Ingress> {
         self.below(INGRESSES)
@@ -206,6 +242,13 @@ impl FakeApi {
 }
 
 impl State {
+    fn refuse(&mut self, path: &str) -> Option<Refusal> {
+        let (_, refusal) = self.refusals.iter().find(|(what, _)| path.contains(what))?;
+        let refusal = *refusal;
+        self.refused.push((Instant::now(), path.to_owned()));
+        Some(refusal)
+    }
+
     fn put(&mut self, path: &str, mut object: Value, change: &str) -> Value {
         self.revision += 1;
         object["metadata"]["resourceVersion"] = json!(self.revision.to_string());
@@ -219,15 +262,23 @@ impl State {
     }
 }
 
+impl Refusal {
+    /// As an API server words it.
+    fn answer(self) -> Answer {
+        let status = json!({
+            "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": self.code, "reason": self.reason,
+            "message": self.reason, "details": { "retryAfterSeconds": self.after },
+        });
+        let mut response = success(&status);
+        *response.status_mut() = http::StatusCode::from_u16(self.code).unwrap();
+        response
+    }
+}
+
 fn success(object: &Value) -> Answer {
     Response::new(Full::new(Bytes::from(serde_json::to_vec(object).unwrap())).boxed_unsync())
 }
 
-fn failure(code: u16, reason: &str) -> Answer {
-    let status = json!({
-        "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": reason,
-    });
-    let mut response = success(&status);
-    *response.status_mut() = http::StatusCode::from_u16(code).unwrap();
-    response
+fn failure(code: u16, reason: &'static str) -> Answer {
+    Refusal { code, reason, after: 0 }.answer()
 }

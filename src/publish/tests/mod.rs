@@ -1,6 +1,7 @@
 //! Several nodes on one double of the API server, in a time that passes by itself; it must not know how any part works.
 
 mod api;
+mod refusals;
 
 use std::sync::Arc;
 use std::time::Duration;

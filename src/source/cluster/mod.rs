@@ -6,6 +6,7 @@ mod found;
 mod health;
 mod kind;
 mod kubeconfig;
+mod patience;
 mod references;
 mod renewal;
 mod requests;

@@ -12,6 +12,7 @@ use tower::limit::ConcurrencyLimit;
 use tower::{BoxError, Service};
 
 use super::clients::{Line, Purpose};
+use super::patience::worded;
 use super::requests::{Requests, verb};
 
 /// Why a request was not answered.
@@ -58,9 +59,9 @@ impl Service<Request<Body>> for Switch {
         let (purpose, requests) = (self.purpose, Arc::clone(&self.requests));
         let verb = verb(request.method(), request.extensions().get::<&'static str>().copied());
         Box::pin(async move {
-            let sent = connections.client(purpose).send(request);
+            let sent = async { Ok(worded(connections.client(purpose).send(request).await?).await) };
             let answer = match purpose.deadline() {
-                None => sent.await.map_err(BoxError::from),
+                None => sent.await.map_err(|error: kube::Error| error.into()),
                 Some(deadline) => match tokio::time::timeout(deadline, sent).await {
                     Ok(answer) => answer.map_err(BoxError::from),
                     Err(_) => Err(SwitchError::TooSlow(deadline).into()),

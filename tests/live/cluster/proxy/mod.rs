@@ -166,6 +166,7 @@ impl Line {
                 self.pass(call, request).await
             }
             Some(Action::Refuse(code)) => Ok(json(code, &status(code))),
+            Some(Action::Busy(seconds)) => Ok(busy(seconds)),
             Some(Action::Cut) => Err(io::ErrorKind::ConnectionReset.into()),
             Some(Action::Hang) => std::future::pending().await,
             Some(Action::Edit(change)) => {
@@ -194,8 +195,15 @@ impl Line {
 }
 
 fn json(code: StatusCode, value: &Value) -> Response<Body> {
-    let bytes = Bytes::from(value.to_string());
-    let body = Full::new(bytes).map_err(|never| match never {}).boxed_unsync();
-    let response = Response::builder().status(code).header("content-type", "application/json").body(body);
-    response.unwrap()
+    let response = Response::builder().status(code).header("content-type", "application/json");
+    response.body(whole(value.to_string())).unwrap()
+}
+
+fn busy(seconds: u32) -> Response<Body> {
+    let response = Response::builder().status(StatusCode::TOO_MANY_REQUESTS).header("retry-after", seconds);
+    response.body(whole("Too many requests, please try again later.\n".to_owned())).unwrap()
+}
+
+fn whole(text: String) -> Body {
+    Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync()
 }

@@ -16,6 +16,8 @@ pub enum Action {
     Delay(Duration),
     /// It is answered with this status and a `Status` object that says so.
     Refuse(StatusCode),
+    /// It is answered as API servers do that are busy: 429 in plain text, and after how many seconds to ask again.
+    Busy(u32),
     /// Its connection is closed without an answer.
     Cut,
     /// It gets no answer, as long as the proxy lives.
@@ -75,6 +77,7 @@ impl fmt::Debug for Action {
         match self {
             Action::Delay(time) => write!(formatter, "delayed by {time:?}"),
             Action::Refuse(status) => write!(formatter, "refused with {status}"),
+            Action::Busy(seconds) => write!(formatter, "refused for {seconds} s"),
             Action::Cut => formatter.write_str("cut"),
             Action::Hang => formatter.write_str("left without an answer"),
             Action::Edit(_) => formatter.write_str("edited"),
@@ -87,6 +90,7 @@ pub fn status(code: StatusCode) -> Value {
     let reason = match code {
         StatusCode::GONE => "Expired",
         StatusCode::FORBIDDEN => "Forbidden",
+        StatusCode::NOT_FOUND => "NotFound",
         StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
         StatusCode::CONFLICT => "Conflict",
         _ => "InternalError",

@@ -1,0 +1,45 @@
+//! What only this host knows of a translation, beside the settings: its addresses, its clock and its certificate; it must not know objects.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::certificate;
+use crate::config::Settings;
+use crate::model::Certificate;
+use crate::translate;
+
+/// The options of a translation on this host, now; the certificate is for hosts that have none.
+pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Options {
+    let mut options = settings.translate_options();
+    options.self_signed = Some(Arc::new(certificate));
+    options.now = now();
+    // Our ports are ours on every address of this host: a request sent to one of them would come back for ever.
+    options.own_addresses.extend(addresses().map(|address| SocketAddr::new(address, settings.gate.http_port)));
+    options
+}
+
+/// The same for those who only look, and write nothing.
+///
+/// # Errors
+///
+/// When there is no certificate, and none can be made.
+pub fn to_look_with(settings: &Settings) -> Result<translate::Options, certificate::Error> {
+    Ok(of_host(settings, certificate::as_in(&settings.apply.state)?))
+}
+
+/// Seconds since 1970.
+pub fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// The addresses of this host's interfaces; none when the system does not tell.
+fn addresses() -> impl Iterator<Item = IpAddr> {
+    let interfaces = nix::ifaddrs::getifaddrs().into_iter().flatten();
+    interfaces.filter_map(|interface| {
+        let address = interface.address?;
+        let four = address.as_sockaddr_in().map(|four| IpAddr::V4(four.ip()));
+        four.or_else(|| address.as_sockaddr_in6().map(|six| IpAddr::V6(six.ip())))
+    })
+}
