@@ -46,9 +46,11 @@ lint: ## formatting, clippy and documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee /dev/stderr)"
 
-bench: requirements ## measure speed and memory; prints a table and JSON
-	$(CARGO) build --locked --release --bin ingressd
-	$(IN_NAMESPACE) $(CARGO) bench --locked --bench pipeline
+bench: requirements ## measure speed and memory, over a folder and at an API server; prints tables and JSON
+	@tests/requirements namespaces
+	@tests/cluster/build
+	$(CARGO) bench --locked --bench pipeline --bench cluster --no-run
+	$(IN_NAMESPACE) $(CARGO) bench --locked --no-fail-fast --bench pipeline --bench cluster
 
 generate: ## write again what is generated: man pages, completions, settings sample, references, golden files
 	UPDATE=1 INSTA_UPDATE=always $(CARGO) test --locked

@@ -12,11 +12,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use serde_json::json;
-use tokio::signal::unix::{SignalKind, signal};
 
 use cluster::Cluster;
 use rig::ECHO_TLS;
 use rig::manifests::tls_secret;
+use rig::signals;
 
 fn main() {
     cluster::run_in_default(async |cluster| {
@@ -24,7 +24,7 @@ fn main() {
         cluster.start().await;
         let enter = write_enter(cluster);
         print_help(cluster, &enter.display().to_string());
-        wait_for_end().await;
+        signals::asked_to_end().await;
     });
 }
 
@@ -82,14 +82,4 @@ fn print_help(cluster: &Cluster, enter: &str) {
     println!(
         "\nThe Services of the examples are there, with pods that answer with what reached them. Ctrl-C ends everything."
     );
-}
-
-async fn wait_for_end() {
-    let [mut interrupt, mut terminate, mut hangup] =
-        [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(|kind| signal(kind).unwrap());
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
-        _ = hangup.recv() => {}
-    }
 }

@@ -2,21 +2,17 @@
 
 use clap::{Parser, ValueEnum};
 
-/// Measures ingressd on this machine.
+use crate::common::extent::Extent;
+
+/// Measures ingressd over a folder of manifests on this machine.
 #[derive(Debug, Parser)]
 pub struct Options {
-    /// How many Ingresses, one run for each number.
-    #[arg(long, env = "BENCH_SIZES", value_delimiter = ',', default_values_t = [100, 1000, 5000])]
-    pub sizes: Vec<usize>,
-    /// How often each sort of change is made, instead of a number that fits the size.
-    #[arg(long, env = "BENCH_SAMPLES")]
-    samples: Option<usize>,
+    /// How much is measured.
+    #[command(flatten)]
+    pub extent: Extent,
     /// One part instead of both.
     #[arg(long, env = "BENCH_ONLY", value_enum)]
     pub only: Option<Part>,
-    /// Given by `cargo bench` to every benchmark.
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 /// A part of the measurements.
@@ -26,15 +22,4 @@ pub enum Part {
     Pure,
     /// The daemon with a real nginx.
     Live,
-}
-
-impl Options {
-    /// How often each sort of change is made: less often where each takes longer.
-    pub fn samples_at(&self, size: usize) -> usize {
-        self.samples.unwrap_or(match size {
-            0..500 => 30,
-            500..3000 => 20,
-            _ => 10,
-        })
-    }
 }

@@ -12,8 +12,8 @@ use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
 use ingressd::translate::{Names, Options, Translator};
 
-use crate::applications::Application;
-use crate::report::Figure;
+use crate::common::applications::Application;
+use crate::common::report::Figure;
 use crate::rig::manifests::{Manifests, classes};
 
 /// How often each is measured; the median counts.

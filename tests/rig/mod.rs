@@ -26,6 +26,7 @@ pub mod minute;
 pub mod mount;
 pub mod namespace;
 pub mod nginx;
+pub mod signals;
 pub mod status;
 pub mod wait;
 

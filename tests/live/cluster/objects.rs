@@ -4,7 +4,7 @@ use k8s_openapi::api::{
     coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery, events::v1 as events,
     networking::v1 as networking, rbac::v1 as rbac,
 };
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
 use serde_json::{Value, json};
 
@@ -133,6 +133,15 @@ impl Objects {
         applied.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"))
     }
 
+    /// Creates an object that is not there yet: for many, which server-side apply would take longer for.
+    pub async fn create(&self, object: impl Into<Value>) {
+        let object = self.place(object.into());
+        let kind = object["kind"].as_str().expect("a kind");
+        let api = self.api_in(kind, object["metadata"]["namespace"].as_str());
+        let created = api.create(&PostParams::default(), &serde_json::from_value(object.clone()).unwrap()).await;
+        created.unwrap_or_else(|error| panic!("{kind} {}: {error:?}", object["metadata"]["name"]));
+    }
+
     /// Creates or changes several, one after the other.
     pub async fn apply_all(&self, objects: impl IntoIterator<Item = Value>) {
         for object in objects {
@@ -199,7 +208,8 @@ impl Objects {
         self.api_in(kind, Some(&self.namespace))
     }
 
-    fn api_in(&self, kind_name: &str, namespace: Option<&str>) -> Api<DynamicObject> {
+    /// The API of a kind in any namespace, where it has namespaces.
+    pub fn api_in(&self, kind_name: &str, namespace: Option<&str>) -> Api<DynamicObject> {
         let (resource, namespaced) = kind(kind_name);
         match namespace.filter(|_| namespaced) {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),

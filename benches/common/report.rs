@@ -3,40 +3,32 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// What must not be exceeded: the figure, the number of Ingresses, the limit.
-const TARGETS: &[(&str, usize, f64)] = &[
-    ("translate and render, cold", 5000, 150.0),
-    ("no-op: files written", 100, 0.0),
-    ("no-op: files written", 1000, 0.0),
-    ("no-op: files written", 5000, 0.0),
-    ("no-op: reloads", 100, 0.0),
-    ("no-op: reloads", 1000, 0.0),
-    ("no-op: reloads", 5000, 0.0),
-    ("route add, p99", 100, 150.0),
-    ("route add, p50", 1000, 250.0),
-    ("route add, p99", 1000, 400.0),
-    ("route add, p99", 5000, 2000.0),
-    ("resident memory, at start", 5000, 80.0),
-    ("resident memory, at the end", 5000, 80.0),
-];
+pub type Target = (&'static str, usize, f64);
 
 /// One number.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// What it is.
     pub name: String,
     /// Its unit.
-    pub unit: &'static str,
+    pub unit: String,
     /// The number.
     pub value: f64,
 }
 
 impl Figure {
     /// A number.
-    pub fn new(name: impl Into<String>, unit: &'static str, value: f64) -> Self {
-        Figure { name: name.into(), unit, value }
+    pub fn new(name: impl Into<String>, unit: &str, value: f64) -> Self {
+        Figure { name: name.into(), unit: unit.to_owned(), value }
+    }
+
+    /// How many of something there were.
+    pub fn count(name: impl Into<String>, number: usize) -> Self {
+        Figure::new(name, "", f64::from(u32::try_from(number).unwrap()))
     }
 
     /// A duration in milliseconds.
@@ -49,13 +41,14 @@ impl Figure {
 #[derive(Debug)]
 pub struct Report {
     machine: Vec<(&'static str, String)>,
+    targets: &'static [Target],
     runs: Vec<(usize, Vec<Figure>)>,
 }
 
 impl Report {
     /// No figures yet.
-    pub fn new(machine: Vec<(&'static str, String)>) -> Self {
-        Report { machine, runs: Vec::new() }
+    pub fn new(machine: Vec<(&'static str, String)>, targets: &'static [Target]) -> Self {
+        Report { machine, targets, runs: Vec::new() }
     }
 
     /// Adds the figures of one number of Ingresses.
@@ -69,15 +62,15 @@ impl Report {
         for (name, value) in &self.machine {
             let _ = writeln!(text, "{name}: {value}");
         }
-        let _ = write!(text, "\n| {:<44} | unit  |", "Ingresses");
+        let _ = write!(text, "\n| {:<52} | unit  |", "Ingresses");
         for (size, _) in &self.runs {
             let _ = write!(text, " {size:>9} |");
         }
-        let _ = writeln!(text, "\n| {:-<44} | ----- |{}", "", " --------: |".repeat(self.runs.len()));
+        let _ = writeln!(text, "\n| {:-<52} | ----- |{}", "", " --------: |".repeat(self.runs.len()));
         for (name, unit) in self.names() {
-            let _ = write!(text, "| {name:<44} | {unit:<5} |");
+            let _ = write!(text, "| {name:<52} | {unit:<5} |");
             for (size, figures) in &self.runs {
-                let cell = figures.iter().find(|figure| figure.name == name).map(|figure| cell(*size, figure));
+                let cell = figures.iter().find(|figure| figure.name == name).map(|figure| self.cell(*size, figure));
                 let _ = write!(text, " {:>9} |", cell.unwrap_or_default());
             }
             text.push('\n');
@@ -85,11 +78,11 @@ impl Report {
         text
     }
 
-    /// Writes `target/bench.json` and returns its text.
-    pub fn write(&self) -> String {
+    /// Writes a file of this name into `target` and returns its text.
+    pub fn write(&self, name: &str) -> String {
         let runs = self.runs.iter().map(|(size, figures)| {
             let figure = |figure: &Figure| {
-                let target = target(*size, &figure.name);
+                let target = self.target(*size, &figure.name);
                 json!({"name": figure.name, "unit": figure.unit, "value": figure.value, "target": target})
             };
             json!({"ingresses": size, "figures": figures.iter().map(figure).collect::<Vec<_>>()})
@@ -99,7 +92,7 @@ impl Report {
         let text = value.to_string();
         let target = std::env::var_os("CARGO_TARGET_DIR")
             .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target"), Into::into);
-        std::fs::write(target.join("bench.json"), &text).unwrap();
+        std::fs::write(target.join(name), &text).unwrap();
         text
     }
 
@@ -108,24 +101,24 @@ impl Report {
         let mut names: Vec<(&str, &str)> = Vec::new();
         for figure in self.runs.iter().flat_map(|(_, figures)| figures) {
             if !names.iter().any(|(name, _)| *name == figure.name) {
-                names.push((&figure.name, figure.unit));
+                names.push((&figure.name, &figure.unit));
             }
         }
         names
     }
-}
 
-fn target(size: usize, name: &str) -> Option<f64> {
-    TARGETS.iter().find(|(figure, at, _)| *figure == name && *at == size).map(|(_, _, limit)| *limit)
-}
+    fn target(&self, size: usize, name: &str) -> Option<f64> {
+        self.targets.iter().find(|(figure, at, _)| *figure == name && *at == size).map(|(_, _, limit)| *limit)
+    }
 
-fn cell(size: usize, figure: &Figure) -> String {
-    let missed = target(size, &figure.name).is_some_and(|limit| figure.value > limit);
-    let digits = match figure.value {
-        value if value.fract() == 0.0 => 0,
-        value if value < 10.0 => 2,
-        value if value < 100.0 => 1,
-        _ => 0,
-    };
-    format!("{}{:.digits$}", if missed { "! " } else { "" }, figure.value)
+    fn cell(&self, size: usize, figure: &Figure) -> String {
+        let missed = self.target(size, &figure.name).is_some_and(|limit| figure.value > limit);
+        let digits = match figure.value {
+            value if value.fract() == 0.0 => 0,
+            value if value < 10.0 => 2,
+            value if value < 100.0 => 1,
+            _ => 0,
+        };
+        format!("{}{:.digits$}", if missed { "! " } else { "" }, figure.value)
+    }
 }

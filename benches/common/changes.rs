@@ -2,9 +2,8 @@
 
 use std::net::IpAddr;
 
-use crate::applications::{Application, EDITED};
+use super::applications::{Application, EDITED};
 use crate::rig::client::{Reply, Request, get};
-use crate::rig::manifests::Manifests;
 
 /// A sort of change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,14 +43,6 @@ impl Change {
             Change::PathEdit => Application { path_revision: revision, ..Application::new(plain) },
             Change::Endpoint => Application { endpoint_revision: revision, ..Application::new(plain + 2) },
             Change::Certificate => Application { certificate_revision: 1 + round % 3, ..Application::new(tens * 10) },
-        }
-    }
-
-    /// Puts the file in place.
-    pub fn write(self, application: &Application, manifests: &Manifests) {
-        match (self, application.secret()) {
-            (Change::Certificate, Some(secret)) => manifests.write(&application.secret_file(), &[secret]),
-            _ => manifests.write_text(&application.file(), &application.text()),
         }
     }
 

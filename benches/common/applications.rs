@@ -17,6 +17,9 @@ const ADDRESSES: usize = 12_000;
 /// Room for pod addresses in 10.244.0.0/16, the first 256 left out.
 const ADDRESS_SPACE: usize = 65_000;
 
+/// How many namespaces share the applications.
+pub const NAMESPACES: usize = 50;
+
 /// Numbers of applications whose second path may be edited end so.
 pub const EDITED: usize = 3;
 
@@ -107,8 +110,9 @@ impl Application {
         format!("{}-{:05}", NAMES[self.number % NAMES.len()], self.number)
     }
 
-    fn namespace(&self) -> String {
-        format!("team-{:02}", self.number % 50)
+    /// Its namespace.
+    pub fn namespace(&self) -> String {
+        format!("team-{:02}", self.number % NAMESPACES)
     }
 
     /// The file of its Ingress, Service and EndpointSlice.

@@ -1,0 +1,11 @@
+//! What all benchmarks stand on: alike applications, changes to them, a daemon under measurement, and the report; it must not know where the daemon has its objects from.
+
+pub mod applications;
+pub mod changes;
+pub mod extent;
+pub mod machine;
+pub mod process;
+pub mod report;
+pub mod session;
+pub mod stage;
+pub mod times;

@@ -1,0 +1,44 @@
+//! How long it takes until something is seen from outside, and what is made of many such times; it must not know what is looked for.
+
+use std::time::{Duration, Instant};
+
+use crate::common::report::Figure;
+use crate::rig::client::{Reply, Request};
+use crate::rig::wait;
+
+/// Least time between two requests that ask whether a change is served.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Which part of the time that has passed may pass until the next request: whoever measures uses the same processors,
+/// so what takes long is looked at less often, with the same relative error.
+const RESOLUTION: u32 = 50;
+
+/// Asks until the answer is right, and tells how long that took.
+///
+/// # Panics
+///
+/// When it never is.
+pub async fn served(begun: Instant, request: &Request, right: impl Fn(&Reply) -> bool) -> Duration {
+    let mut last = None;
+    while begun.elapsed() < wait::LIMIT {
+        // A connection of its own: one that is kept would stay with a worker of the generation before.
+        match request.clone().try_send().await {
+            Ok(reply) if right(&reply) => return begun.elapsed(),
+            answer => last = Some(answer),
+        }
+        tokio::time::sleep(PAUSE.max(begun.elapsed() / RESOLUTION)).await;
+    }
+    panic!("never served: {request:?}: {last:#?}");
+}
+
+/// The middle and the nearly longest of some times; the very longest where the report says `max`.
+pub fn percentiles(name: &str, mut times: Vec<Duration>) -> [Figure; 3] {
+    times.sort();
+    let figure = |of: &str, percent| Figure::time(format!("{name}, {of}"), percentile(&times, percent));
+    [figure("p50", 50), figure("p99", 99), figure("max", 100)]
+}
+
+/// The least of the sorted times that so many of a hundred do not exceed.
+fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    sorted[(sorted.len() * percent).div_ceil(100).saturating_sub(1)]
+}
