@@ -7,7 +7,7 @@ use super::host::Host;
 use super::options::Options;
 use super::process::{Effort, Process, Table};
 use super::steps::{Step, Steps};
-use super::verdict::{Pending, Verdict, after_hang_up, at_rest};
+use super::verdict::{Pending, Verdict, after_hang_up, at_rest, replaced};
 
 /// What is known of a master that started no worker, though a test of what it read passes.
 const RESIGNED: &str = "nginx did not take it and waits, though nginx -t accepts it: its error log says why; often another \
@@ -103,6 +103,7 @@ impl<'a> Confirm<'a> {
         begun: Instant,
     ) -> Result<Confirmation, ApplyError> {
         let (mut passed, mut missing_since, mut idleness) = (None::<Instant>, None, Idleness::default());
+        let mut retired = Vec::new();
         loop {
             let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
             let master = host.master();
@@ -112,7 +113,10 @@ impl<'a> Confirm<'a> {
                 before = before.filter(|before| before.master == master);
                 let now = host.table(master);
                 idle = idleness.seen(now.as_ref().map(|now| now.effort));
-                verdict = now.map_or(verdict, |now| self.judge(host, before.as_ref(), &now));
+                if let Some(now) = now {
+                    verdict = self.judge(host, before.as_ref(), &now);
+                    retire(host, before.as_ref(), &now, &mut retired);
+                }
             }
             match (verdict, master) {
                 (Verdict::Confirmed, Ok(master)) => {
@@ -174,6 +178,17 @@ impl<'a> Confirm<'a> {
     }
 }
 
+/// Lets old workers go that are not needed any more, each once. Where we are not allowed to, it is left to the master.
+fn retire(host: &mut impl Host, before: Option<&Table>, now: &Table, retired: &mut Vec<Process>) {
+    for worker in before.map(|before| replaced(before, now)).unwrap_or_default() {
+        if !retired.contains(&worker) {
+            retired.push(worker);
+            // One that has ended meanwhile, or that the master has to tell, is no failure.
+            let _ = host.retire(worker);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Effort, Idleness};
@@ -193,7 +208,9 @@ mod tests {
         ];
         for (seen, idle) in rows {
             let mut idleness = Idleness::default();
-            seen.iter().for_each(|effort| drop(idleness.seen(*effort)));
+            for effort in &seen {
+                let _ = idleness.seen(*effort);
+            }
             assert_eq!(idleness.since.is_some(), idle, "{seen:?}");
         }
     }

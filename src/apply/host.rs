@@ -10,8 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::{Pid, SysconfVar, sysconf};
+use nix::unistd::{SysconfVar, sysconf};
 
 use super::error::ApplyError;
 use super::process::{Process, Role, Stat, Table};
@@ -32,6 +31,9 @@ pub trait Host {
 
     /// Tells the master to read its configuration again.
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError>;
+
+    /// Tells a worker to take no new connections and to end after its last one, as its master does when it has new ones.
+    fn retire(&mut self, worker: Process) -> Result<(), ApplyError>;
 
     /// Lets the binary test the host's own configuration, or this one instead.
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError>;
@@ -163,22 +165,11 @@ impl Host for System {
     }
 
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError> {
-        let signal = |source| ApplyError::Signal { pid: master.pid, source };
-        let same = || Stat::read(Path::new("/proc"), master.pid).is_some_and(|stat| stat.started == master.started);
-        let gone = || signal(std::io::Error::from(nix::errno::Errno::ESRCH));
-        let number = i32::try_from(master.pid).map_err(|_| gone())?;
-        let pid = rustix::process::Pid::from_raw(number).ok_or_else(gone)?;
-        // Whoever holds the handle when the check is made gets the signal, even if the number is used again meanwhile.
-        let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
-        if !same() {
-            return Err(gone());
-        }
-        match handle {
-            Ok(handle) => rustix::process::pidfd_send_signal(handle, rustix::process::Signal::HUP)
-                .map_err(|error| signal(error.into())),
-            // Kernels before 5.3 have no such handles.
-            Err(_) => kill(Pid::from_raw(number), Signal::SIGHUP).map_err(|error| signal(error.into())),
-        }
+        send(master, rustix::process::Signal::HUP)
+    }
+
+    fn retire(&mut self, worker: Process) -> Result<(), ApplyError> {
+        send(worker, rustix::process::Signal::QUIT)
     }
 
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
@@ -202,6 +193,25 @@ impl Host for System {
         stream.take(4096).read_to_string(&mut answer).ok()?;
         parse_served(&answer)
     }
+}
+
+/// Sends a signal to this process, and to no other that got its number meanwhile.
+fn send(process: Process, signal: rustix::process::Signal) -> Result<(), ApplyError> {
+    let failed = |source| ApplyError::Signal { pid: process.pid, source };
+    let same = || Stat::read(Path::new("/proc"), process.pid).is_some_and(|stat| stat.started == process.started);
+    let gone = || failed(rustix::io::Errno::SRCH.into());
+    let pid = i32::try_from(process.pid).ok().and_then(rustix::process::Pid::from_raw).ok_or_else(gone)?;
+    // Whoever holds the handle when the check is made gets the signal, even if the number is used again meanwhile.
+    let handle = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty());
+    if !same() {
+        return Err(gone());
+    }
+    match handle {
+        Ok(handle) => rustix::process::pidfd_send_signal(handle, signal),
+        // Kernels before 5.3 have no such handles.
+        Err(_) => rustix::process::kill_process(pid, signal),
+    }
+    .map_err(|error| failed(error.into()))
 }
 
 /// What `nginx -V` prints.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::process::{Role, Table};
+use super::process::{Process, Role, Table};
 
 /// How long the newest worker must have run, in clock ticks, before odd counts are taken as the administrator's wish.
 ///
@@ -87,6 +87,16 @@ pub fn after_hang_up(before: &Table, now: &Table, wanted: u64, served: Option<u6
     }
 }
 
+/// The workers from before a HUP that as many new ones have replaced. The master lets them go too, but sleeps for 100 ms
+/// first, and meanwhile they take most new connections.
+pub fn replaced(before: &Table, now: &Table) -> Vec<Process> {
+    let is_old = |process: &Process| before.children.iter().any(|(old, _)| old == process);
+    let (old, new): (Vec<_>, Vec<_>) = now.in_role(Role::Worker).partition(is_old);
+    // Fewer may be a worker that crashed and came back while the master still reads: it runs what there was before.
+    let enough = now.master == before.master && new.len() >= before.in_role(Role::Worker).count();
+    if enough { old } else { Vec::new() }
+}
+
 /// Judges a master that read its configuration by itself, such as one that was just started.
 pub fn at_rest(now: &Table, wanted: u64, served: Option<u64>) -> Verdict {
     match now.in_role(Role::Worker).count() {
@@ -111,7 +121,7 @@ fn settled(now: &Table, expected: usize, wanted: u64, served: Option<u64>) -> Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{Impossible, Pending, Verdict, after_hang_up, at_rest};
+    use super::{Impossible, Pending, Verdict, after_hang_up, at_rest, replaced};
     use crate::apply::process::{Effort, Process, Role, Table};
 
     /// Reads `at 500; master 10 100; worker 11 101; draining 12 101; other 13 101`: a role, a PID and a start time.
@@ -217,6 +227,27 @@ mod tests {
             ("no worker left", "at 510; master 10 100; draining 11 101", 8, Verdict::Pending(Pending::NoNewWorker)),
         ] {
             assert_eq!(after_hang_up(&table(before), &table(now), 8, Some(served)), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn old_workers_are_let_go_when_as_many_new_ones_stand_in_for_them() {
+        let before = "at 500; master 10 100; worker 11 101; worker 12 101; other 13 101";
+        let rows: [(&str, &[u32]); 7] = [
+            ("at 510; master 10 100; worker 11 101; worker 12 101; other 13 101", &[]),
+            ("at 510; master 10 100; worker 11 101; worker 12 101; worker 14 509; other 13 101", &[]),
+            ("at 510; master 10 100; worker 11 101; worker 12 101; worker 14 509; other 15 509", &[]),
+            (
+                "at 510; master 10 100; worker 11 101; worker 12 101; worker 14 509; worker 15 509; other 13 101",
+                &[11, 12],
+            ),
+            ("at 510; master 10 100; draining 11 101; worker 12 101; worker 14 509; worker 15 509", &[12]),
+            ("at 510; master 10 100; worker 11 101; worker 14 505", &[]),
+            ("at 510; master 20 505; worker 11 101; worker 21 506; worker 22 506", &[]),
+        ];
+        for (now, expected) in rows {
+            let found: Vec<_> = replaced(&table(before), &table(now)).iter().map(|process| process.pid).collect();
+            assert_eq!(found, expected, "{now}");
         }
     }
 

@@ -53,3 +53,10 @@ pub struct Forwarded {
     /// Append the client address to `X-Forwarded-For` instead of replacing the header.
     pub append: bool,
 }
+
+impl Forwarded {
+    /// Whether anybody is believed.
+    pub fn believes(&self) -> bool {
+        !self.trusted.is_empty()
+    }
+}

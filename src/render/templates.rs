@@ -22,7 +22,11 @@ pub fn load() -> Result<Engine, Unfit> {
     let example = |made: Result<Value, Refused>| Some(made.unwrap_or(Value::Null));
     Engine::load(vec![
         source!("proxy_headers", None),
+        source!("proxy_client", None),
+        source!("proxy_client_told", None),
         source!("grpc_headers", None),
+        source!("grpc_client", None),
+        source!("grpc_client_told", None),
         source!("cors_hidden", None),
         source!("cors_hidden_grpc", None),
         source!("shared", example(shared())),
@@ -45,6 +49,8 @@ fn shared() -> Result<Value, Refused> {
     Ok(json!(view::Shared {
         names_hash: vec![view::NamesHash { max_size: NUMBER, bucket_size: NUMBER }],
         variables_hash: true,
+        believes: true,
+        scheme: WORD,
         peer: WORD,
         trusted: vec![WORD],
         append: true,
@@ -65,6 +71,7 @@ fn server() -> Result<Value, Refused> {
         access_log: vec![path],
         keepalive_min_timeout: true,
         grpc: true,
+        believes: true,
         trusted: vec![view::Networks { networks: vec![WORD] }],
         hsts: vec![WORD],
         resets: vec![directive()],
@@ -95,7 +102,7 @@ fn location() -> Result<Value, Refused> {
         path: Literal::new("/")?,
         directives: vec![directive()],
         protected: true,
-        https_redirect: vec![view::HttpsRedirect { status: NUMBER, port: vec![NUMBER], uri: WORD }],
+        https_redirect: vec![view::HttpsRedirect { status: NUMBER, host: WORD, port: vec![NUMBER], uri: WORD }],
         cors: vec![cors],
         redirect: vec![view::Redirect { status: NUMBER, location: Text::new("text")? }],
         respond: vec![view::Respond { status: NUMBER, words: Text::new("text")? }],
@@ -105,9 +112,10 @@ fn location() -> Result<Value, Refused> {
             realm: Text::new("text")?,
             file: Path::new("/file".as_ref())?,
             grpc: true,
+            believes: true,
         }],
         limits: vec![limits],
-        grpc: vec![view::Grpc { scheme: WORD, upstream: WORD, hsts: vec![WORD] }],
+        grpc: vec![view::Grpc { scheme: WORD, upstream: WORD, hsts: vec![WORD], believes: true }],
         proxy: vec![view::Proxy { tls: true, scheme: WORD, upstream: WORD }],
     }))
 }

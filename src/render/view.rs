@@ -15,6 +15,10 @@ pub struct Shared {
     pub unlimited_requests: bool,
     /// Whether servers take back the host's limits of connections.
     pub unlimited_connections: bool,
+    /// Whether anybody is believed about clients.
+    pub believes: bool,
+    /// The variable with the scheme of the client's request.
+    pub scheme: Word,
     /// The variable with the address that the connection came from.
     pub peer: Word,
     /// Proxies that are believed.
@@ -73,6 +77,8 @@ pub struct Server {
     pub keepalive_min_timeout: bool,
     /// Whether a route speaks gRPC to its backend.
     pub grpc: bool,
+    /// Whether anybody is believed about clients.
+    pub believes: bool,
     /// Proxies that are believed about the client's address, none or one list.
     pub trusted: Vec<Networks>,
     /// The variable with the policy of strict transport security, none or one.
@@ -137,6 +143,8 @@ pub struct Directive {
 pub struct HttpsRedirect {
     /// The status.
     pub status: Number,
+    /// The variable with the host of the URL.
+    pub host: Word,
     /// The port of the URL, none for 443.
     pub port: Vec<Number>,
     /// The variable with path and query.
@@ -215,6 +223,8 @@ pub struct Authentication {
     pub file: Path,
     /// Whether the backend speaks gRPC.
     pub grpc: bool,
+    /// Whether anybody is believed about clients.
+    pub believes: bool,
 }
 
 /// Limits in a location.
@@ -255,6 +265,8 @@ pub struct Grpc {
     pub upstream: Word,
     /// The server's policy of strict transport security.
     pub hsts: Vec<Word>,
+    /// Whether anybody is believed about clients.
+    pub believes: bool,
 }
 
 /// To an HTTP backend.

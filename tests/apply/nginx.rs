@@ -47,7 +47,7 @@ impl Nginx {
             .map(|name| format!("{name}_temp_path {folder}/tmp_{name};\n"))
             .concat();
         let text = format!(
-            "worker_processes 2;\npid {folder}/nginx.pid;\nlock_file {folder}/lock;\nerror_log {folder}/error.log;\n\
+            "worker_processes 2;\npid {folder}/nginx.pid;\nlock_file {folder}/lock;\nerror_log {folder}/error.log notice;\n\
              events {{ worker_connections 64; }}\nhttp {{\naccess_log off;\n{temporary}{http}\n\
              include {folder}/ingressd/current/http/*.conf;\n}}\n"
         );
@@ -87,6 +87,11 @@ impl Nginx {
         let Some(pid) = self.pid() else { return Vec::new() };
         let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
         list.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap())).collect()
+    }
+
+    /// The workers, when those before them have ended.
+    pub fn only_new_workers(&self) -> Vec<Pid> {
+        eventually("old workers ended", || Some(self.children()).filter(|all| all.len() == 2))
     }
 
     pub fn system(&self) -> System {

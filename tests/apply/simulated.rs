@@ -67,6 +67,10 @@ impl Host for Simulated {
         Ok(())
     }
 
+    fn retire(&mut self, _worker: Process) -> Result<(), ApplyError> {
+        Ok(())
+    }
+
     fn test(&mut self, _instead: Option<&Path>) -> Result<Tested, ApplyError> {
         Ok(Tested { accepted: true, words: String::new() })
     }

@@ -6,6 +6,7 @@ mod cluster;
 mod cluster_itself;
 mod load;
 mod meaning;
+mod nodes;
 mod publish;
 mod refusals;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]

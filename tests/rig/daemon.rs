@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::client::{self, Reply};
 use super::manifests::Manifests;
+use super::namespace::Namespace;
 use super::nginx::Nginx;
 use super::wait;
 
@@ -67,6 +68,8 @@ impl From<&Manifests> for Source {
 /// A daemon, which may be stopped and started again over the same folders.
 pub struct Daemon {
     folder: PathBuf,
+    /// The network that it was prepared in.
+    namespace: Namespace,
     /// Keys and values, as TOML, given by `--set`.
     flags: Vec<(String, String)>,
     environment: Vec<(String, String)>,
@@ -74,7 +77,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Writes the settings and the line of `conf.d`; nothing runs yet.
+    /// Writes the settings and the line of `conf.d`; nothing runs yet. It will run in the network that this is called in.
     pub fn prepare(folder: &Path, nginx: &Nginx, source: Source) -> Self {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let settings = [
@@ -90,7 +93,13 @@ impl Daemon {
         .iter()
         .fold(SETTINGS.to_owned(), |settings, (hole, value)| settings.replace(hole, value));
         fs::write(folder.join("ingressd.toml"), settings).unwrap();
-        let daemon = Daemon { folder: folder.to_owned(), flags: Vec::new(), environment: Vec::new(), process: None };
+        let daemon = Daemon {
+            folder: folder.to_owned(),
+            namespace: Namespace::current(),
+            flags: Vec::new(),
+            environment: Vec::new(),
+            process: None,
+        };
         let include = format!("include {}/current/http/*.conf;\n", text(&daemon.root()));
         fs::write(nginx.prefix().join("conf.d/ingressd.conf"), include).unwrap();
         daemon
@@ -106,6 +115,11 @@ impl Daemon {
     pub fn set_variable(&mut self, name: &str, value: &str) {
         self.environment.retain(|(earlier, _)| earlier != name);
         self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// The folder of everything.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The folder of the generations.
@@ -127,7 +141,7 @@ impl Daemon {
             command.arg("--set").arg(format!("{key}={value}"));
         }
         command.stdin(Stdio::null()).stdout(log.try_clone().unwrap()).stderr(log);
-        self.process = Some(command.spawn().unwrap());
+        self.process = Some(self.namespace.within(|| command.spawn()).unwrap());
     }
 
     /// A command of ingressd with the settings of this daemon, and with the umask that its unit gives it.
@@ -191,7 +205,7 @@ impl Daemon {
 
     /// Any path of its own HTTP server, when it answers.
     pub async fn get(&self, path: &str) -> Option<Reply> {
-        client::get(&format!("http://localhost:10254{path}")).try_send().await.ok()
+        client::get(&format!("http://localhost:10254{path}")).within(&self.namespace).try_send().await.ok()
     }
 
     /// Kills it outright.

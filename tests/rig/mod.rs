@@ -17,6 +17,7 @@
 
 pub mod backends;
 pub mod client;
+pub mod clock;
 pub mod daemon;
 pub mod dns;
 pub mod load;

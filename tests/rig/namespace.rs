@@ -1,9 +1,12 @@
 //! A network of its own for each test, in which every pod address is local; it must not know what runs in it.
 
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::process::Command;
+use std::sync::Arc;
 use std::thread;
 
-use nix::sched::{CloneFlags, unshare};
+use nix::sched::{CloneFlags, setns, unshare};
 
 /// Commands that make the network: all pod addresses, of both families, are this host's own.
 const SET_UP: &[&[&str]] = &[
@@ -15,6 +18,43 @@ const SET_UP: &[&[&str]] = &[
     &["route", "add", "local", "10.96.0.0/16", "dev", "lo"],
     &["route", "add", "local", "203.0.113.0/24", "dev", "lo"],
 ];
+
+/// A network namespace, which lives at least as long as this value. Clones are the same one.
+#[derive(Debug, Clone)]
+pub struct Namespace(Arc<File>);
+
+impl Namespace {
+    /// The one that this thread is in.
+    pub fn current() -> Self {
+        Namespace(Arc::new(File::open("/proc/thread-self/ns/net").unwrap()))
+    }
+
+    /// A new one like that of a test.
+    pub fn new() -> Self {
+        let make = || {
+            enter();
+            Self::current()
+        };
+        thread::spawn(make).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    /// Does something in it, on a thread of its own.
+    pub fn within<T: Send>(&self, action: impl FnOnce() -> T + Send) -> T {
+        let inside = || {
+            setns(&self.0, CloneFlags::CLONE_NEWNET).unwrap();
+            action()
+        };
+        match thread::scope(|scope| scope.spawn(inside).join()) {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+
+    /// Where it can be found in `/proc`.
+    pub fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
+    }
+}
 
 /// Runs a test on a thread of its own in a network namespace of its own. Processes and sockets made from that thread
 /// are in the namespace; the namespace ends with the last of them.
@@ -38,10 +78,15 @@ fn enter() {
         panic!("a network namespace is needed and not allowed ({error}): run `make test`, or the tests as root");
     }
     for arguments in SET_UP {
-        let output = Command::new("ip").args(*arguments).output();
-        let output = output.unwrap_or_else(|error| panic!("ip (package iproute2) does not run: {error}"));
-        assert!(output.status.success(), "ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        ip(arguments);
     }
+}
+
+/// Changes the network of the namespace that this thread is in.
+pub fn ip(arguments: &[&str]) {
+    let output = Command::new("ip").args(arguments).output();
+    let output = output.unwrap_or_else(|error| panic!("ip (package iproute2) does not run: {error}"));
+    assert!(output.status.success(), "ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// Whether other users than root exist here: not in a user namespace that maps root alone.

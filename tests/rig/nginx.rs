@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::namespace::has_users;
+use super::namespace::{Namespace, has_users};
 use super::wait;
 
 /// What Debian's `nginx.conf` sets, with paths below the prefix. `{prefix}` and `{user}` are filled in.
@@ -45,19 +45,21 @@ http {
 /// An nginx of the test's own.
 pub struct Nginx {
     prefix: PathBuf,
+    /// The network that it was prepared in.
+    namespace: Namespace,
     /// Workers whose master was killed.
     orphans: RefCell<Vec<Pid>>,
 }
 
 impl Nginx {
-    /// Lays out the prefix; nothing runs yet.
+    /// Lays out the prefix; nothing runs yet. It will run in the network that this is called in.
     pub fn prepare(prefix: &Path) -> Self {
         for folder in ["conf.d", "sites-enabled", "log", "temp"] {
             fs::create_dir_all(prefix.join(folder)).unwrap();
         }
         // Workers of the distribution's nginx are not root, and must not need to be.
         let user = if has_users() { "www-data" } else { "root root" };
-        let nginx = Nginx { prefix: prefix.to_owned(), orphans: RefCell::default() };
+        let nginx = Nginx { prefix: prefix.to_owned(), namespace: Namespace::current(), orphans: RefCell::default() };
         let text = CONFIGURATION.replace("{prefix}", prefix.to_str().unwrap()).replace("{user}", user);
         fs::write(nginx.configuration(), text).unwrap();
         nginx
@@ -93,7 +95,8 @@ impl Nginx {
 
     /// Starts master and workers, which go to the background by themselves.
     pub fn start(&self) {
-        let output = self.command().stdin(Stdio::null()).output().unwrap();
+        let mut command = self.command();
+        let output = self.namespace.within(|| command.stdin(Stdio::null()).output()).unwrap();
         assert!(output.status.success(), "nginx does not start: {}", String::from_utf8_lossy(&output.stderr));
     }
 

@@ -54,6 +54,7 @@ pub fn location(
             scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
             upstream: Word::new(&names::upstream(upstream))?,
             hsts: hsts.cloned().into_iter().collect(),
+            believes: facts.forwarded.believes(),
         }),
         Action::Redirect { status, location } => {
             view.rewrite.clear();
@@ -187,6 +188,7 @@ fn https_redirect(redirect: &HttpsRedirect, facts: &Facts<'_>) -> view::HttpsRed
     let port = facts.decisions.public_https_port;
     view::HttpsRedirect {
         status: Number(u64::from(redirect.status)),
+        host: Word::fixed(if facts.forwarded.believes() { "$ingressd_redirect_host" } else { "$host" }),
         port: (port != 443).then_some(Number(u64::from(port))).into_iter().collect(),
         uri: Word::fixed(match redirect.strip_trailing_slash {
             true => "$ingressd_stripped_uri",
@@ -222,7 +224,7 @@ fn access(access: &AccessList) -> view::Access {
 
 fn authentication(basic: &BasicAuthentication, grpc: bool, facts: &Facts<'_>) -> Result<view::Authentication, Refused> {
     let file = facts.decisions.current.join(&*names::password_file(&basic.file));
-    Ok(view::Authentication { realm: Text::new(basic.realm.as_str())?, file: Path::new(&file)?, grpc })
+    Ok(view::Authentication { realm: Text::new(basic.realm.as_str())?, file: Path::new(&file)?, grpc, believes: facts.forwarded.believes() })
 }
 
 fn limits(limits: &ClientLimits) -> Result<view::LimitsUse, Refused> {

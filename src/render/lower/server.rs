@@ -135,7 +135,8 @@ fn head(
         access_log: decisions.access_log.as_deref().map(Path::new).transpose()?.into_iter().collect(),
         keepalive_min_timeout: decisions.keepalive_min_timeout,
         grpc,
-        trusted: match decisions.real_ip && !trusted.is_empty() {
+        believes: facts.forwarded.believes(),
+        trusted: match decisions.real_ip && facts.forwarded.believes() {
             true => vec![view::Networks { networks: trusted }],
             false => Vec::new(),
         },

@@ -44,6 +44,8 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         unlimited_connections: takes_back("limit_conn"),
         names_hash: names_hash.into_iter().collect(),
         variables_hash: decisions.variables_hash,
+        believes: plan.model.forwarded.believes(),
+        scheme: Word::fixed(if plan.model.forwarded.believes() { "$ingressd_scheme" } else { "$scheme" }),
         peer: Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" }),
         trusted: plan.model.forwarded.trusted.iter().map(Word::network).collect(),
         append: plan.model.forwarded.append,

@@ -9,7 +9,8 @@ use std::thread;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
-use super::network::{CONTROL_PLANE, Namespace};
+use super::network::CONTROL_PLANE;
+use crate::rig::namespace::Namespace;
 use crate::rig::wait;
 
 /// Port of the API server.

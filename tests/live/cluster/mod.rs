@@ -18,7 +18,9 @@
 
 pub mod control_plane;
 pub mod credentials;
+pub mod history;
 pub mod network;
+pub mod node;
 pub mod objects;
 pub mod pods;
 pub mod proxy;
@@ -34,11 +36,12 @@ use kube::{Client, Config};
 
 use crate::rig::backends::Backends;
 use crate::rig::daemon::{Daemon, Source};
+use crate::rig::namespace::{self, Namespace};
 use crate::rig::nginx::Nginx;
-use crate::rig::{namespace, open_to_all};
+use crate::rig::open_to_all;
 use control_plane::{ControlPlane, Turn};
 use credentials::Credentials;
-use network::{CONTROL_PLANE, Namespace};
+use network::CONTROL_PLANE;
 use objects::Objects;
 use proxy::Proxy;
 

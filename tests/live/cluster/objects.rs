@@ -8,6 +8,7 @@ use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch
 use kube::{Client, Resource};
 use serde_json::{Value, json};
 
+use super::history::addresses;
 use crate::rig::wait;
 
 /// Who writes, for server-side apply.
@@ -193,9 +194,7 @@ impl Objects {
 
     /// The addresses in the status of an Ingress.
     pub async fn addresses(&self, name: &str) -> Vec<String> {
-        let ingress = self.get("Ingress", name).await;
-        let entries = ingress["status"]["loadBalancer"]["ingress"].as_array().cloned().unwrap_or_default();
-        entries.iter().filter_map(|entry| entry["ip"].as_str().map(str::to_owned)).collect()
+        addresses(&self.get("Ingress", name).await)
     }
 
     /// Waits until these are the addresses in the status of an Ingress.

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::peer::{self, Peer};
 use super::{Reply, Request};
+use crate::rig::namespace::Namespace;
 
 /// What to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +21,15 @@ pub enum Version {
     Http1,
     /// HTTP/2.
     Http2,
+}
+
+/// Where a connection begins.
+#[derive(Debug, Clone, Default)]
+pub struct Start {
+    /// The address; `None` leaves it to the kernel.
+    pub address: Option<IpAddr>,
+    /// The network; `None` for the test's own.
+    pub namespace: Option<Namespace>,
 }
 
 /// Why there is no answer.
@@ -58,7 +68,7 @@ impl Connection {
     /// Opens a connection; `tls` holds the name to ask for.
     pub async fn open(
         to: SocketAddr,
-        from: Option<IpAddr>,
+        from: &Start,
         tls: Option<Option<&str>>,
         version: Version,
     ) -> Result<Self, Failure> {
@@ -122,11 +132,16 @@ impl Drop for Connection {
     }
 }
 
-/// A plain connection, from a chosen address when asked for.
-pub async fn tcp(to: SocketAddr, from: Option<IpAddr>) -> Result<TcpStream, Failure> {
+/// A plain connection, from a chosen place when asked for.
+pub async fn tcp(to: SocketAddr, from: &Start) -> Result<TcpStream, Failure> {
     let connect = async {
-        let socket = if to.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        if let Some(address) = from {
+        let make = || if to.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+        // A socket stays in the network that it is made in.
+        let socket = match &from.namespace {
+            Some(namespace) => namespace.within(make)?,
+            None => make()?,
+        };
+        if let Some(address) = from.address {
             socket.bind(SocketAddr::new(address, 0))?;
         }
         let stream = socket.connect(to).await?;

@@ -14,11 +14,12 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use ingressd::demo::echo::Answer;
 
-pub use connection::{Connection, Failure, Version};
+pub use connection::{Connection, Failure, Start, Version};
 pub use peer::Peer;
 pub use raw::raw;
 pub use websocket::WebSocket;
 
+use super::namespace::Namespace;
 use super::wait;
 
 /// A request in the making. The URL decides scheme, port and Host; the connection goes to 127.0.0.1 unless told otherwise.
@@ -29,7 +30,7 @@ pub struct Request {
     headers: HeaderMap,
     body: Bytes,
     to: IpAddr,
-    from: Option<IpAddr>,
+    from: Start,
     version: Version,
     sni: Option<String>,
 }
@@ -78,7 +79,7 @@ impl Request {
             headers: HeaderMap::new(),
             body: Bytes::new(),
             to: IpAddr::from([127, 0, 0, 1]),
-            from: None,
+            from: Start::default(),
             version: Version::Http1,
             sni: Some(host),
             uri,
@@ -111,7 +112,13 @@ impl Request {
 
     /// Connects from this address, which must be one of the namespace's: 127.0.0.0/8, 10.244.0.0/16, ...
     pub fn from(mut self, address: &str) -> Self {
-        self.from = Some(address.parse().unwrap());
+        self.from.address = Some(address.parse().unwrap());
+        self
+    }
+
+    /// Connects from another network than the test's.
+    pub fn within(mut self, namespace: &Namespace) -> Self {
+        self.from.namespace = Some(namespace.clone());
         self
     }
 
@@ -146,7 +153,7 @@ impl Request {
 
     /// Opens the connection that this request would use; others to the same host may use it too.
     pub async fn connect(&self) -> Result<Connection, Failure> {
-        Connection::open(self.address(), self.from, self.is_tls().then_some(self.sni.as_deref()), self.version).await
+        Connection::open(self.address(), &self.from, self.is_tls().then_some(self.sni.as_deref()), self.version).await
     }
 
     fn is_tls(&self) -> bool {
@@ -179,7 +186,7 @@ impl Request {
 
 impl fmt::Display for Request {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let from = self.from.map(|address| format!(" from {address}")).unwrap_or_default();
+        let from = self.from.address.map(|address| format!(" from {address}")).unwrap_or_default();
         write!(formatter, "{} {}{from}", self.method, self.uri)
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::connection::tcp;
+use super::connection::{Start, tcp};
 use crate::rig::wait;
 
 /// Sends bytes and returns everything that comes back until the other end closes.
@@ -14,7 +14,7 @@ use crate::rig::wait;
 /// When it does not close in time.
 pub async fn raw(to: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     let exchange = async {
-        let mut stream = tcp(to, None).await.unwrap();
+        let mut stream = tcp(to, &Start::default()).await.unwrap();
         stream.write_all(bytes).await.unwrap();
         let mut answer = Vec::new();
         // A reset after the answer is an end too.

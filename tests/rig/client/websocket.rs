@@ -16,7 +16,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
 pub struct WebSocket(WebSocketStream<Box<dyn Stream>>);
 
 pub async fn open(request: Request) -> Result<WebSocket, Failure> {
-    let stream = tcp(request.address(), request.from).await?;
+    let stream = tcp(request.address(), &request.from).await?;
     let stream: Box<dyn Stream> = match request.is_tls() {
         false => Box::new(stream),
         true => Box::new(peer::handshake(stream, request.sni.as_deref(), Version::Http1).await.map_err(Failure::Tls)?),

@@ -1,0 +1,222 @@
+//! Several nodes on one control plane: who leads, and whose addresses stand in the objects; this must not know how nodes agree.
+
+use nix::sys::signal::Signal;
+use tokio::time::Instant;
+
+use crate::cluster::history::History;
+use crate::cluster::node::Node;
+use crate::cluster::{self, Cluster};
+use crate::rig::client::get;
+use crate::rig::clock::Clock;
+use crate::rig::manifests::ingress;
+use crate::rig::wait;
+
+/// For tests in which something has to expire.
+pub const SHORT: &str = "5s";
+
+/// For tests in which nothing may happen because something expired.
+pub const LONG: &str = "300s";
+
+const HOUR: i64 = 3600;
+
+/// An Ingress `shop` on nodes of these names, of which the first leads and all are published.
+pub async fn nodes<const COUNT: usize>(
+    cluster: &Cluster,
+    names: [&str; COUNT],
+    lease_duration: &str,
+) -> ([Node; COUNT], History<Vec<String>>) {
+    let mut nodes = names.map(|name| cluster.add_node(name));
+    for node in &mut nodes {
+        node.daemon.set("publish.lease-duration", lease_duration);
+    }
+    let shop = start(cluster, &mut nodes).await;
+    (nodes, shop)
+}
+
+/// Starts nodes that were prepared.
+async fn start(cluster: &Cluster, nodes: &mut [Node]) -> History<Vec<String>> {
+    cluster.objects.serve("web", &["10.244.0.1"]).await;
+    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+    let shop = cluster.objects.follow_addresses("shop").await;
+    for started in 0..nodes.len() {
+        nodes[started].start().await;
+        if started == 0 {
+            nodes[0].until_leader().await;
+        }
+        shop.until_published(&addresses(&nodes[..=started])).await;
+    }
+    shop
+}
+
+/// Their addresses, as they stand in objects.
+pub fn addresses(nodes: &[Node]) -> Vec<&str> {
+    nodes.iter().map(|node| &*node.address).collect()
+}
+
+/// Fails when the node does not serve the Ingress.
+pub async fn expect_served(node: &Node) {
+    let address: std::net::IpAddr = node.address.parse().unwrap();
+    assert_eq!(get("http://shop.example/").to(address).send().await.status, 200, "{}", node.name);
+}
+
+/// Waits until the second of them leads. They never hold themselves to lead both.
+async fn until_follows(leader: &Node, next: &Node) {
+    let end = Instant::now() + wait::LIMIT;
+    loop {
+        let before = leader.leads().await;
+        let leads = next.leads().await.unwrap();
+        let after = leader.leads().await;
+        assert!(!(leads && before == Some(true) && after == Some(true)), "both lead");
+        if leads {
+            return;
+        }
+        assert!(Instant::now() < end, "{} never leads", next.name);
+    }
+}
+
+#[test]
+fn all_are_published_and_one_of_them_writes() {
+    cluster::run(async |cluster| {
+        let ([one, two, three], shop) = nodes(cluster, ["one", "two", "three"], LONG).await;
+        cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
+        let all = [&*one.address, &two.address, &three.address];
+        cluster.objects.until_published("cart", &all).await;
+        assert_eq!(shop.states(), [&all[..0], &all[..1], &all[..2], &all[..]]);
+        for node in [&one, &two, &three] {
+            expect_served(node).await;
+            let status = node.daemon.status().await.unwrap();
+            let role = if node.name == "one" { "leader" } else { "follower" };
+            assert_eq!(status["role"], role, "{}", node.name);
+            assert!(status["leader"].as_str().unwrap().starts_with("one_"), "{}: {status:#}", node.name);
+            let members = status["members"].as_array().unwrap();
+            assert!(members.len() == 3 && members.iter().all(|member| member["state"] == "alive"), "{status:#}");
+        }
+        assert_eq!((two.status_writes().await, three.status_writes().await), (0.0, 0.0));
+    });
+}
+
+#[test]
+fn a_leader_that_is_killed_is_replaced_and_withdrawn() {
+    cluster::run(async |cluster| {
+        let ([mut one, mut two, three], shop) = nodes(cluster, ["one", "two", "three"], SHORT).await;
+        one.daemon.kill();
+        shop.until_published(&[&two.address, &three.address]).await;
+        expect_served(&one).await;
+        // It comes back, and takes the lead from nobody.
+        let leader = if two.leads().await == Some(true) { "two" } else { "three" };
+        one.daemon.start();
+        shop.until_published(&[&one.address, &two.address, &three.address]).await;
+        let status = one.daemon.status_when("the leader", |status| status["leader"].is_string()).await;
+        assert!(status["leader"].as_str().unwrap().starts_with(leader), "{leader}: {status:#}");
+        two.daemon.status_when("three members", |status| status["members"].as_array().unwrap().len() == 3).await;
+        shop.was_never_empty();
+    });
+}
+
+#[test]
+fn a_leader_that_stops_in_good_order_hands_over_and_stays_published() {
+    cluster::run(async |cluster| {
+        let ([mut one, mut two], shop) = nodes(cluster, ["one", "two"], "15s").await;
+        let (both, mark) = ([one.address.clone(), two.address.clone()], shop.mark());
+        let holder = cluster.objects.follow_holder("ingressd").await;
+        assert!(one.daemon.stop().await.success());
+        two.until_leader().await;
+        let holders = holder.states();
+        let names: Vec<_> = holders.iter().map(|holder| holder.split('_').next().unwrap()).collect();
+        assert_eq!(names, ["one", "", "two"], "it was let go, and did not expire");
+        // What is new is published where somebody looks after it; what was served by both still is.
+        cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
+        cluster.objects.until_published("cart", &[&two.address]).await;
+        expect_served(&one).await;
+        // The end of an upgrade.
+        one.daemon.start();
+        cluster.objects.until_published("cart", &[&one.address, &two.address]).await;
+        assert_eq!(shop.since(mark), [both]);
+        assert_eq!(two.leads().await, Some(true));
+    });
+}
+
+#[test]
+fn a_node_that_stays_away_after_a_stop_is_withdrawn_after_the_grace_period() {
+    cluster::run(async |cluster| {
+        let mut nodes = ["one", "two"].map(|name| cluster.add_node(name));
+        for node in &mut nodes {
+            // Longer than the test: it is not the Lease that ends.
+            node.daemon.set("publish.lease-duration", LONG);
+            node.daemon.set("publish.grace-period", "3s");
+        }
+        let shop = start(cluster, &mut nodes).await;
+        let [one, mut two] = nodes;
+        let mark = shop.mark();
+        assert!(two.daemon.stop().await.success());
+        shop.until_published(&[&one.address]).await;
+        assert_eq!(shop.since(mark).len(), 2);
+        expect_served(&two).await;
+        two.daemon.start();
+        shop.until_published(&[&one.address, &two.address]).await;
+    });
+}
+
+#[test]
+fn a_leader_that_is_cut_off_gives_up_before_another_leads() {
+    cluster::run(async |cluster| {
+        let ([one, two], shop) = nodes(cluster, ["one", "two"], SHORT).await;
+        one.namespace.set_connected(false);
+        until_follows(&one, &two).await;
+        shop.until_published(&[&two.address]).await;
+        let written = one.status_writes().await;
+        let status = one.daemon.status().await.unwrap();
+        assert_eq!((&status["role"], &status["ready"]), (&"follower".into(), &true.into()));
+        one.namespace.set_connected(true);
+        shop.until_published(&[&one.address, &two.address]).await;
+        assert_eq!((one.leads().await, two.leads().await), (Some(false), Some(true)));
+        assert_eq!(one.status_writes().await, written, "what it wanted to write is forgotten");
+        shop.was_never_empty();
+    });
+}
+
+#[test]
+fn a_leader_that_stood_still_for_a_while_knows_that_it_no_longer_leads() {
+    cluster::run(async |cluster| {
+        let ([one, mut two], shop) = nodes(cluster, ["one", "two"], SHORT).await;
+        let written = one.status_writes().await;
+        one.daemon.signal(Signal::SIGSTOP);
+        two.until_leader().await;
+        shop.until_published(&[&two.address]).await;
+        expect_served(&one).await;
+        one.daemon.signal(Signal::SIGCONT);
+        assert_eq!(one.leads().await, Some(false));
+        shop.until_published(&[&one.address, &two.address]).await;
+        assert_eq!((one.status_writes().await, two.leads().await), (written, Some(true)));
+        shop.was_never_empty();
+    });
+}
+
+#[test]
+fn clocks_that_are_an_hour_off_change_nothing() {
+    cluster::run(async |cluster| {
+        let mut nodes = ["one", "two"].map(|name| cluster.add_node(name));
+        let clocks = nodes.each_mut().map(|node| {
+            node.daemon.set("publish.lease-duration", SHORT);
+            Clock::of(&mut node.daemon)
+        });
+        clocks[0].set_offset(HOUR);
+        let shop = start(cluster, &mut nodes).await;
+        let [mut one, two] = nodes;
+        // Each jumps while it runs, and what it renews from then on has other times than before.
+        for (fast, slow) in [(&clocks[1], &clocks[0]), (&clocks[0], &clocks[1])] {
+            fast.set_offset(HOUR);
+            slow.set_offset(-HOUR);
+            let mark = shop.mark();
+            let lease = cluster.objects.follow("Lease", "ingressd", |lease| lease["spec"]["renewTime"].clone()).await;
+            wait::until("renewals", async || (lease.states().len() > 6).then_some(())).await;
+            assert_eq!((one.leads().await, two.leads().await), (Some(true), Some(false)));
+            assert_eq!(shop.since(mark), [[one.address.clone(), two.address.clone()]]);
+        }
+        // By its own clock the record of the first ends in an hour.
+        one.daemon.kill();
+        shop.until_published(&[&two.address]).await;
+        assert_eq!(two.leads().await, Some(true));
+        shop.was_never_empty();
+    });
+}
