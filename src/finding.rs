@@ -154,6 +154,7 @@ reasons! {
     ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";
     Quarantined, Error, Author, "nginx refused this version of the object; its last good version, if there is one, goes on being served.";
     StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
+    PublishingFailed, Warning, Operator, "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";
     MissingCapability, Warning, Operator, "The nginx of this host lacks a module or is too old for what is asked; the note says what is left out.";
     DefaultServerTaken, Warning, Operator, "Another site of this host is the default server of a port; requests for unknown hosts go there.";
     HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";

@@ -8,8 +8,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::error::Error;
+use super::link::Link;
 use crate::config::Settings;
-use crate::source::cluster::{self, ClusterSource, Connected, DEFAULT_KUBECONFIG, Scope, WatchHealth, WatchOptions};
+use crate::source::cluster::{ClusterSource, Scope, WatchHealth, WatchOptions};
 use crate::source::{DirectorySource, Snapshot};
 use crate::translate::EndpointMode;
 
@@ -37,22 +38,18 @@ pub struct Reading {
 pub struct Feed {
     readings: watch::Receiver<Reading>,
     task: JoinHandle<()>,
-    /// The cluster, when it is one.
-    cluster: Option<Connected>,
 }
 
 impl Feed {
-    /// Begins to read and watch what the settings name.
+    /// Begins to read and watch the cluster behind the link, or the folder that the settings name.
     ///
     /// # Errors
     ///
-    /// When they name nothing, or something that cannot be watched. A cluster that is away can.
-    pub async fn start(settings: &Settings) -> Result<Self, Error> {
-        let standard = Path::new(DEFAULT_KUBECONFIG);
-        match (&settings.manifests, &settings.cluster.kubeconfig) {
-            (Some(folder), _) => Feed::folder(folder),
-            (None, Some(kubeconfig)) => Feed::cluster(kubeconfig, settings).await,
-            (None, None) if standard.exists() => Feed::cluster(standard, settings).await,
+    /// When they name neither, or a folder that cannot be watched.
+    pub fn start(settings: &Settings, link: Option<&Link>) -> Result<Self, Error> {
+        match (link, &settings.manifests) {
+            (Some(link), _) => Ok(Feed::cluster(link, settings)),
+            (None, Some(folder)) => Feed::folder(folder),
             (None, None) => Err(Error::NoSource),
         }
     }
@@ -95,12 +92,11 @@ impl Feed {
                 wake.notified().await;
             }
         });
-        Ok(Feed { readings, task, cluster: None })
+        Ok(Feed { readings, task })
     }
 
-    async fn cluster(kubeconfig: &Path, settings: &Settings) -> Result<Self, Error> {
-        let connected = cluster::connect(kubeconfig).await?;
-        let mut source = ClusterSource::start(connected.clients(), &watch_options(settings));
+    fn cluster(link: &Link, settings: &Settings) -> Self {
+        let mut source = ClusterSource::start(link.clients(), &watch_options(settings));
         let (sender, readings) = watch::channel(Reading::default());
         let task = tokio::spawn(async move {
             loop {
@@ -119,12 +115,7 @@ impl Feed {
                 });
             }
         });
-        Ok(Feed { readings, task, cluster: Some(connected) })
-    }
-
-    /// The cluster, when it is one.
-    pub fn connected(&self) -> Option<&Connected> {
-        self.cluster.as_ref()
+        Feed { readings, task }
     }
 
     /// Waits for the next reading.

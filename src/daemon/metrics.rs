@@ -226,7 +226,7 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     registry.register("objects", "Objects by kind: read, accepted as ours, in quarantine", objects);
 
     let findings = Family::<FindingLabels, Gauge>::default();
-    for finding in status.findings.iter() {
+    for finding in status.all_findings() {
         let labels = FindingLabels { reason: finding.reason.row().name, severity: finding.severity.name() };
         findings.get_or_create(&labels).inc();
     }

@@ -11,6 +11,7 @@ mod error;
 mod feed;
 mod http;
 mod last_good;
+mod link;
 pub mod log;
 mod metrics;
 mod names;

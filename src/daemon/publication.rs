@@ -7,12 +7,12 @@ use tokio::sync::watch;
 
 use super::cycle::Report;
 use super::feed::Reading;
+use super::link::Link;
 use super::status::Status;
 use crate::apply::Outcome;
 use crate::config::Settings;
-use crate::publish::{Carried, Counts, Outlook, Publisher, Revision, Served};
+use crate::publish::{Carried, Counts, Options, Outlook, Publisher, Revision, Served};
 use crate::source::Snapshot;
-use crate::source::cluster::Clients;
 use crate::translate::Accepted;
 
 /// The name of the host and the mark of the machine, which together tell nodes apart.
@@ -22,7 +22,9 @@ const MACHINE_ID: &str = "/etc/machine-id";
 /// What is published, and who does it.
 #[derive(Debug)]
 pub struct Publication {
-    /// `None` when the source is a folder: there is nobody to tell.
+    /// Where to and how; `None` when the source is a folder: there is nobody to tell.
+    link: Option<Link>,
+    options: Options,
     publisher: Option<Publisher>,
     told: watch::Sender<Option<Served>>,
     served: Served,
@@ -35,15 +37,44 @@ pub struct Publication {
 }
 
 impl Publication {
-    /// Begins. Nothing is published before the first cycle ended.
-    pub fn start(settings: &Settings, clients: Option<&Clients>, counts: &Counts) -> Self {
+    /// Begins, or goes on as under the settings before: who leads and has a Lease keeps it. Nothing is published before the
+    /// first cycle ended.
+    pub async fn start(settings: &Settings, link: Option<Link>, counts: &Counts, earlier: Option<Self>) -> Self {
+        let options = &settings.publish;
+        match earlier {
+            Some(earlier) if earlier.is_as(options, link.as_ref()) => {
+                // Readings are counted anew.
+                return Publication { cycled: None, confirmed: None, read: None, ..earlier };
+            }
+            Some(earlier) => earlier.stop().await,
+            None => {}
+        }
         let told = watch::Sender::new(None);
-        let publisher = clients.map(|clients| {
-            let identity = identity(settings.publish.node.as_deref());
-            Publisher::start(clients, identity, settings.publish.clone(), counts, told.subscribe())
+        let publisher = link.as_ref().map(|link| {
+            let identity = identity(options.node.as_deref());
+            Publisher::start(link.clients(), identity, options.clone(), counts, told.subscribe())
         });
-        let served = Served::default();
-        Publication { publisher, told, served, is_known: false, cycled: None, confirmed: None, read: None }
+        Publication {
+            link,
+            options: options.clone(),
+            publisher,
+            told,
+            served: Served::default(),
+            is_known: false,
+            cycled: None,
+            confirmed: None,
+            read: None,
+        }
+    }
+
+    /// The connection to the cluster.
+    pub fn link(&self) -> Option<&Link> {
+        self.link.as_ref()
+    }
+
+    fn is_as(&self, options: &Options, link: Option<&Link>) -> bool {
+        let is_same = |ours: &Link| link.is_some_and(|link| link.is_same(ours));
+        self.link.as_ref().is_some_and(is_same) && self.options == *options
     }
 
     /// What can be asked of it.
@@ -71,14 +102,16 @@ impl Publication {
     pub fn concluded(&mut self, report: &Report, now: Instant) {
         let Some((revision, snapshot)) = self.cycled.take() else { return };
         self.is_known = true;
-        self.served.accepted = report.accepted.iter().map(|accepted| Arc::clone(&accepted.id)).collect();
+        // Without a route nothing is served of it, as when all its paths are another object's.
+        let accepted: Vec<_> = report.accepted.iter().filter(|accepted| accepted.routes > 0).collect();
+        self.served.accepted = accepted.iter().map(|accepted| Arc::clone(&accepted.id)).collect();
         if matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Some(revision);
             // What was published meanwhile makes no other objects of them.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
             self.served.carries = newest(latest);
             let before = self.served.carried.take();
-            self.served.carried = Some(carried(&report.accepted, before, now));
+            self.served.carried = Some(carried(&accepted, before, now));
         }
     }
 
@@ -114,7 +147,7 @@ impl Publication {
 }
 
 /// What is served now, and of what was served before since when.
-fn carried(accepted: &[Accepted], before: Option<Arc<[Carried]>>, now: Instant) -> Arc<[Carried]> {
+fn carried(accepted: &[&Accepted], before: Option<Arc<[Carried]>>, now: Instant) -> Arc<[Carried]> {
     let mut earlier = before.as_deref().unwrap_or_default().iter().peekable();
     let carried = accepted.iter().map(|accepted| {
         while earlier.next_if(|earlier| earlier.id < accepted.id).is_some() {}
@@ -146,21 +179,43 @@ mod tests {
     use crate::model::{Kind, ObjectId};
     use crate::source::Version;
 
+    fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
+        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+        Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes }
+    }
+
+    fn reading(revision: u64) -> Reading {
+        Reading { snapshot: Some(Arc::default()), revision, ..Reading::default() }
+    }
+
+    fn report(accepted: Vec<Accepted>) -> Report {
+        let outcome = Outcome::Unchanged { generation: 1 };
+        Report { outcome, findings: Vec::new(), accepted, certificates: Vec::new(), attempts: 1, tests: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn what_has_no_route_is_not_served() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        publication.read(&reading(1));
+        publication.began();
+        publication.concluded(&report(vec![accepted("a", "1", 0), accepted("b", "1", 1)]), Instant::now());
+        let Served { accepted, carried, .. } = publication.served();
+        let names: Vec<_> = accepted.iter().map(|id| &*id.name).collect();
+        let carried: Vec<_> =
+            carried.iter().flat_map(|carried| carried.iter()).map(|carried| &*carried.id.name).collect();
+        assert_eq!((names, carried), (vec!["b"], vec!["b"]));
+    }
+
     #[test]
     fn each_version_is_served_since_it_was_first_confirmed() {
         let began = Instant::now();
         let at = |seconds| began + Duration::from_secs(seconds);
-        let accepted = |names: &[(&str, &str)]| -> Vec<Accepted> {
-            let accepted = |(name, version): &(&str, &str)| Accepted {
-                id: Arc::new(ObjectId::new(Kind::Ingress, "shop", name)),
-                version: Version((*version).into()),
-                hosts: Vec::new(),
-                routes: 1,
-            };
-            names.iter().map(accepted).collect()
+        let carried = |objects: &[(&str, &str)], before, now| {
+            let accepted: Vec<_> = objects.iter().map(|(name, version)| accepted(name, version, 1)).collect();
+            carried(&accepted.iter().collect::<Vec<_>>(), before, now)
         };
-        let first = carried(&accepted(&[("a", "1"), ("b", "1"), ("d", "1")]), None, at(1));
-        let second = carried(&accepted(&[("b", "1"), ("c", "1"), ("d", "2")]), Some(first), at(2));
+        let first = carried(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
+        let second = carried(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));
         let since: Vec<_> = second.iter().map(|carried| (&*carried.id.name, carried.since)).collect();
         assert_eq!(since, [("b", at(1)), ("c", at(2)), ("d", at(2))]);
     }

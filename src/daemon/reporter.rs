@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::cycle::Report;
 use super::feed::Reading;
+use super::link::Link;
 use super::log::FindingLog;
 use super::metrics::{Cause, Metrics};
 use super::notify::Notifier;
@@ -17,7 +18,6 @@ use crate::apply::Outcome;
 use crate::model::Kind;
 use crate::publish::Outlook;
 use crate::source::Snapshot;
-use crate::source::cluster::Connected;
 
 /// Everyone who listens, over every version of the settings.
 #[derive(Debug)]
@@ -58,11 +58,11 @@ impl Reporter {
     }
 
     /// The source is a cluster, or a folder.
-    pub fn connected(&self, cluster: Option<&Connected>, outlook: Option<&Outlook>) {
+    pub fn connected(&self, link: Option<&Link>, outlook: Option<&Outlook>) {
         self.change(|status| {
             status.outlook = outlook.cloned();
             status.watches = Arc::default();
-            status.requests = cluster.map(|connected| Arc::clone(connected.clients().requests()));
+            status.requests = link.map(|link| Arc::clone(link.clients().requests()));
         });
     }
 

@@ -31,11 +31,11 @@ pub async fn run(
     status: watch::Sender<Arc<Status>>,
 ) -> Result<(), Error> {
     let mut reporter = Reporter::new(status);
-    let mut daemon = Daemon::start(&settings, &mut reporter).await?;
+    let mut daemon = Daemon::start(&settings, &mut reporter, &mut None).await?;
     while let Some(new) = daemon.serve(&mut requests, &mut reporter).await {
         // Addresses and folders may stay the same: the old ones have to be let go first.
-        daemon.close().await;
-        daemon = match Daemon::start(&new, &mut reporter).await {
+        let mut publication = Some(daemon.close().await);
+        daemon = match Daemon::start(&new, &mut reporter, &mut publication).await {
             Ok(daemon) => {
                 settings = *new;
                 if let Err(error) = log::set(&settings.log) {
@@ -46,12 +46,20 @@ pub async fn run(
             }
             Err(error) => {
                 tracing::error!("the new settings cannot be used, those in force stay: {error}");
-                Daemon::start(&settings, &mut reporter).await?
+                match Daemon::start(&settings, &mut reporter, &mut publication).await {
+                    Ok(daemon) => daemon,
+                    Err(error) => {
+                        if let Some(publication) = publication {
+                            publication.stop().await;
+                        }
+                        return Err(error);
+                    }
+                }
             }
         };
         reporter.reloaded();
     }
     reporter.stopping();
-    daemon.close().await;
+    daemon.end().await;
     Ok(())
 }

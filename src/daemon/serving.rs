@@ -15,6 +15,7 @@ use super::drain::Drain;
 use super::error::Error;
 use super::feed::{Feed, Reading};
 use super::http::{self, Facts};
+use super::link::Link;
 use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
 use super::notify;
@@ -27,7 +28,6 @@ use super::work::{Done, Finished, Nginx, Work, joined};
 use crate::apply::Outcome;
 use crate::config::Settings;
 use crate::source::Snapshot;
-use crate::source::cluster::Connected;
 use crate::translate::{self, Names};
 
 /// How long a change waits for the first answer about a name, so that its routes are not closed for a moment.
@@ -79,8 +79,13 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Takes addresses, folders and the source into use.
-    pub async fn start(settings: &Settings, reporter: &mut Reporter) -> Result<Self, Error> {
+    /// Takes addresses, folders and the source into use. What is published goes on from where it was under the settings
+    /// before, which is taken out of `earlier` once nothing can fail any more.
+    pub async fn start(
+        settings: &Settings,
+        reporter: &mut Reporter,
+        earlier: &mut Option<Publication>,
+    ) -> Result<Self, Error> {
         let began = Instant::now();
         let heartbeat = Arc::new(Heartbeat::new(began));
         let address = settings.http.address;
@@ -89,11 +94,10 @@ impl Daemon {
         let control = Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?;
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
-        let feed = Feed::start(settings).await?;
-        let cluster = feed.connected();
-        let clients = cluster.map(Connected::clients);
-        let publication = Publication::start(settings, clients, reporter.metrics().published());
-        reporter.connected(cluster, publication.outlook());
+        let link = Link::of(settings, earlier.as_ref().and_then(Publication::link)).await?;
+        let feed = Feed::start(settings, link.as_ref())?;
+        let publication = Publication::start(settings, link, reporter.metrics().published(), earlier.take()).await;
+        reporter.connected(publication.link(), publication.outlook());
         let drain = Drain::open(&settings.apply.state);
         let drained = drain.watch();
         let dns = Dns::of(&settings.names.resolvers);
@@ -130,17 +134,16 @@ impl Daemon {
         })
     }
 
-    /// Lets go of sockets and folders; returns when they are free and what was served last is kept for the next start.
-    pub async fn close(self) {
-        for server in self.servers {
-            server.abort();
-            // It ends by being aborted, which is no news.
-            let _ = server.await;
-        }
-        self.publication.stop().await;
-        if let Some(work) = self.work {
-            work.close().await;
-        }
+    /// Lets go of sockets and folders; returns when they are free and what was served last is kept for the next start. What
+    /// is published goes on.
+    pub async fn close(self) -> Publication {
+        let_go(self.servers, self.work).await;
+        self.publication
+    }
+
+    /// Ends in good order.
+    pub async fn end(self) {
+        tokio::join!(self.publication.stop(), let_go(self.servers, self.work));
     }
 
     /// Serves until it is asked to stop (`None`) or to go on with other settings.
@@ -298,5 +301,17 @@ impl Daemon {
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
         self.publication.concluded(&report, now);
         reporter.concluded(cause, report, nginx, waited);
+    }
+}
+
+/// Returns when sockets and folders are free and what was served last is on disk.
+async fn let_go(servers: Vec<JoinHandle<()>>, work: Option<Work>) {
+    for server in servers {
+        server.abort();
+        // It ends by being aborted, which is no news.
+        let _ = server.await;
+    }
+    if let Some(work) = work {
+        work.close().await;
     }
 }

@@ -102,6 +102,12 @@ impl Status {
         }
     }
 
+    /// What is wrong with objects and host, and with what is published.
+    pub fn all_findings(&self) -> Vec<Finding> {
+        let of_publishing = self.outlook.as_ref().map(Outlook::findings).unwrap_or_default();
+        self.findings.iter().cloned().chain(of_publishing).collect()
+    }
+
     /// How many hosts are served.
     pub fn hosts(&self) -> usize {
         let mut hosts: Vec<_> = self.accepted.iter().flat_map(|accepted| &accepted.hosts).collect();
@@ -141,7 +147,7 @@ impl Status {
             kinds if kinds.is_empty() => age,
             kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
         };
-        let (hosts, routes, findings) = (self.hosts(), self.routes(), self.findings.len());
+        let (hosts, routes, findings) = (self.hosts(), self.routes(), self.all_findings().len());
         format!(
             "{state}: {generation}, {hosts} hosts, {routes} routes, {findings} findings, {age}, role {}",
             self.role()
@@ -183,8 +189,8 @@ impl Status {
     /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
     pub fn json(&self, now: Instant) -> Value {
         let view = self.outlook.as_ref().map(Outlook::view);
-        let of_publishing = self.outlook.as_ref().map(Outlook::findings).unwrap_or_default();
-        let findings = self.findings.iter().chain(&of_publishing).map(|finding| {
+        let findings = self.all_findings();
+        let findings = findings.iter().map(|finding| {
             json!({
                 "kind": finding.origin.object.kind.name(),
                 "namespace": &*finding.origin.object.namespace,

@@ -40,7 +40,7 @@ pub struct Announcer {
 
 impl Announcer {
     /// Reports as the node of this identity.
-    pub fn new(client: Client, identity: Arc<str>, options: &Options, counts: Counts) -> Self {
+    pub fn new(client: Client, identity: Arc<str>, options: &Options, counts: Counts, trouble: Trouble) -> Self {
         Announcer {
             client,
             identity,
@@ -48,7 +48,7 @@ impl Announcer {
             chronicle: Chronicle::default(),
             bucket: Bucket::per_second(options.event_rate, options.event_burst),
             pause: PAUSE.0,
-            trouble: Trouble::of("Events cannot be written"),
+            trouble,
         }
     }
 
@@ -60,6 +60,7 @@ impl Announcer {
             if !inputs.leadership.borrow_and_update().holds(now) {
                 // The next time it leads, others may have told of some of it: the names of Events keep that apart.
                 self.chronicle = Chronicle::default();
+                self.trouble.ceased();
                 tokio::select! {
                     changed = inputs.leadership.changed() => if changed.is_err() { return },
                     changed = inputs.served.changed() => if changed.is_err() { return },

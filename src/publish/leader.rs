@@ -33,8 +33,7 @@ pub struct Candidate {
 
 impl Candidate {
     /// Competes for the Lease of this name as `us`.
-    pub fn new(leases: Api<Lease>, name: Arc<str>, us: Arc<str>, timing: Timing) -> Self {
-        let trouble = Trouble::of("the Lease of the leader cannot be read or written");
+    pub fn new(leases: Api<Lease>, name: Arc<str>, us: Arc<str>, timing: Timing, trouble: Trouble) -> Self {
         Candidate { leases, name, us, timing, state: State::default(), lease: None, trouble }
     }
 

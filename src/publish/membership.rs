@@ -36,8 +36,7 @@ pub struct Membership {
 
 impl Membership {
     /// The record of the node of this identity.
-    pub fn new(leases: Api<Lease>, identity: Arc<str>, options: Arc<Options>) -> Self {
-        let trouble = Trouble::of("the Lease of this node cannot be written");
+    pub fn new(leases: Api<Lease>, identity: Arc<str>, options: Arc<Options>, trouble: Trouble) -> Self {
         let acquired = Timestamp::now();
         Membership { leases, identity, options, acquired, lease: None, written: None, failed: None, trouble }
     }

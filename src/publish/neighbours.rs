@@ -19,8 +19,13 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Watches for ever. A connection on which nothing comes for as long as a Lease counts is given up: at least our own record
 /// should have come.
-pub async fn watch(leases: Api<Lease>, group: &str, duration: Duration, told: watch::Sender<Roster>) {
-    let mut trouble = Trouble::of("the Leases of the other nodes cannot be watched");
+pub async fn watch(
+    leases: Api<Lease>,
+    group: &str,
+    duration: Duration,
+    told: watch::Sender<Roster>,
+    mut trouble: Trouble,
+) {
     let selection = watcher::Config::default().labels(&format!("{GROUP_LABEL}={group}"));
     let mut list = Vec::new();
     loop {

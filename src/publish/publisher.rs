@@ -17,6 +17,7 @@ use super::neighbours;
 use super::options::Options;
 use super::roster::Roster;
 use super::served::Served;
+use super::trouble::Board;
 use super::view::Outlook;
 use super::writer::{Inputs, Writer};
 use crate::source::cluster::Clients;
@@ -49,27 +50,39 @@ impl Publisher {
         let (tell_roster, roster) = watch::channel(Roster::new(options.lease_duration));
         let (tell_contended, contended) = watch::channel(Vec::new());
         let inputs = Inputs { served: served.clone(), roster: roster.clone(), leadership: leadership.clone() };
-        let outlook = Outlook { identity: Arc::clone(&identity), leadership, roster, contended: contended.clone() };
+        let board = Board::default();
+        let outlook = Outlook {
+            identity: Arc::clone(&identity),
+            leadership,
+            roster,
+            contended: contended.clone(),
+            board: board.clone(),
+        };
 
         let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
-        let membership = Membership::new(leases.clone(), Arc::clone(&identity), Arc::clone(&options));
+        let trouble = board.trouble("the Lease of this node cannot be written");
+        let membership = Membership::new(leases.clone(), Arc::clone(&identity), Arc::clone(&options), trouble);
         let (lease, timing) = (Arc::clone(&options.lease), options.timing());
-        let candidate = Candidate::new(leases, lease, Arc::clone(&identity), timing);
+        let trouble = board.trouble("the Lease of the leader cannot be read or written");
+        let candidate = Candidate::new(leases, lease, Arc::clone(&identity), timing, trouble);
         let leading = lead(candidate, served.clone(), tell_leadership, stopped.clone());
         let leaving = vec![tokio::spawn(membership.run(served, stopped)), tokio::spawn(leading)];
 
         let watched = Api::<Lease>::namespaced(clients.watch.clone(), &options.namespace);
         let (group, duration) = (Arc::clone(&options.lease), options.lease_duration);
+        let trouble = board.trouble("the Leases of the other nodes cannot be watched");
         let mut others =
-            vec![tokio::spawn(async move { neighbours::watch(watched, &group, duration, tell_roster).await })];
+            vec![tokio::spawn(async move { neighbours::watch(watched, &group, duration, tell_roster, trouble).await })];
         let client = || clients.write.clone();
         if options.status {
             let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));
-            let writer = Writer::new(client(), identity, options, counts.clone(), tell_contended);
+            let trouble = board.trouble("the status of Ingresses cannot be written");
+            let writer = Writer::new(client(), identity, options, counts.clone(), tell_contended, trouble);
             others.push(tokio::spawn(writer.run(inputs.clone())));
         }
         if options.events {
-            let announcer = Announcer::new(client(), identity, &options, counts.clone());
+            let trouble = board.trouble("Events cannot be written");
+            let announcer = Announcer::new(client(), identity, &options, counts.clone(), trouble);
             others.push(tokio::spawn(announcer.run(inputs, contended)));
         }
         Publisher { stop, leaving, others, outlook }

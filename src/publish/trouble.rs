@@ -1,7 +1,11 @@
-//! Tells of a failure once, and once when it is over; it must not know what failed.
+//! Tells of a failure once, and once when it is over, and shows what fails now; it must not know what failed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::finding::{Finding, Reason};
+use crate::model::{Kind, ObjectId, Origin};
 
 /// Something that is done again and again and may fail.
 #[derive(Debug)]
@@ -9,21 +13,47 @@ pub struct Trouble {
     what: &'static str,
     /// The sorts of failures that were told since it last worked.
     told: BTreeSet<u16>,
+    board: Board,
+}
+
+/// What fails now, each with the last reason. Clones are the same board.
+#[derive(Debug, Clone, Default)]
+pub struct Board(Arc<Mutex<BTreeMap<&'static str, String>>>);
+
+impl Board {
+    /// Something of which failures will be shown here. `what` is a clause such as "the Lease cannot be renewed".
+    pub fn trouble(&self, what: &'static str) -> Trouble {
+        Trouble { what, told: BTreeSet::new(), board: self.clone() }
+    }
+
+    /// What fails now.
+    pub fn findings(&self) -> Vec<Finding> {
+        let failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let finding = |(what, why): (&&'static str, &String)| {
+            let cluster = Arc::new(ObjectId::new(Kind::Host, "", "cluster"));
+            Finding::new(Reason::PublishingFailed, Origin::object(&cluster), format!("{what}: {why}"))
+        };
+        failing.iter().map(finding).collect()
+    }
+
+    fn set(&self, what: &'static str, why: Option<String>) {
+        let mut failing = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match why {
+            Some(why) => failing.insert(what, why),
+            None => failing.remove(what),
+        };
+    }
 }
 
 impl Trouble {
-    /// `what` is a clause such as "the Lease cannot be renewed".
-    pub fn of(what: &'static str) -> Self {
-        Trouble { what, told: BTreeSet::new() }
-    }
-
     /// It failed. Failures of one sort, which may differ in what they say, are told once.
     pub fn failed(&mut self, sort: u16, why: &dyn Display) {
+        // It may quote what others wrote: nothing of it may steer a terminal.
+        let why = why.to_string().replace(char::is_control, " ");
         if self.told.insert(sort) {
-            // It may quote what others wrote: nothing of it may steer a terminal.
-            let why = why.to_string().replace(char::is_control, " ");
             tracing::warn!("{}: {why}", self.what);
         }
+        self.board.set(self.what, Some(why));
     }
 
     /// Whether it was told that it fails.
@@ -31,11 +61,46 @@ impl Trouble {
         !self.told.is_empty()
     }
 
+    /// It is not tried any more.
+    pub fn ceased(&mut self) {
+        self.told.clear();
+        self.board.set(self.what, None);
+    }
+
     /// It worked.
     pub fn worked(&mut self) {
         if self.is_told() {
-            self.told.clear();
+            self.ceased();
             tracing::info!("no longer: {}", self.what);
         }
+    }
+}
+
+impl Drop for Trouble {
+    fn drop(&mut self) {
+        self.ceased();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_fails_is_shown_until_it_works() {
+        let board = Board::default();
+        let notes = || board.findings().into_iter().map(|finding| finding.note.to_string()).collect::<Vec<_>>();
+        let mut status = board.trouble("the status cannot be written");
+        let mut lease = board.trouble("the Lease cannot be written");
+        status.worked();
+        assert_eq!(notes(), [""; 0]);
+        lease.failed(403, &"forbidden");
+        status.failed(0, &"away");
+        status.failed(500, &"brok\x1ben");
+        assert_eq!(notes(), ["the Lease cannot be written: forbidden", "the status cannot be written: brok en"]);
+        status.worked();
+        assert_eq!(notes(), ["the Lease cannot be written: forbidden"]);
+        drop(lease);
+        assert_eq!(notes(), [""; 0]);
     }
 }

@@ -10,6 +10,7 @@ use super::contention;
 use super::election::Leadership;
 use super::member::Member;
 use super::roster::{Life, Roster};
+use super::trouble::Board;
 use crate::finding::Finding;
 use crate::model::ObjectId;
 
@@ -20,6 +21,7 @@ pub struct Outlook {
     pub(super) leadership: watch::Receiver<Leadership>,
     pub(super) roster: watch::Receiver<Roster>,
     pub(super) contended: watch::Receiver<Vec<Arc<ObjectId>>>,
+    pub(super) board: Board,
 }
 
 /// What is true now.
@@ -49,9 +51,12 @@ impl Outlook {
         }
     }
 
-    /// What is wrong with what is published.
+    /// What is wrong with what is published, sorted.
     pub fn findings(&self) -> Vec<Finding> {
-        contention::findings(&self.contended.borrow())
+        let mut findings = contention::findings(&self.contended.borrow());
+        findings.extend(self.board.findings());
+        findings.sort();
+        findings
     }
 }
 

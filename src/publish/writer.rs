@@ -81,6 +81,7 @@ impl Writer {
         options: Arc<Options>,
         counts: Counts,
         contended: watch::Sender<Vec<Arc<ObjectId>>>,
+        trouble: Trouble,
     ) -> Self {
         let rate = options.status_rate;
         Writer {
@@ -98,7 +99,7 @@ impl Writer {
             pause: PAUSE.0,
             paused: None,
             failed: None,
-            trouble: Trouble::of("the status of Ingresses cannot be written"),
+            trouble,
             options,
         }
     }
@@ -112,6 +113,7 @@ impl Writer {
             let leadership = inputs.leadership.borrow_and_update().clone();
             if std::mem::replace(&mut held, leadership.holds(now)) && !held {
                 self.ledger.forget();
+                self.trouble.ceased();
             }
             if !is_planned || !held {
                 self.plan(&mut inputs, held, now);

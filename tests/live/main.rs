@@ -4,6 +4,7 @@
 mod away;
 mod cluster;
 mod cluster_itself;
+mod contention;
 mod load;
 mod meaning;
 mod nodes;
@@ -14,3 +15,4 @@ mod refusals;
 mod rig;
 mod rights;
 mod watches;
+mod withdrawal;

@@ -11,24 +11,33 @@ use crate::rig::clock::Clock;
 use crate::rig::manifests::ingress;
 use crate::rig::wait;
 
+/// A setting with its value.
+pub type Setting = (&'static str, &'static str);
+
 /// For tests in which something has to expire.
-pub const SHORT: &str = "5s";
+const SHORT: Setting = ("publish.lease-duration", "5s");
 
 /// For tests in which nothing may happen because something expired.
-pub const LONG: &str = "300s";
+pub const LONG: Setting = ("publish.lease-duration", "300s");
 
 const HOUR: i64 = 3600;
+
+/// Nodes of these names with these settings, not started.
+fn prepare<const COUNT: usize>(cluster: &Cluster, names: [&str; COUNT], settings: &[Setting]) -> [Node; COUNT] {
+    let mut nodes = names.map(|name| cluster.add_node(name));
+    for node in &mut nodes {
+        settings.iter().for_each(|(key, value)| node.daemon.set(key, value));
+    }
+    nodes
+}
 
 /// An Ingress `shop` on nodes of these names, of which the first leads and all are published.
 pub async fn nodes<const COUNT: usize>(
     cluster: &Cluster,
     names: [&str; COUNT],
-    lease_duration: &str,
+    settings: &[Setting],
 ) -> ([Node; COUNT], History<Vec<String>>) {
-    let mut nodes = names.map(|name| cluster.add_node(name));
-    for node in &mut nodes {
-        node.daemon.set("publish.lease-duration", lease_duration);
-    }
+    let mut nodes = prepare(cluster, names, settings);
     let shop = start(cluster, &mut nodes).await;
     (nodes, shop)
 }
@@ -77,7 +86,7 @@ async fn until_follows(leader: &Node, next: &Node) {
 #[test]
 fn all_are_published_and_one_of_them_writes() {
     cluster::run(async |cluster| {
-        let ([one, two, three], shop) = nodes(cluster, ["one", "two", "three"], LONG).await;
+        let ([one, two, three], shop) = nodes(cluster, ["one", "two", "three"], &[LONG]).await;
         cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
         let all = [&*one.address, &two.address, &three.address];
         cluster.objects.until_published("cart", &all).await;
@@ -98,7 +107,7 @@ fn all_are_published_and_one_of_them_writes() {
 #[test]
 fn a_leader_that_is_killed_is_replaced_and_withdrawn() {
     cluster::run(async |cluster| {
-        let ([mut one, mut two, three], shop) = nodes(cluster, ["one", "two", "three"], SHORT).await;
+        let ([mut one, mut two, three], shop) = nodes(cluster, ["one", "two", "three"], &[SHORT]).await;
         one.daemon.kill();
         shop.until_published(&[&two.address, &three.address]).await;
         expect_served(&one).await;
@@ -116,7 +125,7 @@ fn a_leader_that_is_killed_is_replaced_and_withdrawn() {
 #[test]
 fn a_leader_that_stops_in_good_order_hands_over_and_stays_published() {
     cluster::run(async |cluster| {
-        let ([mut one, mut two], shop) = nodes(cluster, ["one", "two"], "15s").await;
+        let ([mut one, mut two], shop) = nodes(cluster, ["one", "two"], &[]).await;
         let (both, mark) = ([one.address.clone(), two.address.clone()], shop.mark());
         let holder = cluster.objects.follow_holder("ingressd").await;
         assert!(one.daemon.stop().await.success());
@@ -139,12 +148,8 @@ fn a_leader_that_stops_in_good_order_hands_over_and_stays_published() {
 #[test]
 fn a_node_that_stays_away_after_a_stop_is_withdrawn_after_the_grace_period() {
     cluster::run(async |cluster| {
-        let mut nodes = ["one", "two"].map(|name| cluster.add_node(name));
-        for node in &mut nodes {
-            // Longer than the test: it is not the Lease that ends.
-            node.daemon.set("publish.lease-duration", LONG);
-            node.daemon.set("publish.grace-period", "3s");
-        }
+        // The Lease lasts longer than the test: it is not what ends.
+        let mut nodes = prepare(cluster, ["one", "two"], &[LONG, ("publish.grace-period", "3s")]);
         let shop = start(cluster, &mut nodes).await;
         let [one, mut two] = nodes;
         let mark = shop.mark();
@@ -160,7 +165,7 @@ fn a_node_that_stays_away_after_a_stop_is_withdrawn_after_the_grace_period() {
 #[test]
 fn a_leader_that_is_cut_off_gives_up_before_another_leads() {
     cluster::run(async |cluster| {
-        let ([one, two], shop) = nodes(cluster, ["one", "two"], SHORT).await;
+        let ([one, two], shop) = nodes(cluster, ["one", "two"], &[SHORT]).await;
         one.namespace.set_connected(false);
         until_follows(&one, &two).await;
         shop.until_published(&[&two.address]).await;
@@ -178,7 +183,7 @@ fn a_leader_that_is_cut_off_gives_up_before_another_leads() {
 #[test]
 fn a_leader_that_stood_still_for_a_while_knows_that_it_no_longer_leads() {
     cluster::run(async |cluster| {
-        let ([one, mut two], shop) = nodes(cluster, ["one", "two"], SHORT).await;
+        let ([one, mut two], shop) = nodes(cluster, ["one", "two"], &[SHORT]).await;
         let written = one.status_writes().await;
         one.daemon.signal(Signal::SIGSTOP);
         two.until_leader().await;
@@ -195,11 +200,8 @@ fn a_leader_that_stood_still_for_a_while_knows_that_it_no_longer_leads() {
 #[test]
 fn clocks_that_are_an_hour_off_change_nothing() {
     cluster::run(async |cluster| {
-        let mut nodes = ["one", "two"].map(|name| cluster.add_node(name));
-        let clocks = nodes.each_mut().map(|node| {
-            node.daemon.set("publish.lease-duration", SHORT);
-            Clock::of(&mut node.daemon)
-        });
+        let mut nodes = prepare(cluster, ["one", "two"], &[SHORT]);
+        let clocks = nodes.each_mut().map(|node| Clock::of(&mut node.daemon));
         clocks[0].set_offset(HOUR);
         let shop = start(cluster, &mut nodes).await;
         let [mut one, two] = nodes;
@@ -218,5 +220,19 @@ fn clocks_that_are_an_hour_off_change_nothing() {
         shop.until_published(&[&two.address]).await;
         assert_eq!(two.leads().await, Some(true));
         shop.was_never_empty();
+    });
+}
+#[test]
+fn settings_that_are_read_again_cost_nobody_the_lead() {
+    cluster::run(async |cluster| {
+        let ([one, two], shop) = nodes(cluster, ["one", "two"], &[]).await;
+        let (holder, mark) = (cluster.objects.follow_holder("ingressd").await, shop.mark());
+        let read_again = "the settings were read again";
+        one.daemon.signal(Signal::SIGHUP);
+        wait::until(read_again, async || one.daemon.log().contains(read_again).then_some(())).await;
+        cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
+        cluster.objects.until_published("cart", &[&one.address, &two.address]).await;
+        assert_eq!((holder.states().len(), shop.since(mark).len()), (1, 1), "{:?}", holder.states());
+        assert_eq!((one.leads().await, two.leads().await), (Some(true), Some(false)));
     });
 }

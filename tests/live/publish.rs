@@ -1,10 +1,12 @@
 //! What a node writes back into the cluster, under the rights that are shipped; this must not know how it comes to write.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster::objects::ADDRESS;
+use crate::cluster::rights::shipped_for_leases;
 use crate::cluster::{self, Cluster};
 use crate::rig::manifests::ingress;
+use crate::rig::status::notes;
 use crate::rig::wait;
 
 /// Reason and note of each Event about an Ingress.
@@ -82,5 +84,63 @@ fn a_stop_in_good_order_keeps_the_address_over_an_upgrade() {
         cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
         cluster.objects.until_published("cart", &[ADDRESS]).await;
         assert_eq!(cluster.objects.addresses("shop").await, [ADDRESS]);
+    });
+}
+
+#[test]
+fn what_is_not_served_gets_no_address() {
+    cluster::run(async |cluster| {
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        start(cluster).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        // All that it asks for is another's, which is older, or comes before it by name if they are of the same second.
+        cluster.objects.apply(ingress("tardy").host("shop.example", "web")).await;
+        until_told(cluster, "tardy", "PathConflict").await;
+        cluster.objects.apply(ingress("third").host("third.example", "web")).await;
+        cluster.objects.until_published("third", &[ADDRESS]).await;
+        assert_eq!(cluster.objects.addresses("tardy").await, [""; 0]);
+        // What had an address loses it with its last route.
+        cluster.objects.apply(ingress("third").host("shop.example", "web")).await;
+        cluster.objects.until_published("third", &[]).await;
+        cluster.objects.delete("Ingress", "shop").await;
+        cluster.objects.until_published("tardy", &[ADDRESS]).await;
+        assert!(events(cluster, "tardy").await.iter().any(|(reason, _)| reason == "Synced"));
+    });
+}
+
+#[test]
+fn leases_without_a_namespace_are_told_of_and_kept_when_it_comes() {
+    cluster::run(async |cluster| {
+        let namespace = format!("{}-leases", cluster.objects.namespace());
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.daemon.set("publish.namespace", &namespace);
+        start(cluster).await;
+        let failing = |status: &Value| notes(status, "Host cluster", "PublishingFailed");
+        let told = |status: &Value| failing(status).iter().any(|note| note.contains("Lease of this node"));
+        let status = cluster.daemon.status_when("the failure", told).await;
+        assert!(failing(&status).iter().all(|note| note.contains(&namespace)), "{status:#}");
+        assert_eq!((&status["ready"], &status["role"]), (&true.into(), &"follower".into()));
+        let series = r#"ingressd_findings{reason="PublishingFailed",severity="warning"}"#;
+        assert!(cluster.daemon.metric(series).await >= 1.0);
+
+        let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "ingressd"});
+        let account = json!({
+            "kind": "ServiceAccount", "name": "ingressd", "namespace": cluster.objects.namespace()
+        });
+        let metadata = json!({"name": "ingressd", "namespace": namespace});
+        let rbac = "rbac.authorization.k8s.io/v1";
+        let objects = [
+            json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}),
+            json!({"apiVersion": rbac, "kind": "Role", "metadata": metadata, "rules": shipped_for_leases()}),
+            json!({
+                "apiVersion": rbac, "kind": "RoleBinding", "metadata": metadata,
+                "roleRef": role, "subjects": [account]
+            }),
+        ];
+        cluster.objects.apply_all(objects).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        cluster.daemon.status_when("the end of the failure", |status| failing(status).is_empty()).await;
     });
 }

@@ -1,0 +1,49 @@
+//! The connection to the cluster, which outlives settings that name the same one; it must not know what it is used for.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::error::Error;
+use crate::config::Settings;
+use crate::source::cluster::{self, Clients, Connected, DEFAULT_KUBECONFIG};
+
+/// The connection to the cluster that a kubeconfig names. Clones are the same one; it ends with the last.
+#[derive(Debug, Clone)]
+pub struct Link {
+    kubeconfig: PathBuf,
+    connected: Arc<Connected>,
+}
+
+impl Link {
+    /// The connection that the settings ask for, which is the earlier one if it leads there; `None` when the source is a
+    /// folder.
+    ///
+    /// # Errors
+    ///
+    /// When they name no source, or a kubeconfig of no use. A cluster that is away is no error.
+    pub async fn of(settings: &Settings, earlier: Option<&Link>) -> Result<Option<Self>, Error> {
+        let standard = Path::new(DEFAULT_KUBECONFIG);
+        let kubeconfig = match (&settings.manifests, &settings.cluster.kubeconfig) {
+            (Some(_), _) => return Ok(None),
+            (None, Some(kubeconfig)) => kubeconfig,
+            (None, None) if standard.exists() => standard,
+            (None, None) => return Err(Error::NoSource),
+        };
+        // What the files say is followed while it lives.
+        if let Some(earlier) = earlier.filter(|earlier| earlier.kubeconfig == *kubeconfig) {
+            return Ok(Some(earlier.clone()));
+        }
+        let connected = Arc::new(cluster::connect(kubeconfig).await?);
+        Ok(Some(Link { kubeconfig: kubeconfig.to_owned(), connected }))
+    }
+
+    /// Its clients.
+    pub fn clients(&self) -> &Clients {
+        self.connected.clients()
+    }
+
+    /// Whether both are the same one.
+    pub fn is_same(&self, other: &Link) -> bool {
+        Arc::ptr_eq(&self.connected, &other.connected)
+    }
+}

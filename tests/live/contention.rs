@@ -1,0 +1,73 @@
+//! Another controller that thinks the same objects are its own; this must not know how the daemon notices.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::cluster::history::History;
+use crate::cluster::objects::{ADDRESS, Objects};
+use crate::cluster::{self, Cluster};
+use crate::rig::client::get;
+use crate::rig::manifests::ingress;
+use crate::rig::status::{notes, tells};
+use crate::rig::wait;
+
+/// What the other controller writes.
+const FOREIGN: &str = "203.0.113.9";
+
+/// How often the daemon writes before it pauses, and how long its first pause is.
+const WRITES: u64 = 4;
+const PAUSE: Duration = Duration::from_secs(10);
+
+/// Sets its own address again whenever it sees another one.
+async fn insist(objects: &Objects, shop: &History<Vec<String>>) {
+    loop {
+        shop.until(|published| *published != [FOREIGN]).await;
+        objects.set_status("Ingress", "shop", json!({"loadBalancer": {"ingress": [{"ip": FOREIGN}]}})).await;
+        shop.until(|published| *published == [FOREIGN]).await;
+    }
+}
+
+async fn expect_peace_for_all_others(cluster: &Cluster, shop: &History<Vec<String>>) {
+    let began = Instant::now();
+    wait::until("the finding", async || {
+        let status = cluster.daemon.status().await?;
+        tells(&status, "Ingress shop", "StatusContention").then_some(())
+    })
+    .await;
+    wait::until("the Event", async || {
+        let events = cluster.objects.list("Event").await;
+        events.iter().any(|event| event["reason"] == "StatusContention").then_some(())
+    })
+    .await;
+    let finding = r#"ingressd_findings{reason="StatusContention",severity="warning"}"#;
+    assert_eq!(cluster.daemon.metric(finding).await, 1.0);
+    // Everything else goes on, and so does what nginx serves of that object.
+    cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
+    cluster.objects.until_published("cart", &[ADDRESS]).await;
+    cluster.objects.apply(ingress("shop").host("other.example", "web")).await;
+    get("http://other.example/").send_until("the change", |reply| reply.status == 200).await;
+    let writes = shop.states().into_iter().filter(|published| *published == [ADDRESS]).count() as u64;
+    let pauses = (Instant::now() - began).as_secs() / PAUSE.as_secs();
+    assert!((WRITES..=WRITES + pauses).contains(&writes), "{writes} writes in {pauses} pauses: {:?}", shop.states());
+}
+
+#[test]
+fn what_another_controller_keeps_changing_is_left_to_it_and_told() {
+    cluster::run(async |cluster| {
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.start().await;
+        let shop = cluster.objects.follow_addresses("shop").await;
+        shop.until_published(&[ADDRESS]).await;
+        tokio::select! {
+            () = insist(&cluster.objects, &shop) => unreachable!("it never gives up"),
+            () = expect_peace_for_all_others(cluster, &shop) => {}
+        }
+        // Left alone, it is written again.
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        let status = cluster.daemon.status().await.unwrap();
+        assert_eq!(notes(&status, "Ingress cart", "StatusContention"), [""; 0]);
+    });
+}
