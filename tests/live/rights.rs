@@ -1,6 +1,7 @@
 //! Rights that are missing, taken and given while the daemon runs; this must not know what it does with them.
 
-use serde_json::Value;
+use ingressd::demo::echo::Echo;
+use serde_json::{Value, json};
 
 use crate::cluster::proxy::Action;
 use crate::cluster::{self, Cluster, rights};
@@ -25,6 +26,46 @@ fn nodes_are_done_without() {
         cluster.daemon.status_when("the refusal", |status| watch(status, "Node") == "refused").await;
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
         cluster.daemon.status_when("the watch", |status| watch(status, "Node") == "current").await;
+    });
+}
+
+#[test]
+fn nodes_are_needed_where_they_are_the_way_to_pods() {
+    cluster::run(async |cluster| {
+        let port = 30_000 + cluster.objects.namespace().rsplit('-').next().unwrap().parse::<u16>().unwrap();
+        cluster
+            .objects
+            .apply_all([
+                json!({
+                    "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+                    "spec": {"type": "NodePort", "ports": [{"name": "http", "port": 80, "nodePort": port}]}
+                }),
+                ingress("shop").host("shop.example", "web").build(),
+            ])
+            .await;
+        cluster.daemon.set("upstreams.endpoints", "nodeport");
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("nodes")).await;
+        cluster.nginx.start();
+        cluster.daemon.start();
+        let told = |status: &Value| watch(status, "Node") == "refused" && watch(status, "Secret") == "current";
+        cluster.daemon.status_when("the refusal", told).await;
+        assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 503);
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
+        cluster.daemon.ready().await;
+
+        // A node comes, ready, and goes.
+        let name = format!("worker-{}", cluster.objects.namespace());
+        let by_node = |reply: &Reply| {
+            reply.try_echo().is_some_and(|answer| answer.address.to_string() == format!("192.0.2.7:{port}"))
+        };
+        cluster.backends.serve(port, Echo::plain("node")).await;
+        cluster.objects.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})).await;
+        let addresses = json!([{"type": "InternalIP", "address": "192.0.2.7"}]);
+        let ready = json!([{"type": "Ready", "status": "True"}]);
+        cluster.objects.set_status("Node", &name, json!({"addresses": addresses, "conditions": ready})).await;
+        get("http://shop.example/").send_until("the node that came", by_node).await;
+        cluster.objects.delete("Node", &name).await;
+        get("http://shop.example/").send_until("the end of the node", |reply| reply.status == 503).await;
     });
 }
 
