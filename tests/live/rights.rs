@@ -47,7 +47,7 @@ fn nodes_are_needed_where_they_are_the_way_to_pods() {
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("nodes")).await;
         cluster.nginx.start();
         cluster.daemon.start();
-        let told = |status: &Value| watch(status, "Node") == "refused" && watch(status, "Secret") == "current";
+        let told = |status: &Value| is_missed(status, "Node") && watch(status, "Secret") == "current";
         cluster.daemon.status_when("the refusal", told).await;
         assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 503);
         cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
@@ -69,6 +69,12 @@ fn nodes_are_needed_where_they_are_the_way_to_pods() {
     });
 }
 
+/// Whether a kind may not be seen, and nothing can be served without it.
+fn is_missed(status: &Value, kind: &str) -> bool {
+    let failure = status["source_failure"].as_str().unwrap_or_default();
+    watch(status, kind) == "refused" && failure.starts_with(&format!("{kind}: "))
+}
+
 /// Everything that is needed: how rules name it, and the kind.
 const NEEDED: [(&str, &str); 5] = [
     ("ingresses", "Ingress"),
@@ -88,7 +94,7 @@ fn nothing_is_served_before_all_that_is_needed_may_be_seen() {
             cluster.daemon.start();
             // All others are known, and this one is told. Which Secrets are wanted, only Ingresses tell.
             let is_right = |status: &Value, other: &str| match (other == kind, kind) {
-                (true, _) => watch(status, other) == "refused",
+                (true, _) => is_missed(status, other),
                 (false, "Ingress") if other == "Secret" => watch(status, other) == "starting",
                 (false, _) => watch(status, other) == "current",
             };

@@ -26,14 +26,15 @@ fn status_names_members_leader_and_what_is_served_since_when() {
         let served = |status: &serde_json::Value, name: &str| {
             let ingresses = status["ingresses"].as_array().cloned().unwrap_or_default();
             let object = ingresses.iter().find(|ingress| ingress["name"] == name)?.clone();
-            assert_eq!(object["addresses"][0], ADDRESS);
-            object["served_seconds"].as_u64()
+            object["served_seconds"].as_u64().filter(|_| object["addresses"][0] == ADDRESS)
         };
         let old = |status: &serde_json::Value| ["shop", "cart"].iter().all(|name| served(status, name) >= Some(2));
         cluster.daemon.status_when("a time of service", old).await;
         // A new version is served since it is, the other one as before.
         cluster.objects.apply(ingress("cart").path("cart.example", "Exact", "/only", "web")).await;
-        let renewed = |status: &serde_json::Value| served(status, "cart") < served(status, "shop");
+        let renewed = |status: &serde_json::Value| {
+            served(status, "cart").zip(served(status, "shop")).is_some_and(|(new, old)| new < old)
+        };
         let status = cluster.daemon.status_when("a new version", renewed).await;
         assert!(served(&status, "shop") >= Some(2));
 
