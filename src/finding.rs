@@ -132,6 +132,7 @@ reasons! {
     InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
     InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
     PathConflict, Warning, Author, "An older object already has this host, path and type; it keeps it.";
+    SharedHost, Info, Author, "Its expressions are tried before paths that an older object of another namespace has on the same host, and may take requests from it.";
     MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
     MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
     NoEndpoints, Warning, Author, "The Service has no ready endpoint; the route answers 503 until it has.";

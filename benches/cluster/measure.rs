@@ -8,6 +8,7 @@ use crate::cluster::objects::Objects;
 use crate::cluster::{self, Cluster};
 use crate::common::applications::Application;
 use crate::common::changes::Change;
+use crate::common::process::processor_time;
 use crate::common::report::Figure;
 use crate::common::session::Session;
 use crate::common::stage::stage;
@@ -26,7 +27,7 @@ const STATUS_WRITES: &str = "ingressd_status_writes_total{result=\"written\"}";
 const STATUS_RATE: u64 = 10;
 
 /// Limits of stages.
-const CREATION: Duration = Duration::from_secs(300);
+const CREATION: Duration = Duration::from_secs(900);
 const STATUSES: Duration = Duration::from_secs(120);
 const CHURN: Duration = Duration::from_secs(90);
 const RESTART: Duration = Duration::from_secs(120);
@@ -108,7 +109,7 @@ async fn make(change: Change, application: &Application, objects: &Objects, stat
 
 /// Every Ingress gets its first address, at a steady pace; routes that are added meanwhile must not wait for that.
 async fn first_statuses(session: &mut Session<'_>, objects: &Objects) {
-    let begun = Instant::now();
+    let (begun, used) = (Instant::now(), processor_time(session.daemon.pid()).own);
     let (mut times, mut statuses) = (Vec::new(), Statuses::default());
     while times.len() < BESIDE && missing(session, times.len()).await {
         let make = async |application: &Application| make(Change::RouteAdd, application, objects, &mut statuses).await;
@@ -117,7 +118,10 @@ async fn first_statuses(session: &mut Session<'_>, objects: &Objects) {
     while missing(session, times.len()).await {
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
-    session.figures.push(Figure::time("first statuses", begun.elapsed()));
+    let (took, used) = (begun.elapsed(), processor_time(session.daemon.pid()).own - used);
+    session.figures.push(Figure::time("start to the last of the first statuses", session.begun.elapsed()));
+    let share = used.div_f64(took.as_secs_f64());
+    session.figures.push(Figure::time("first statuses: processor time of the daemon, per second", share));
     if !times.is_empty() {
         session.figures.extend(percentiles("route add beside first statuses", times));
         session.figures.extend(statuses.figures("beside first statuses: status"));

@@ -62,13 +62,13 @@ impl Report {
         for (name, value) in &self.machine {
             let _ = writeln!(text, "{name}: {value}");
         }
-        let _ = write!(text, "\n| {:<52} | unit  |", "Ingresses");
+        let _ = write!(text, "\n| {:<60} | unit  |", "Ingresses");
         for (size, _) in &self.runs {
             let _ = write!(text, " {size:>9} |");
         }
-        let _ = writeln!(text, "\n| {:-<52} | ----- |{}", "", " --------: |".repeat(self.runs.len()));
+        let _ = writeln!(text, "\n| {:-<60} | ----- |{}", "", " --------: |".repeat(self.runs.len()));
         for (name, unit) in self.names() {
-            let _ = write!(text, "| {name:<52} | {unit:<5} |");
+            let _ = write!(text, "| {name:<60} | {unit:<5} |");
             for (size, figures) in &self.runs {
                 let cell = figures.iter().find(|figure| figure.name == name).map(|figure| self.cell(*size, figure));
                 let _ = write!(text, " {:>9} |", cell.unwrap_or_default());

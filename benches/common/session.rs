@@ -37,6 +37,8 @@ pub struct Session<'a> {
     pub nginx: &'a Nginx,
     /// How many applications there are at first.
     pub size: usize,
+    /// When the daemon was started.
+    pub begun: Instant,
     /// What was measured.
     pub figures: Vec<Figure>,
     /// How many changes were made: each is another one.
@@ -48,7 +50,7 @@ impl<'a> Session<'a> {
     pub fn new(daemon: &'a mut Daemon, nginx: &'a Nginx, size: usize) -> Self {
         // Its level while tests run would be measured too.
         daemon.set("log.level", "warn");
-        Session { daemon, nginx, size, figures: Vec::new(), rounds: 0 }
+        Session { daemon, nginx, size, begun: Instant::now(), figures: Vec::new(), rounds: 0 }
     }
 
     /// Starts nginx and the daemon, and waits until everything is served.
@@ -58,10 +60,10 @@ impl<'a> Session<'a> {
 
     async fn start_cold(&mut self) {
         self.nginx.start();
-        let begun = Instant::now();
+        self.begun = Instant::now();
         self.daemon.start();
         let last = Application::new(self.size - 1);
-        let served = served(begun, &Change::RouteAdd.request(&last), |reply| is_right(&last, reply)).await;
+        let served = served(self.begun, &Change::RouteAdd.request(&last), |reply| is_right(&last, reply)).await;
         self.figures.push(Figure::time("cold start to served", served));
         self.daemon.ready().await;
         self.all_are_served().await;

@@ -218,7 +218,9 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     for (kind, count) in &status.objects {
         objects.get_or_create(&ObjectLabels { kind, state: "read" }).set(whole(*count));
     }
-    objects.get_or_create(&ObjectLabels { kind: "Ingress", state: "accepted" }).set(whole(status.accepted.len()));
+    if status.is_known() {
+        objects.get_or_create(&ObjectLabels { kind: "Ingress", state: "accepted" }).set(whole(status.accepted.len()));
+    }
     for finding in status.findings.iter().filter(|finding| finding.reason == Reason::Quarantined) {
         let kind = finding.origin.object.kind.name();
         objects.get_or_create(&ObjectLabels { kind, state: "quarantined" }).inc();

@@ -139,6 +139,7 @@ impl Reporter {
             status.findings = findings.into();
             // After a failure nginx goes on with what it was told before.
             if outcome.is_in_place() {
+                status.concluded = true;
                 status.accepted = accepted.into();
                 status.certificates = certificates.into();
             }

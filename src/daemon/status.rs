@@ -59,6 +59,8 @@ pub struct Status {
     pub workers: usize,
     /// Workers that finish their connections.
     pub draining: usize,
+    /// Whether the generation is one that this run made or found to be right.
+    pub concluded: bool,
     /// The Ingresses that are served, or will be as soon as nginx runs.
     pub accepted: Arc<[Accepted]>,
     /// How many objects of each kind were read.
@@ -130,6 +132,10 @@ impl Status {
     /// One line for `systemctl status`.
     pub fn line(&self, now: Instant) -> String {
         let generation = self.generation.map_or("no generation".to_owned(), |number| format!("generation {number}"));
+        let serves = match self.is_known() {
+            true => format!("{} hosts, {} routes", self.hosts(), self.routes()),
+            false => "as an earlier run left it".to_owned(),
+        };
         let age = match self.data_age(now) {
             None => "no data".to_owned(),
             Some(Duration::ZERO) => "data current".to_owned(),
@@ -147,11 +153,13 @@ impl Status {
             kinds if kinds.is_empty() => age,
             kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
         };
-        let (hosts, routes, findings) = (self.hosts(), self.routes(), self.all_findings().len());
-        format!(
-            "{state}: {generation}, {hosts} hosts, {routes} routes, {findings} findings, {age}, role {}",
-            self.role()
-        )
+        let findings = self.all_findings().len();
+        format!("{state}: {generation}, {serves}, {findings} findings, {age}, role {}", self.role())
+    }
+
+    /// Whether it is known what is served: not while nginx goes on with what an earlier run left.
+    pub fn is_known(&self) -> bool {
+        self.generation.is_none() || self.concluded
     }
 
     /// What this node is to the others, in one word.
@@ -239,8 +247,8 @@ impl Status {
                 "workers": self.workers,
                 "draining": self.draining,
             },
-            "hosts": self.hosts(),
-            "routes": self.routes(),
+            "hosts": self.is_known().then(|| self.hosts()),
+            "routes": self.is_known().then(|| self.routes()),
             "objects": objects.collect::<serde_json::Map<_, _>>(),
             "data_age_seconds": self.data_age(now).map(|age| age.as_secs()),
             "source_failure": self.source_failure.as_deref(),
@@ -308,6 +316,7 @@ mod tests {
             phase: Phase::Serving,
             generation: Some(7),
             served: Some(7),
+            concluded: true,
             accepted: vec![accepted("a", &["x.example", "y.example"]), accepted("b", &["x.example"])].into(),
             data_read: Some(now),
             data_current: true,
@@ -318,6 +327,12 @@ mod tests {
             status.line(later),
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data current, role standalone"
         );
+        let left = Status { data_read: None, concluded: false, accepted: Arc::default(), ..status.clone() };
+        assert_eq!(
+            left.line(later),
+            "serving: generation 7, as an earlier run left it, 0 findings, no data, role standalone"
+        );
+        assert_eq!((&left.json(later)["hosts"], &status.json(later)["hosts"]), (&Value::Null, &json!(2)));
         let failed = Status { data_current: false, ..status };
         assert_eq!(
             failed.line(later),

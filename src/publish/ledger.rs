@@ -1,6 +1,7 @@
 //! Which objects have to be written, in which order, and which have to wait: from what is wanted, what the cache says and what was written since; it must not know how writing is done.
 
 use std::collections::{HashMap, HashSet};
+use std::iter::Peekable;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -54,9 +55,12 @@ pub struct Plan {
     pub next: Option<Instant>,
     /// Objects whose status somebody else keeps changing, sorted.
     pub contended: Vec<Arc<ObjectId>>,
-    /// Whether something was left out because it was under way.
+    /// Whether something was left out because something else was under way for it.
     pub left_out: bool,
 }
+
+/// The objects that are being written, with the addresses.
+pub type UnderWay = HashMap<Arc<ObjectId>, Vec<Address>>;
 
 /// What is remembered of each object.
 #[derive(Debug, Default)]
@@ -110,32 +114,35 @@ pub fn published(ingress: &Ingress) -> (Vec<Address>, bool) {
 
 impl Ledger {
     /// Compares what should be with what is. Objects in `under_way` are being written.
-    pub fn plan(&mut self, served: &Served, nodes: &Nodes, under_way: &HashSet<Arc<ObjectId>>, now: Instant) -> Plan {
+    pub fn plan(&mut self, served: &Served, nodes: &Nodes, under_way: &UnderWay, now: Instant) -> Plan {
         let mut plan = Plan::default();
+        let mut accepted = served.accepted.iter().peekable();
+        let mut carried = served.carried.as_deref().map(|carried| carried.iter().peekable());
         for stored in &served.snapshot.ingresses {
             let metadata = &stored.object.metadata;
             let (Some(uid), Some(version)) = (&metadata.uid, &metadata.resource_version) else { continue };
             let entry = self.entry(stored, uid, version);
-            if under_way.contains(&stored.id) {
-                plan.left_out = true;
-                continue;
-            }
             let seen = published(&stored.object);
             let (current, is_stale) = entry.current(seen, version);
+            let is_carried = carried.as_mut().map(|list| is_next(list, &stored.id, |carried| &carried.id));
             let subject = Subject {
-                accepted: served.accepted.binary_search(&stored.id).is_ok(),
-                carried: carried(served, &stored.id, entry.needs),
+                accepted: is_next(&mut accepted, &stored.id, |id| id),
+                carried: carries(is_carried, entry.needs, served.carries),
                 needs: entry.needs,
                 current: &current.0,
             };
             let addresses = desired(subject, nodes);
+            if entry.contention.is_contended(now) {
+                plan.contended.push(Arc::clone(&stored.id));
+            }
+            if let Some(sent) = under_way.get(&stored.id) {
+                plan.left_out |= *sent != addresses;
+                continue;
+            }
             let is_done = match addresses.is_empty() {
                 true => !entry.is_ours(&current.0, nodes),
                 false => current.1 && current.0 == addresses,
             };
-            if entry.contention.is_contended(now) {
-                plan.contended.push(Arc::clone(&stored.id));
-            }
             if is_done {
                 continue;
             }
@@ -268,16 +275,26 @@ impl Entry {
     }
 }
 
-/// Whether our confirmed generation serves the object. A generation older than the object's content says nothing about it.
-fn carried(served: &Served, id: &Arc<ObjectId>, needs: Option<Revision>) -> Carries {
-    let Some(carried) = &served.carried else { return Carries::Unknown };
-    let is_listed = carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
-    let is_older = needs.zip(served.carries).is_some_and(|(needs, carries)| carries < needs);
-    match (is_listed, is_older) {
-        (true, false) => Carries::Yes,
-        (true, true) => Carries::Unknown,
-        (false, _) => Carries::No,
+/// Whether our confirmed generation serves an object. One that is older than the object's content says nothing about it.
+fn carries(is_carried: Option<bool>, needs: Option<Revision>, carries: Option<Revision>) -> Carries {
+    match is_carried {
+        None => Carries::Unknown,
+        Some(false) => Carries::No,
+        Some(true) if needs.zip(carries).is_some_and(|(needs, carries)| carries < needs) => Carries::Unknown,
+        Some(true) => Carries::Yes,
     }
+}
+
+/// Whether a sorted list goes on with this object, where it is asked for one after the other; what stands before it is
+/// passed over.
+fn is_next<'a, T: 'a>(
+    list: &mut Peekable<impl Iterator<Item = &'a T>>,
+    id: &Arc<ObjectId>,
+    of: impl Fn(&T) -> &Arc<ObjectId>,
+) -> bool {
+    // Names are mostly shared, which is seen sooner than that they are alike.
+    while list.next_if(|item| !Arc::ptr_eq(of(item), id) && of(item) < id).is_some() {}
+    list.next_if(|item| of(item) == id).is_some()
 }
 
 #[cfg(test)]

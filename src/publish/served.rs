@@ -43,15 +43,50 @@ pub struct Carried {
 impl Served {
     /// Whether both tell the same. Lists count as other ones unless they are the same in memory.
     pub fn is_same(&self, other: &Served) -> bool {
-        let carried = match (&self.carried, &other.carried) {
+        self.serves_same(other)
+            && Arc::ptr_eq(&self.snapshot, &other.snapshot)
+            && Arc::ptr_eq(&self.findings, &other.findings)
+            && self.carries == other.carries
+    }
+
+    /// Whether nothing differs in what this host serves. Objects may have changed, which is served only later, or others may
+    /// have written about them.
+    pub fn serves_same(&self, other: &Served) -> bool {
+        self.carries_same(other)
+            && Arc::ptr_eq(&self.accepted, &other.accepted)
+            && (self.generation, self.serving, self.drained) == (other.generation, other.serving, other.drained)
+    }
+
+    /// Whether both generations carry the same versions.
+    fn carries_same(&self, other: &Served) -> bool {
+        match (&self.carried, &other.carried) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (one, other) => one.is_none() && other.is_none(),
-        };
-        carried
-            && Arc::ptr_eq(&self.snapshot, &other.snapshot)
-            && Arc::ptr_eq(&self.accepted, &other.accepted)
-            && Arc::ptr_eq(&self.findings, &other.findings)
-            && (self.carries, self.generation) == (other.carries, other.generation)
-            && (self.serving, self.drained) == (other.serving, other.drained)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_write_into_objects_makes_no_difference_to_what_is_served() {
+        let carried: Arc<[Carried]> = Arc::default();
+        let served = Served { carried: Some(Arc::clone(&carried)), ..Served::default() };
+        for (what, other, serves_same) in [
+            ("objects", Served { snapshot: Arc::default(), ..served.clone() }, true),
+            ("how far the generation has come", Served { carries: Some(Revision(1)), ..served.clone() }, true),
+            ("findings", Served { findings: [].into(), ..served.clone() }, true),
+            ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),
+            ("what is carried", Served { carried: Some([].into()), ..served.clone() }, false),
+            ("nothing is carried", Served { carried: None, ..served.clone() }, false),
+            ("the generation", Served { generation: Some(1), ..served.clone() }, false),
+            ("nginx", Served { serving: true, ..served.clone() }, false),
+            ("the administrator's will", Served { drained: true, ..served.clone() }, false),
+        ] {
+            assert_eq!((served.serves_same(&other), served.is_same(&other)), (serves_same, false), "{what}");
+        }
+        assert!(served.is_same(&served.clone()));
     }
 }

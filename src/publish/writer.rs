@@ -1,6 +1,6 @@
 //! Writes addresses into the status of Ingresses while this node leads, at a steady pace; it must not know how it came to lead.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::call::{Failure, call};
 use super::counts::{Counts, StatusWrite};
 use super::desired::Nodes;
 use super::election::Leadership;
-use super::ledger::{Ledger, Plan, Write};
+use super::ledger::{Ledger, Plan, UnderWay, Write};
 use super::options::Options;
 use super::roster::Roster;
 use super::served::Served;
@@ -36,6 +36,10 @@ const MOST_AT_ONCE: usize = 6;
 
 /// First and longest pause after the API failed.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+/// How often everything is compared again while nothing differs in what is served. Each status that is written is an object
+/// that changes, and thousands of them may be written one after the other.
+const COMPARISON: Duration = Duration::from_millis(500);
 
 /// How much faster than others an address is withdrawn that must not be used any more.
 const URGENCY: u32 = 10;
@@ -60,8 +64,10 @@ pub struct Writer {
     contended: watch::Sender<Vec<Arc<ObjectId>>>,
     ledger: Ledger,
     plan: Plan,
+    /// What the plan was made for, and when.
+    planned: Option<(Served, Instant)>,
     queue: VecDeque<Write>,
-    under_way: HashSet<Arc<ObjectId>>,
+    under_way: UnderWay,
     requests: JoinSet<(Write, Result<Option<String>, Failure>)>,
     bucket: Bucket,
     urgent: Bucket,
@@ -91,8 +97,9 @@ impl Writer {
             contended,
             ledger: Ledger::default(),
             plan: Plan::default(),
+            planned: None,
             queue: VecDeque::new(),
-            under_way: HashSet::new(),
+            under_way: UnderWay::new(),
             requests: JoinSet::new(),
             bucket: Bucket::per_second(rate, options.status_burst),
             urgent: Bucket::per_second(rate.saturating_mul(URGENCY), options.status_burst.saturating_mul(URGENCY)),
@@ -107,44 +114,54 @@ impl Writer {
     /// Writes for ever. What is under way when it is dropped is cut off.
     pub async fn run(mut self, mut inputs: Inputs) {
         let mut held = false;
-        let mut is_planned = false;
+        // When the plan has to be made anew; `None` while it is right.
+        let mut due = Some(Instant::now());
         loop {
             let now = Instant::now();
             let leadership = inputs.leadership.borrow_and_update().clone();
             if std::mem::replace(&mut held, leadership.holds(now)) && !held {
                 self.ledger.forget();
-                self.trouble.ceased();
             }
-            if !is_planned || !held {
+            if !held || due.is_some_and(|due| due <= now) {
                 self.plan(&mut inputs, held, now);
+                due = None;
             }
             let ready = self.send(&leadership, now);
             let expiry = inputs.roster.borrow().next_expiry(now);
-            // What was planned stays right until one of these.
-            let end =
-                [self.plan.next, expiry, leadership.until.filter(|until| *until > now)].into_iter().flatten().min();
+            let end = [due, self.plan.next, expiry, leadership.until.filter(|until| *until > now)];
+            let end = end.into_iter().flatten().min();
             let mut go_on = Ok(());
-            is_planned = tokio::select! {
+            let again = tokio::select! {
                 biased;
-                changed = inputs.served.changed() => { go_on = changed; false }
-                changed = inputs.roster.changed() => { go_on = changed; false }
-                changed = inputs.leadership.changed() => { go_on = changed; false }
+                changed = inputs.served.changed() => { go_on = changed; Some(self.next_comparison(&inputs)) }
+                changed = inputs.roster.changed() => { go_on = changed; Some(now) }
+                changed = inputs.leadership.changed() => { go_on = changed; Some(now) }
                 Some(done) = self.requests.join_next() => match done {
-                    Ok((write, result)) => self.finish(&write, result),
-                    Err(_) => false,
+                    Ok((write, result)) => (!self.finish(&write, result)).then_some(now),
+                    Err(_) => Some(now),
                 },
-                () = sleep_until(end.unwrap_or(now)), if end.is_some() => false,
-                () = sleep_until(ready.unwrap_or(now)), if ready.is_some() => true,
+                () = sleep_until(end.unwrap_or(now)), if end.is_some() => Some(now),
+                () = sleep_until(ready.unwrap_or(now)), if ready.is_some() => None,
             };
+            due = due.into_iter().chain(again).min();
             if go_on.is_err() {
                 return;
             }
         }
     }
 
+    /// When the plan has to be made anew after something else was told of this host.
+    fn next_comparison(&self, inputs: &Inputs) -> Instant {
+        match (&self.planned, &*inputs.served.borrow()) {
+            (Some((planned, at)), Some(served)) if planned.serves_same(served) => *at + COMPARISON,
+            _ => Instant::now(),
+        }
+    }
+
     fn plan(&mut self, inputs: &mut Inputs, leads: bool, now: Instant) {
         let served = inputs.served.borrow_and_update();
         let roster = inputs.roster.borrow_and_update();
+        self.planned = served.clone().map(|served| (served, now));
         self.plan = match &*served {
             Some(served) if leads && roster.is_complete() => {
                 let us = self.options.member(&self.identity, served);
@@ -179,7 +196,7 @@ impl Writer {
             // A write that lasts longer than this node is known to lead could undo what the next leader wrote.
             let limit = leadership.until? + (timing.duration - timing.deadline) - now;
             self.ledger.sent(&write, now);
-            self.under_way.insert(Arc::clone(&write.id));
+            self.under_way.insert(Arc::clone(&write.id), write.addresses.clone());
             let ingresses = Api::<Ingress>::namespaced(self.client.clone(), &write.id.namespace);
             self.requests.spawn(async move {
                 let parameters = PatchParams::apply(MANAGER).force();

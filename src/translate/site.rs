@@ -78,8 +78,26 @@ impl<'s, 'a> Site<'s, 'a> {
             }
         }
         self.owners = HashMap::new();
+        self.tell_of_shared_expressions(findings);
         self.claims
             .sort_by(|left, right| path::winning_order((left.matching, &left.path), (right.matching, &right.path)));
+    }
+
+    /// Whether an expression takes requests from a prefix cannot be told from the two, so every object is named that may.
+    fn tell_of_shared_expressions(&self, findings: &mut Vec<Finding>) {
+        let mut told = None;
+        for (index, claim) in self.claims.iter().enumerate().filter(|(_, claim)| claim.matching == Matching::Regex) {
+            let object = &claim.origin.object;
+            let is_older = |other: &&Claim<'_, '_>| {
+                other.matching == Matching::Prefix && other.origin.object.namespace != object.namespace
+            };
+            let Some(older) = self.claims[..index].iter().find(is_older) else { continue };
+            if told.replace(object) != Some(object) {
+                let note =
+                    format!("expressions of this object may take requests from {}, which is older", older.origin);
+                findings.push(Finding::new(Reason::SharedHost, claim.origin.clone(), note));
+            }
+        }
     }
 }
 

@@ -3,16 +3,27 @@
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::cluster::control_plane::API_SERVER;
+use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
-use crate::rig::client::get;
+use crate::rig::client::{Reply, get};
 use crate::rig::load::Load;
 use crate::rig::manifests::ingress;
 use crate::rig::status::{watch, watch_age};
+use crate::rig::systemd::Systemd;
+use crate::rig::wait;
 
-/// How long it is away in the test that says so.
-const AWAY: Duration = Duration::from_secs(30);
+/// How long it is away in the tests that say so.
+const SHORT: Duration = Duration::from_secs(30);
+const LONG: Duration = Duration::from_secs(300);
+
+/// Time between two changes while it is away for long.
+const BETWEEN_CHANGES: Duration = Duration::from_secs(5);
+
+/// The kinds that are watched.
+const KINDS: [&str; 6] = ["EndpointSlice", "Ingress", "IngressClass", "Node", "Secret", "Service"];
 
 async fn serve_shop(cluster: &Cluster) {
     cluster.objects.serve("web", &["10.244.0.1"]).await;
@@ -50,41 +61,121 @@ fn nothing_is_served_before_it_is_there_and_everything_after() {
     });
 }
 
-#[test]
-fn what_changed_meanwhile_is_caught_up_and_no_request_fails() {
-    cluster::run(async |cluster| {
-        let mut proxy = cluster.put_proxy_between().await;
-        serve_shop(cluster).await;
-        cluster.objects.apply(ingress("goes").host("goes.example", "web")).await;
-        cluster.start().await;
-        cluster.daemon.status_when("current watches", is_current).await;
-        let load = Load::new(&[get("http://shop.example/")]).start();
-        proxy.go_away().await;
-        let end = tokio::time::Instant::now() + AWAY;
-        cluster.objects.delete("Ingress", "goes").await;
-        cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
-        for pod in 2..200_u8 {
-            cluster.objects.set_pods("web", &[&format!("10.244.0.{pod}")]).await;
-            if tokio::time::Instant::now() > end {
-                break;
-            }
-        }
-        let last = cluster.objects.list("Pod").await[0]["status"]["podIP"].as_str().unwrap().to_owned();
-        let long = |status: &Value| watch_age(status, "Ingress").is_some_and(|age| age >= AWAY.as_secs() - 1);
-        cluster.daemon.status_when("watches that are stale for long", |status| is_stale(status) && long(status)).await;
-        assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200, "nginx serves what was confirmed");
-        assert_eq!(get("http://goes.example/").send().await.status, 200, "stale is not gone");
+/// Everything that says how the daemon is says that this is how the watches are, for so long at least, and that nginx serves.
+async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, state: &str, since: Option<Instant>) {
+    let seconds = since.map(|since| since.elapsed().as_secs());
+    let is_old = |age: Option<u64>| age.is_none_or(|age| Some(age) >= seconds) && age.is_some() == seconds.is_some();
+    let told = |status: &Value| {
+        KINDS.iter().all(|kind| watch(status, kind) == state && is_old(watch_age(status, kind)))
+            && is_old(status["data_age_seconds"].as_u64())
+            && (status["phase"].as_str(), status["ready"].as_bool()) == (Some("serving"), Some(true))
+    };
+    cluster.daemon.status_when(&format!("watches that are {state}"), told).await;
+    for (path, wanted) in [("/readyz", 200), ("/healthz", 200)] {
+        let reply = cluster.daemon.get(path).await.unwrap();
+        assert_eq!(reply.status, wanted, "{path}: {}", reply.text());
+    }
+    for kind in KINDS {
+        let state = format!(r#"ingressd_watch_state{{kind="{kind}",namespace="",state="{state}"}}"#);
+        assert_eq!(cluster.daemon.metric(&state).await, 1.0, "{state}");
+        let age = cluster.daemon.metric(&format!(r#"ingressd_watch_age_seconds{{kind="{kind}",namespace=""}}"#)).await;
+        assert!(age >= seconds.unwrap_or_default() as f64, "{kind}: {age} s");
+    }
+    assert_eq!(cluster.daemon.metric("ingressd_ready").await, 1.0);
+    let shown = |line: &String| {
+        let age = line.split("data ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+        let kinds = line.split_once("s old (").or(line.split_once("no data (")).map_or("", |(_, kinds)| kinds);
+        line.starts_with("serving: generation ") && is_old(age) && KINDS.iter().all(|kind| kinds.contains(kind))
+    };
+    wait::until_right("the line of systemctl status", async || systemd.line(), shown).await;
+}
 
-        proxy.come_back().await;
-        expect_status("comes.example", 200).await;
-        expect_status("goes.example", 404).await;
-        let moved = |reply: &crate::rig::client::Reply| {
-            reply.try_echo().is_some_and(|answer| answer.address.ip().to_string() == last)
-        };
-        get("http://shop.example/").send_until("the last pod", moved).await;
-        cluster.daemon.status_when("current watches", is_current).await;
-        assert_eq!(load.stop().await.failures, [""; 0]);
-    });
+/// What changes while the API server is away, and is not seen.
+async fn change(cluster: &Cluster, number: usize) {
+    let pod = format!("10.244.{}.{}", number / 200, 2 + number % 200);
+    cluster.objects.set_pods("web", &[&pod]).await;
+    if number.is_multiple_of(3) {
+        cluster.objects.apply(ingress("moves").host(&format!("moved-{number}.example"), "web")).await;
+    }
+}
+
+/// The API server is away for so long, while a client goes on and things change; half way the daemon may be restarted.
+async fn outage(cluster: &mut Cluster, time: Duration, pause: Duration, restart: bool) {
+    let mut proxy = cluster.put_proxy_between().await;
+    let folder = cluster.folder().to_owned();
+    let systemd = Systemd::listen(&mut cluster.daemon, &folder);
+    serve_shop(cluster).await;
+    for name in ["goes", "moves"] {
+        cluster.objects.apply(ingress(name).host(&format!("{name}.example"), "web")).await;
+    }
+    cluster.start().await;
+    for name in ["shop", "goes", "moves"] {
+        cluster.objects.until_published(name, &[ADDRESS]).await;
+    }
+    cluster.daemon.status_when("current watches", is_current).await;
+    let load = Load::new(&[get("http://shop.example/")]).start();
+    proxy.go_away().await;
+    let began = Instant::now();
+    cluster.objects.delete("Ingress", "goes").await;
+    cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
+    let (mut changes, mut is_restarted, mut ticks) = (0, false, interval(pause));
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    while began.elapsed() < time {
+        ticks.tick().await;
+        cluster.take_turn().await;
+        change(cluster, changes).await;
+        cluster.give_way();
+        changes += 1;
+        if restart && !is_restarted && began.elapsed() > time / 2 {
+            is_restarted = true;
+            assert!(cluster.daemon.stop().await.success());
+            cluster.daemon.start();
+        }
+        match is_restarted {
+            false => expect_told(cluster, &systemd, "stale", Some(began)).await,
+            true => expect_told(cluster, &systemd, "failing", None).await,
+        }
+        for host in ["goes", "moves"] {
+            assert_eq!(get(&format!("http://{host}.example/")).send().await.status, 200, "stale is not gone");
+        }
+    }
+    // Nobody leads who cannot renew the Lease.
+    cluster.daemon.status_when("a follower", |status| status["role"] == "follower").await;
+    assert_eq!(cluster.daemon.metric("ingressd_leader").await, 0.0);
+    assert_eq!(systemd.times_ready(), 1 + usize::from(restart));
+
+    cluster.take_turn().await;
+    proxy.believe(&cluster.authority());
+    proxy.come_back().await;
+    for (host, status) in [("comes", 200), ("goes", 404), ("moves", 404)] {
+        expect_status(&format!("{host}.example"), status).await;
+    }
+    let moved = (changes - 1) / 3 * 3;
+    expect_status(&format!("moved-{moved}.example"), 200).await;
+    let last = cluster.objects.list("Pod").await[0]["status"]["podIP"].as_str().unwrap().to_owned();
+    let reached = |reply: &Reply| reply.try_echo().is_some_and(|answer| answer.address.ip().to_string() == last);
+    get("http://shop.example/").send_until("the last pod", reached).await;
+    for name in ["comes", "moves", "shop"] {
+        cluster.objects.until_published(name, &[ADDRESS]).await;
+    }
+    let recovered =
+        |status: &Value| KINDS.iter().all(|kind| watch(status, kind) == "current") && status["role"] == "leader";
+    cluster.daemon.status_when("watches and lead", recovered).await;
+    let shown =
+        |line: &String| line.starts_with("serving: ") && !line.contains("cannot") && line.contains("role leader");
+    wait::until_right("the line of systemctl status", async || systemd.line(), shown).await;
+    assert_eq!(cluster.daemon.metric("ingressd_leader").await, 1.0);
+    assert_eq!(load.stop().await.failures, [""; 0]);
+}
+
+#[test]
+fn away_for_half_a_minute_it_is_caught_up_with_and_no_request_fails() {
+    cluster::run(async |cluster| outage(cluster, SHORT, Duration::from_millis(200), false).await);
+}
+
+#[test]
+fn away_for_five_minutes_with_a_restart_nothing_is_lost_and_all_that_is_told_is_true() {
+    cluster::run(async |cluster| outage(cluster, LONG, BETWEEN_CHANGES, true).await);
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod away;
 mod cluster;
 mod cluster_itself;
 mod contention;
+mod identity;
 mod load;
 mod meaning;
 mod nodes;
@@ -14,5 +15,6 @@ mod refusals;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod rights;
+mod scope;
 mod watches;
 mod withdrawal;

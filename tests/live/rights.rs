@@ -1,8 +1,10 @@
 //! Rights that are missing, taken and given while the daemon runs; this must not know what it does with them.
 
+use serde_json::Value;
+
 use crate::cluster::proxy::Action;
 use crate::cluster::{self, Cluster, rights};
-use crate::rig::client::get;
+use crate::rig::client::{Reply, get};
 use crate::rig::manifests::{ingress, tls_secret};
 use crate::rig::status::watch;
 
@@ -26,20 +28,35 @@ fn nodes_are_done_without() {
     });
 }
 
+/// Everything that is needed: how rules name it, and the kind.
+const NEEDED: [(&str, &str); 5] = [
+    ("ingresses", "Ingress"),
+    ("ingressclasses", "IngressClass"),
+    ("services", "Service"),
+    ("endpointslices", "EndpointSlice"),
+    ("secrets", "Secret"),
+];
+
 #[test]
 fn nothing_is_served_before_all_that_is_needed_may_be_seen() {
-    for (resource, kind) in
-        [("secrets", "Secret"), ("ingressclasses", "IngressClass"), ("endpointslices", "EndpointSlice")]
-    {
+    for (resource, kind) in NEEDED {
         cluster::run(async move |cluster| {
             serve_shop(cluster).await;
             cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without(resource)).await;
             cluster.nginx.start();
             cluster.daemon.start();
-            // All others are known, and this one is told.
-            let told =
-                |status: &serde_json::Value| watch(status, kind) == "refused" && watch(status, "Ingress") == "current";
+            // All others are known, and this one is told. Which Secrets are wanted, only Ingresses tell.
+            let is_right = |status: &Value, other: &str| match (other == kind, kind) {
+                (true, _) => watch(status, other) == "refused",
+                (false, "Ingress") if other == "Secret" => watch(status, other) == "starting",
+                (false, _) => watch(status, other) == "current",
+            };
+            let told = |status: &Value| NEEDED.iter().all(|(_, other)| is_right(status, other));
             cluster.daemon.status_when("the refusal", told).await;
+            let state = format!(r#"ingressd_watch_state{{kind="{kind}",namespace="",state="refused"}}"#);
+            assert_eq!(cluster.daemon.metric(&state).await, 1.0, "{state}");
+            let refusals = cluster.daemon.metric(r#"ingressd_api_requests_total{verb="list",code="403"}"#).await;
+            assert!(refusals >= 1.0, "{refusals}");
             let reply = cluster.daemon.get("/readyz").await.unwrap();
             assert_eq!(reply.status, 503, "{}", reply.text());
             cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
@@ -51,24 +68,36 @@ fn nothing_is_served_before_all_that_is_needed_may_be_seen() {
 }
 
 #[test]
-fn a_right_that_is_taken_leaves_what_was_seen() {
+fn rights_that_are_taken_one_by_one_leave_what_was_seen() {
     cluster::run(async |cluster| {
         let proxy = cluster.put_proxy_between().await;
         serve_shop(cluster).await;
         cluster.start().await;
-        cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("services")).await;
-        // A running watch goes on without the right: the next one is refused, and so is a list.
-        proxy.rules.add(|call| call.watches("services"), Action::Refuse(http::StatusCode::GONE));
-        proxy.streams.cut(|call| call.watches("services"));
-        cluster.daemon.status_when("the refusal", |status| watch(status, "Service") == "refused").await;
-        proxy.rules.clear();
-        // Stale is not gone, and the others go on.
-        cluster.objects.apply(ingress("more").host("more.example", "web")).await;
-        get("http://more.example/").send_until("a change of another kind", |reply| reply.status == 200).await;
-        assert_eq!(get("https://shop.example/").send().await.status, 200);
-        assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200);
+        for (resource, kind) in NEEDED.into_iter().chain([("nodes", "Node")]) {
+            cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without(resource)).await;
+            // A running watch goes on without the right: the next one is refused, and so is a list.
+            let gone = proxy.rules.add(move |call| call.watches(resource), Action::Refuse(http::StatusCode::GONE));
+            proxy.streams.cut(move |call| call.watches(resource));
+            cluster.daemon.status_when("the refusal", |status| watch(status, kind) == "refused").await;
+            proxy.rules.remove(gone);
+            // Stale is not gone, and the other kinds go on.
+            if kind != "EndpointSlice" {
+                let pod = format!("10.244.1.{}", resource.len());
+                cluster.objects.set_pods("web", &[&pod]).await;
+                let reached =
+                    |reply: &Reply| reply.try_echo().is_some_and(|answer| answer.address.ip().to_string() == pod);
+                get("https://shop.example/").send_until("a change of another kind", reached).await;
+            }
+            assert_eq!(get("https://shop.example/").send().await.peer.unwrap().names, ["shop.example"], "{kind}");
+            assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200, "{kind}");
+            let age =
+                cluster.daemon.metric(&format!(r#"ingressd_watch_age_seconds{{kind="{kind}",namespace=""}}"#)).await;
+            assert!(age > 0.0, "{kind}");
 
-        cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
-        cluster.daemon.status_when("the watch", |status| watch(status, "Service") == "current").await;
+            cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
+            cluster.daemon.status_when("the watch", |status| watch(status, kind) == "current").await;
+        }
+        cluster.objects.apply(ingress("more").host("more.example", "web")).await;
+        get("http://more.example/").send_until("a new host", |reply| reply.status == 200).await;
     });
 }

@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::proxy::{Action, Call, status};
 use crate::cluster::{self, Cluster};
-use crate::rig::client::get;
-use crate::rig::manifests::ingress;
+use crate::rig::ECHO;
+use crate::rig::client::{Reply, get};
+use crate::rig::load::Load;
+use crate::rig::manifests::{ingress, service_at, tls_secret};
 use crate::rig::status::{tells, watch};
 
 async fn serve_shop(cluster: &Cluster) {
@@ -96,30 +98,71 @@ fn an_object_that_cannot_be_read_harms_no_other() {
     });
 }
 
+/// What is watched, as paths name it.
+const WATCHED: [&str; 7] = ["ingresses", "ingressclasses", "services", "endpointslices", "secrets", "nodes", "leases"];
+
+/// Changes something of each kind: a host of its own class, with its own Service, other pods, another certificate.
+async fn change_all(cluster: &Cluster, round: usize) {
+    let objects = &cluster.objects;
+    let (name, class) = (format!("round-{round}"), format!("round-{round}-{}", objects.namespace()));
+    let controller = objects.controller("ingressd");
+    objects
+        .apply(json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": class},
+            "spec": {"controller": controller}
+        }))
+        .await;
+    objects.apply_all(service_at(&name, &[&format!("10.244.1.{}", round + 1)], ECHO)).await;
+    let host = format!("{name}.example");
+    objects.apply(ingress(&name).class(&class).host(&host, &name).tls(&[&host], "pair")).await;
+    objects.apply(tls_secret("pair", &[&host])).await;
+    if round > 0 {
+        let before = round - 1;
+        objects.delete("Ingress", &format!("round-{before}")).await;
+        objects.delete("IngressClass", &format!("round-{before}-{}", objects.namespace())).await;
+    }
+}
+
 #[test]
 fn watches_may_be_dropped_at_any_time() {
     cluster::run(async |cluster| {
         let mut proxy = cluster.put_proxy_between().await;
         serve_shop(cluster).await;
         cluster.start().await;
-        for round in 0..10 {
-            let name = format!("round-{round}");
-            cluster.objects.apply(ingress(&name).host(&format!("{name}.example"), "web")).await;
-            match round % 3 {
-                0 => drop(proxy.streams.cut(|_| true)),
-                1 => drop(proxy.streams.cut(|call| call.resource.len() % 2 == 0)),
-                _ => proxy.cut().await,
+        let load = Load::new(&[get("http://shop.example/")]).rates(50, 10).start();
+        for round in 0..16 {
+            // Which of them, is as good as chance.
+            let chosen = (round * 73 + 29) % (1 << WATCHED.len());
+            let is_chosen =
+                |call: &Call| (0..).zip(WATCHED).any(|(bit, kind)| chosen >> bit & 1 == 1 && call.watches(kind));
+            match round % 4 {
+                3 => proxy.cut().await,
+                _ => drop(proxy.streams.cut(is_chosen)),
             }
-            if round > 0 {
-                cluster.objects.delete("Ingress", &format!("round-{}", round - 1)).await;
-            }
+            change_all(cluster, round).await;
+            proxy.streams.cut(|call| !is_chosen(call));
+            assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200);
         }
-        get("http://round-9.example/").send_until("the last host", |reply| reply.status == 200).await;
-        get("http://round-8.example/").send_until("the end of the others", |reply| reply.status == 404).await;
-        for round in 0..9 {
-            assert_eq!(get(&format!("http://round-{round}.example/")).send().await.status, 404);
+        let last = |reply: &Reply| {
+            let named = reply.peer.as_ref().is_some_and(|peer| peer.names == ["round-15.example"]);
+            named && reply.try_echo().is_some_and(|answer| answer.address.ip().to_string() == "10.244.1.16")
+        };
+        get("https://round-15.example/").send_until("the last host", last).await;
+        for round in 0..15 {
+            let host = format!("http://round-{round}.example/");
+            get(&host).send_until("the end of the others", |reply| reply.status == 404).await;
         }
-        assert_eq!(get("http://shop.example/").send().await.status, 200);
+        cluster.objects.until_published("round-15", &[ADDRESS]).await;
+        let kinds = ["Ingress", "IngressClass", "Service", "EndpointSlice", "Secret", "Node"];
+        let current = |status: &Value| kinds.iter().all(|kind| watch(status, kind) == "current");
+        cluster.daemon.status_when("current watches", |status| current(status) && status["role"] == "leader").await;
+        for kind in kinds {
+            let state = format!(r#"ingressd_watch_state{{kind="{kind}",namespace="",state="current"}}"#);
+            assert_eq!(cluster.daemon.metric(&state).await, 1.0, "{state}");
+        }
+        let begun = cluster.daemon.metric(r#"ingressd_api_requests_total{verb="watch",code="200"}"#).await;
+        assert!(begun > 16.0, "{begun} watches");
+        assert_eq!(load.stop().await.failures, [""; 0]);
     });
 }
 
@@ -131,9 +174,29 @@ fn a_slow_api_server_is_waited_for() {
         proxy.rules.add(|_| true, Action::Delay(Duration::from_secs(2)));
         cluster.start().await;
         assert_eq!(get("http://shop.example/").send().await.status, 200);
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
         expect_followed(cluster, "more").await;
+        cluster.objects.until_published("more", &[ADDRESS]).await;
         proxy.streams.cut(|_| true);
         expect_followed(cluster, "even-more").await;
+        // The Leases are kept: each has been renewed for longer than it counts.
+        let renewals = |call: &Call| call.resource == "leases" && call.is_write();
+        proxy.counted("renewals", proxy.count(200, renewals) + 8, 200, renewals).await;
+        let log = cluster.daemon.log();
+        assert!(log.contains("this node leads") && !log.contains("no longer"), "it lost what it had");
+        let status = cluster.daemon.status().await.unwrap();
+        assert_eq!((&status["role"], &status["members"][0]["state"]), (&json!("leader"), &json!("alive")));
+        assert_eq!(watch(&status, "Ingress"), "current");
+        assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200);
+        for (series, value) in [
+            ("ingressd_ready", 1.0),
+            ("ingressd_leader", 1.0),
+            (r#"ingressd_members{state="serving"}"#, 1.0),
+            (r#"ingressd_watch_state{kind="Ingress",namespace="",state="current"}"#, 1.0),
+            (r#"ingressd_status_writes_total{result="failed"}"#, 0.0),
+        ] {
+            assert_eq!(cluster.daemon.metric(series).await, value, "{series}");
+        }
     });
 }
 

@@ -28,6 +28,7 @@ pub mod namespace;
 pub mod nginx;
 pub mod signals;
 pub mod status;
+pub mod systemd;
 pub mod wait;
 
 use std::net::{IpAddr, SocketAddr};

@@ -61,7 +61,7 @@ fn nodes(published: bool) -> Nodes {
 }
 
 fn plan(ledger: &mut Ledger, served: &Served, now: Instant) -> Plan {
-    ledger.plan(served, &nodes(true), &HashSet::new(), now)
+    ledger.plan(served, &nodes(true), &UnderWay::new(), now)
 }
 
 /// Names and addresses of what is to be written.
@@ -101,7 +101,7 @@ fn only_what_we_wrote_is_withdrawn_and_only_once() {
     // nginx does not run any more.
     let mut ledger = Ledger::default();
     served.accepted = served.snapshot.ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
-    let plan = ledger.plan(&served, &nodes(false), &HashSet::new(), now);
+    let plan = ledger.plan(&served, &nodes(false), &UnderWay::new(), now);
     assert_eq!(shown(&plan), ["a "]);
     assert!(plan.writes[0].urgent);
 }
@@ -129,10 +129,13 @@ fn what_was_written_counts_until_the_cache_has_it() {
     assert_eq!(shown(&plan(&mut ledger, &behind, now)), [""; 0]);
     let caught_up = served(vec![ingress("a", 8, 1, &[A], 0)], 10);
     assert_eq!(shown(&plan(&mut ledger, &caught_up, now)), [""; 0]);
-    // What is being written is not written twice.
-    let under_way = HashSet::from([Arc::clone(&first.writes[0].id)]);
-    let expected = Plan { left_out: true, ..Plan::default() };
-    assert_eq!(ledger.plan(&behind, &nodes(true), &under_way, now), expected);
+    // What is being written is not written twice, and looked at again when something else is.
+    for (addresses, left_out) in [(&[A][..], false), (&[], true)] {
+        let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
+        let under_way = UnderWay::from([(Arc::clone(&first.writes[0].id), addresses)]);
+        let expected = Plan { left_out, ..Plan::default() };
+        assert_eq!(ledger.plan(&behind, &nodes(true), &under_way, now), expected);
+    }
 }
 
 #[test]

@@ -224,7 +224,12 @@ fn access(access: &AccessList) -> view::Access {
 
 fn authentication(basic: &BasicAuthentication, grpc: bool, facts: &Facts<'_>) -> Result<view::Authentication, Refused> {
     let file = facts.decisions.current.join(&*names::password_file(&basic.file));
-    Ok(view::Authentication { realm: Text::new(basic.realm.as_str())?, file: Path::new(&file)?, grpc, believes: facts.forwarded.believes() })
+    Ok(view::Authentication {
+        realm: Text::new(basic.realm.as_str())?,
+        file: Path::new(&file)?,
+        grpc,
+        believes: facts.forwarded.believes(),
+    })
 }
 
 fn limits(limits: &ClientLimits) -> Result<view::LimitsUse, Refused> {

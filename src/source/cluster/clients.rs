@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::{Client, Config};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use super::requests::Requests;
 use super::switch::Switch;
@@ -25,6 +25,8 @@ pub struct Clients {
     pub lease: Client,
     requests: Arc<Requests>,
     line: watch::Receiver<Line>,
+    /// Told when the API server does not know who asks.
+    unknown: Arc<Notify>,
 }
 
 /// What each client is for.
@@ -74,16 +76,14 @@ pub struct Connections {
     /// The server and everything that tells it from another.
     pub server: String,
     clients: [Client; 3],
-    /// When the credentials end and have to be asked for again.
-    pub valid_until: Option<jiff::Timestamp>,
 }
 
 impl Connections {
-    /// Makes the clients. Nothing is sent, but it may run a credential plugin, and so blocks.
+    /// Makes the clients. Nothing is sent; files are read.
     ///
     /// # Errors
     ///
-    /// When a file that the kubeconfig names, or the plugin, gives no credentials.
+    /// When a file that the kubeconfig names gives no credentials.
     pub fn new(config: &Config) -> Result<Self, kube::Error> {
         let client = |purpose: Purpose| {
             let mut config = config.clone();
@@ -95,8 +95,7 @@ impl Connections {
             Client::try_from(config)
         };
         let clients = [client(Purpose::Watch)?, client(Purpose::Write)?, client(Purpose::Lease)?];
-        let valid_until = *clients[0].valid_until();
-        Ok(Connections { server: config.cluster_url.to_string(), clients, valid_until })
+        Ok(Connections { server: config.cluster_url.to_string(), clients })
     }
 
     /// The client for a purpose.
@@ -108,16 +107,16 @@ impl Connections {
 impl Clients {
     /// Clients that use whatever connects us with the API server when they are asked.
     pub(super) fn new(line: watch::Receiver<Line>) -> Self {
-        let requests = Arc::<Requests>::default();
-        let client = |purpose| Switch::client(purpose, line.clone(), Arc::clone(&requests));
+        let (requests, unknown) = (Arc::<Requests>::default(), Arc::<Notify>::default());
+        let client = |purpose| Switch::client(purpose, line.clone(), Arc::clone(&requests), Arc::clone(&unknown));
         let (watch, write, lease) = (client(Purpose::Watch), client(Purpose::Write), client(Purpose::Lease));
-        Clients { watch, write, lease, requests, line }
+        Clients { watch, write, lease, requests, line, unknown }
     }
 
     /// The same client for each purpose, for tests against a double of the API server.
     pub fn of(client: &Client) -> Self {
         let clients = [client.clone(), client.clone(), client.clone()];
-        let connections = Connections { server: String::new(), clients, valid_until: None };
+        let connections = Connections { server: String::new(), clients };
         let line = Line { connections: Some(Arc::new(connections)), ..Line::default() };
         // Without a sender the line stays as it is.
         Clients::new(watch::channel(line).1)
@@ -126,6 +125,11 @@ impl Clients {
     /// What was asked so far.
     pub fn requests(&self) -> &Arc<Requests> {
         &self.requests
+    }
+
+    /// Told when the API server does not know who asks: the credentials have ended, whatever they say of themselves.
+    pub(super) fn unknown(&self) -> &Arc<Notify> {
+        &self.unknown
     }
 
     /// What connects us, to see it change.

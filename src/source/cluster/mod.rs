@@ -7,6 +7,7 @@ mod health;
 mod kind;
 mod kubeconfig;
 mod patience;
+mod plugin;
 mod references;
 mod renewal;
 mod requests;

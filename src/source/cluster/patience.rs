@@ -19,7 +19,7 @@ pub async fn worded(answer: Response<Body>) -> Response<Body> {
     }
     let Some(seconds) = seconds(answer.headers()) else { return answer };
     let (mut head, body) = answer.into_parts();
-    let said = Limited::new(body, LONGEST).collect().await.map(|said| said.to_bytes()).unwrap_or_default();
+    let said = Limited::new(body, LONGEST).collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let mut status = serde_json::from_slice(&said).unwrap_or_else(|_| {
         let text = String::from_utf8_lossy(&said);
         let text = if text.trim().is_empty() { code.to_string() } else { text.trim().to_owned() };

@@ -5,12 +5,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep_until};
 
 use super::clients::{Clients, Connections, Line};
 use super::kubeconfig::{self, Credentials, KubeconfigError};
+use super::plugin;
 use super::words::words;
 
 /// How often the files are looked at without a sign: links may lead through folders that are not watched.
@@ -19,14 +22,17 @@ const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 /// How long files may still be changing after a sign of change: several are replaced together.
 const SETTLE: Duration = Duration::from_millis(100);
 
-/// Time to the next attempt while there are no credentials that were ever of use.
+/// Time to the next attempt after credentials that were of no use: twice as long each time, up to [`LOOK_INTERVAL`].
 const RETRY: Duration = Duration::from_secs(2);
 
-/// How long a credential plugin may take.
-const PLUGIN_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long whoever begins waits for the first credentials: a plugin may take longer, and there is other work.
+const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long before their end credentials are asked for again.
-const MARGIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+/// How long before their end credentials are asked for again at most; short-lived ones are in their last fifth.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// Least time between two runs of a plugin because the API server does not know who asks.
+const UNKNOWN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The clients, and what keeps them connected for as long as it lives.
 #[derive(Debug)]
@@ -57,10 +63,22 @@ pub async fn connect(path: &Path) -> Result<Connected, KubeconfigError> {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let credentials = kubeconfig::read(&path).await?;
     let (sender, line) = watch::channel(Line::default());
-    let clients = Clients::new(line);
-    let mut renewal = Renewal { path, files: Vec::new(), fingerprint: [0; 32], sender };
-    renewal.take(Ok(credentials)).await;
-    let task = tokio::spawn(renewal.keep());
+    let (clients, mut first) = (Clients::new(line.clone()), line);
+    let unknown = Arc::clone(clients.unknown());
+    let renewal = Renewal {
+        path,
+        files: Vec::new(),
+        fingerprint: [0; 32],
+        plugin: None,
+        failures: 0,
+        retry: None,
+        unknown,
+        sender,
+    };
+    let task = tokio::spawn(renewal.keep(credentials));
+    let known = first.wait_for(|line| line.connections.is_some() || line.failure.is_some());
+    // Nobody has to wait: requests fail until then, and are made again.
+    let _ = tokio::time::timeout(PATIENCE, known).await;
     Ok(Connected { clients, task })
 }
 
@@ -69,29 +87,60 @@ struct Renewal {
     /// What the credentials were made of.
     files: Vec<PathBuf>,
     fingerprint: [u8; 32],
+    /// The last run of a plugin, when the credentials are one's.
+    plugin: Option<Run>,
+    /// Attempts since the last that gave something of use, and when the next one is due.
+    failures: u32,
+    retry: Option<Instant>,
+    /// Told when the API server does not know who asks.
+    unknown: Arc<Notify>,
     sender: watch::Sender<Line>,
 }
 
+/// A run of a plugin that gave credentials.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    ended: Instant,
+    /// When to run it again, if what it gave ends.
+    again: Option<Instant>,
+}
+
+impl Run {
+    /// It ended now, and gave credentials that end then.
+    fn new(valid_until: Option<Timestamp>) -> Self {
+        let ended = Instant::now();
+        let again = valid_until.map(|end| {
+            let left = Duration::try_from(end.duration_since(Timestamp::now())).unwrap_or_default();
+            // What has ended by our clock may be of use by the clock of the API server.
+            ended + if left.is_zero() { LOOK_INTERVAL } else { left - (left / 5).min(MARGIN) }
+        });
+        Run { ended, again }
+    }
+}
+
 impl Renewal {
-    async fn keep(mut self) {
+    async fn keep(mut self, credentials: Credentials) {
+        self.take(Ok(credentials)).await;
         let sign = Arc::new(Notify::new());
         let mut signs = Signs::new(&sign);
         loop {
             signs.watch(&self.files);
-            let (failed, connected) = {
-                let line = self.sender.borrow();
-                (line.failure.is_some(), line.connections.is_some())
-            };
-            let pause = if connected { LOOK_INTERVAL.min(self.time_left()).max(RETRY) } else { RETRY };
+            let mut is_due = false;
             // What changed before the folders were watched gave no sign.
             if kubeconfig::fingerprint(&self.files) == self.fingerprint {
+                let again = self.retry.or_else(|| self.plugin?.again);
                 tokio::select! {
                     () = sign.notified() => tokio::time::sleep(SETTLE).await,
-                    () = tokio::time::sleep(pause) => {}
+                    () = sleep_until(again.unwrap_or_else(Instant::now)), if again.is_some() => is_due = true,
+                    () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                    () = self.unknown.notified() => {
+                        let is_old = |run: Run| run.ended.elapsed() >= UNKNOWN_INTERVAL;
+                        is_due = self.failures == 0 && self.plugin.is_some_and(is_old);
+                    }
                 }
             }
             let fingerprint = kubeconfig::fingerprint(&self.files);
-            if failed || self.time_left().is_zero() || fingerprint != self.fingerprint {
+            if is_due || fingerprint != self.fingerprint {
                 self.fingerprint = fingerprint;
                 let read = kubeconfig::read(&self.path).await;
                 self.take(read).await;
@@ -105,12 +154,13 @@ impl Renewal {
             Ok(credentials) => {
                 self.files.clone_from(&credentials.files);
                 self.fingerprint = credentials.fingerprint;
-                self.make(credentials).await
+                make(credentials).await
             }
             Err(error) => Err(words(&error)),
         };
         match made {
-            Ok(connections) => {
+            Ok((connections, plugin)) => {
+                (self.plugin, self.failures, self.retry) = (plugin, 0, None);
                 let renewed = self.sender.borrow().connections.is_some();
                 self.sender.send_modify(|line| {
                     line.renewals += 1;
@@ -121,6 +171,8 @@ impl Renewal {
                 }
             }
             Err(why) => {
+                let pause = RETRY.saturating_mul(2_u32.saturating_pow(self.failures)).min(LOOK_INTERVAL);
+                (self.failures, self.retry) = (self.failures.saturating_add(1), Some(Instant::now() + pause));
                 let known = self.sender.borrow().failure.as_deref() == Some(why.as_str());
                 if !known {
                     tracing::warn!("credentials for the cluster cannot be used: {why}");
@@ -129,22 +181,19 @@ impl Renewal {
             }
         }
     }
+}
 
-    async fn make(&self, credentials: Credentials) -> Result<Connections, String> {
-        let making = tokio::task::spawn_blocking(move || Connections::new(&credentials.config));
-        match tokio::time::timeout(PLUGIN_TIMEOUT, making).await {
-            Ok(Ok(made)) => made.map_err(|error| words(&error)),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err(format!("no credentials within {} s", PLUGIN_TIMEOUT.as_secs())),
-        }
+/// Connections with these credentials, and the run of the plugin that gave them, if it was one.
+async fn make(mut credentials: Credentials) -> Result<(Connections, Option<Run>), String> {
+    let mut run = None;
+    if plugin::is_needed(&credentials.config.auth_info) {
+        let end = plugin::replace(&mut credentials.config.auth_info).await.map_err(|error| words(&error))?;
+        run = Some(Run::new(end));
     }
-
-    /// How long the credentials are still of use.
-    fn time_left(&self) -> Duration {
-        let line = self.sender.borrow();
-        let end = line.connections.as_ref().and_then(|connections| connections.valid_until);
-        let left = end.map(|end| end.duration_since(jiff::Timestamp::now()) - MARGIN);
-        left.map_or(Duration::MAX, |left| Duration::try_from(left).unwrap_or_default())
+    // It reads files, which may take a while.
+    match tokio::task::spawn_blocking(move || Connections::new(&credentials.config)).await {
+        Ok(made) => Ok((made.map_err(|error| words(&error))?, run)),
+        Err(error) => Err(error.to_string()),
     }
 }
 

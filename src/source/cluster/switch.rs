@@ -4,10 +4,10 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use kube::Client;
 use kube::client::Body;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tower::limit::ConcurrencyLimit;
 use tower::{BoxError, Service};
 
@@ -31,12 +31,19 @@ pub struct Switch {
     purpose: Purpose,
     line: watch::Receiver<Line>,
     requests: Arc<Requests>,
+    /// Told when the API server does not know who asks.
+    unknown: Arc<Notify>,
 }
 
 impl Switch {
     /// A client for this purpose.
-    pub fn client(purpose: Purpose, line: watch::Receiver<Line>, requests: Arc<Requests>) -> Client {
-        let switch = Switch { purpose, line, requests };
+    pub fn client(
+        purpose: Purpose,
+        line: watch::Receiver<Line>,
+        requests: Arc<Requests>,
+        unknown: Arc<Notify>,
+    ) -> Client {
+        let switch = Switch { purpose, line, requests, unknown };
         Client::new(ConcurrencyLimit::new(switch, purpose.concurrency()), "default")
     }
 }
@@ -56,7 +63,7 @@ impl Service<Request<Body>> for Switch {
             let why = line.failure.clone().unwrap_or_else(|| "there are no credentials yet".into());
             return Box::pin(std::future::ready(Err(SwitchError::NotConnected(why).into())));
         };
-        let (purpose, requests) = (self.purpose, Arc::clone(&self.requests));
+        let (purpose, requests, unknown) = (self.purpose, Arc::clone(&self.requests), Arc::clone(&self.unknown));
         let verb = verb(request.method(), request.extensions().get::<&'static str>().copied());
         Box::pin(async move {
             let sent = async { Ok(worded(connections.client(purpose).send(request).await?).await) };
@@ -67,6 +74,9 @@ impl Service<Request<Body>> for Switch {
                     Err(_) => Err(SwitchError::TooSlow(deadline).into()),
                 },
             };
+            if answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::UNAUTHORIZED) {
+                unknown.notify_one();
+            }
             requests.count(verb, answer.as_ref().ok().map(Response::status));
             answer
         })

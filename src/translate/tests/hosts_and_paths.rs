@@ -116,6 +116,26 @@ fn regex_mode_is_of_the_host_and_dialect() {
 }
 
 #[test]
+fn expressions_beside_prefixes_of_another_namespace_are_told_of() {
+    let one = |namespace: &str, name: &str, class: &str, annotations: &str| {
+        let paths = ["/a", "/b"].map(|text| path(&format!("{text}-{name}"), "ImplementationSpecific", "web"));
+        ingress(name, class, "a.example", annotations, &paths).replace("default", namespace)
+    };
+    let (owner, guest) = (one("default", "a", "ingressd", ""), one("other", "b", "nginx", "use-regex: 'true'"));
+    let told = |documents: &[&str]| {
+        let translation = translate(&documents.join("\n---\n"), options());
+        let mut told = findings(&translation);
+        told.retain(|finding| finding.contains("SharedHost"));
+        told
+    };
+    assert_eq!(told(&[&owner, &guest]), ["b SharedHost"]);
+    let neighbour = one("default", "b", "nginx", "use-regex: 'true'");
+    assert_eq!(told(&[&owner, &neighbour]), [""; 0], "in one namespace nobody is a guest");
+    let younger = one("other", "0", "nginx", "use-regex: 'true'").replace("namespace: other", "namespace: a-other");
+    assert_eq!(told(&[&younger, &owner]), [""; 0], "whoever comes later sees what is there");
+}
+
+#[test]
 fn selection() {
     let documents = include_str!("../../../tests/golden/selection.yaml");
     let translation = translate(documents, options());

@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{OnceLock, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::OnceLock;
 use std::thread;
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
+use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::network::CONTROL_PLANE;
 use crate::rig::namespace::Namespace;
@@ -39,12 +40,11 @@ pub enum Turn {
 
 impl Turn {
     /// Waits until the control plane may be used.
-    pub fn take(alone: bool) -> Self {
-        static LOCK: RwLock<()> = RwLock::new(());
-        // A test that failed while it was alone has put everything back, as its values were dropped.
+    pub async fn take(alone: bool) -> Self {
+        static LOCK: RwLock<()> = RwLock::const_new(());
         match alone {
-            false => Turn::Shared(LOCK.read().unwrap_or_else(std::sync::PoisonError::into_inner)),
-            true => Turn::Alone(LOCK.write().unwrap_or_else(std::sync::PoisonError::into_inner)),
+            false => Turn::Shared(LOCK.read().await),
+            true => Turn::Alone(LOCK.write().await),
         }
     }
 }

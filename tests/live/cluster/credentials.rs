@@ -68,12 +68,14 @@ impl Credentials {
             .await;
     }
 
-    /// Writes a token that is valid for this long.
-    pub async fn renew_token(&self, objects: &Objects, lifetime: Duration) {
+    /// Writes a token that is valid for this long, and returns it.
+    pub async fn renew_token(&self, objects: &Objects, lifetime: Duration) -> String {
         let account = objects.get("ServiceAccount", &self.account).await;
         let uid = account["metadata"]["uid"].as_str().unwrap();
         let order = format!("token {} {} {uid} {}s", objects.namespace(), self.account, lifetime.as_secs());
-        self.write("token", &ControlPlane::shared().tell(&order).await);
+        let token = ControlPlane::shared().tell(&order).await;
+        self.write("token", &token);
+        token
     }
 
     /// Writes the authority (PEM) that is believed from now on.
@@ -81,21 +83,53 @@ impl Credentials {
         self.write("ca.crt", pem);
     }
 
+    /// Gives a user the rights that the ServiceAccount has.
+    pub async fn grant(&self, objects: &Objects, user: &str) {
+        let subjects = json!([{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}]);
+        let binding = |kind: &str, name: &str, role: &str| {
+            let role_ref = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": kind.trim_end_matches("Binding"), "name": role});
+            json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name},
+                "roleRef": role_ref, "subjects": subjects
+            })
+        };
+        objects.apply(binding("ClusterRoleBinding", user, objects.namespace())).await;
+        objects.apply(binding("RoleBinding", user, &self.account)).await;
+    }
+
     /// Writes the kubeconfig for the API at this URL.
     pub fn write_kubeconfig(&self, url: &str) {
-        let path = |name: &str| self.folder.join(name);
+        self.write_user(url, &json!({"tokenFile": self.path("token")}));
+    }
+
+    /// Where a file of the kubeconfig's folder is.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    /// Writes the kubeconfig for the API at this URL and this user, in the words of kubeconfig files.
+    pub fn write_user(&self, url: &str, user: &Value) {
+        let path = |name: &str| self.path(name);
         let config = json!({
             "apiVersion": "v1", "kind": "Config", "current-context": "cluster",
             "contexts": [{"name": "cluster", "context": {"cluster": "cluster", "user": "ingressd"}}],
             "clusters": [{"name": "cluster", "cluster": {"server": url, "certificate-authority": path("ca.crt")}}],
-            "users": [{"name": "ingressd", "user": {"tokenFile": path("token")}}]
+            "users": [{"name": "ingressd", "user": user}]
         });
         // JSON is YAML.
         self.write("kubeconfig", &serde_json::to_string_pretty(&config).unwrap());
     }
 
+    /// Writes a program, to be run as a plugin: lines of a shell.
+    pub fn write_program(&self, name: &str, lines: &str) {
+        let next = format!("{name}.next");
+        self.write(&next, &format!("#!/bin/sh\n{lines}\n"));
+        fs::set_permissions(self.path(&next), fs::Permissions::from_mode(0o700)).unwrap();
+        fs::rename(self.path(&next), self.path(name)).unwrap();
+    }
+
     /// Replaces a file as a whole, as careful tools do; only root may read it.
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         let next = self.folder.join(format!(".{name}.next"));
         fs::write(&next, text).unwrap();
         fs::set_permissions(&next, fs::Permissions::from_mode(0o600)).unwrap();

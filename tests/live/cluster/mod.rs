@@ -16,6 +16,7 @@
 //! clients, and there every pod address is local; a bridge connects them. A test waits for events, never for time to pass.
 #![expect(dead_code, reason = "the tests use what they need; others come")]
 
+pub mod certificates;
 pub mod control_plane;
 pub mod credentials;
 pub mod history;
@@ -62,7 +63,7 @@ pub struct Cluster {
     /// The address of the test's node.
     pub address: Ipv4Addr,
     folder: tempfile::TempDir,
-    _turn: Turn,
+    turn: Option<Turn>,
 }
 
 /// Runs a test together with others.
@@ -98,7 +99,7 @@ fn run_in_turn(alone: bool, namespace: &str, test: impl AsyncFnOnce(&mut Cluster
     namespace::run_alone(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut cluster = Cluster::new(Turn::take(alone), &namespace).await;
+            let mut cluster = Cluster::new(Turn::take(alone).await, &namespace).await;
             test(&mut cluster).await;
         });
     });
@@ -124,7 +125,7 @@ impl Cluster {
         };
         let daemon = Daemon::prepare(folder.path(), &nginx, source);
         let backends = Backends::start().await;
-        Cluster { control_plane, objects, daemon, nginx, backends, credentials, address, folder, _turn: turn }
+        Cluster { control_plane, objects, daemon, nginx, backends, credentials, address, folder, turn: Some(turn) }
     }
 
     /// Starts nginx, then the daemon, and waits until everything in the cluster is served.
@@ -137,15 +138,33 @@ impl Cluster {
     /// Puts a proxy between the daemon, which must not have been started yet, and the API server.
     pub async fn put_proxy_between(&self) -> Proxy {
         let server = (CONTROL_PLANE, control_plane::PORT).into();
-        let proxy = Proxy::start(server, &fs::read(self.control_plane.authority()).unwrap()).await;
+        let proxy = Proxy::start(server, &self.authority()).await;
         self.credentials.write_authority(&proxy.authority());
         self.credentials.write_kubeconfig(&proxy.url());
         proxy
     }
 
+    /// Lets tests be alone that wait for that, while this one has nothing to do with the control plane for minutes.
+    pub fn give_way(&mut self) {
+        self.turn = None;
+    }
+
+    /// Uses the control plane again, which is as it was, but may have another authority.
+    pub async fn take_turn(&mut self) {
+        if self.turn.is_none() {
+            self.turn = Some(Turn::take(false).await);
+            self.reconnect().await;
+        }
+    }
+
     /// Makes the test's own client anew, after the control plane got another authority.
     pub async fn reconnect(&mut self) {
         self.objects.set_client(administrator(self.control_plane).await);
+    }
+
+    /// The authority that signed the API server's certificate, PEM.
+    pub fn authority(&self) -> Vec<u8> {
+        fs::read(self.control_plane.authority()).unwrap()
     }
 
     /// The test's folder.
@@ -160,7 +179,7 @@ fn settings(credentials: &Credentials, objects: &Objects) -> String {
 }
 
 /// The URL of the API server.
-fn url() -> String {
+pub fn url() -> String {
     format!("https://{CONTROL_PLANE}:{}", control_plane::PORT)
 }
 

@@ -137,3 +137,197 @@ async fn what_cannot_be_used_at_the_start_is_an_error_that_names_the_file() {
     assert!(refusal(Some(""), 0o604).await.contains("mode 0604"));
     assert!(refusal(Some("{}"), 0o600).await.contains("cannot be used"));
 }
+
+/// A plugin: an executable that these lines of a shell make.
+fn plugin(folder: &Path, name: &str, lines: &str) -> std::path::PathBuf {
+    let path = folder.join(name);
+    let fresh = folder.join(format!("{name}.new"));
+    fs::write(&fresh, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    fs::set_permissions(&fresh, fs::Permissions::from_mode(0o700)).unwrap();
+    fs::rename(fresh, &path).unwrap();
+    path
+}
+
+fn user(plugin: &Path) -> kube::config::AuthInfo {
+    serde_json::from_value(json!({"exec": {
+        "apiVersion": VERSION, "command": plugin, "args": ["one", "two"], "env": [{"name": "WHO", "value": "edge"}],
+        "installHint": "get it at the counter"
+    }}))
+    .unwrap()
+}
+
+const VERSION: &str = "client.authentication.k8s.io/v1";
+
+#[tokio::test]
+async fn a_plugin_that_gives_nothing_of_use_is_named_with_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let credential = |status: &str| format!(r#"echo '{{"apiVersion":"{VERSION}","status":{status}}}'"#);
+    for (what, lines, expected) in [
+        (
+            "it fails",
+            "echo secret; echo \"no way, $WHO $1 $2\" >&2; exit 3".to_owned(),
+            "failed (exit status: 3): no way, edge one two",
+        ),
+        ("it is killed", "kill -9 $$".to_owned(), "failed (signal: 9 (SIGKILL)): "),
+        ("it says nothing", ":".to_owned(), "gave nothing"),
+        ("it prints garbage", "echo secret garbage".to_owned(), "gave something that is no ExecCredential"),
+        ("it never stops printing", "exec yes secret".to_owned(), "failed (signal: 13 (SIGPIPE)): "),
+        ("bytes that are no text", "printf '\\377'".to_owned(), "gave something that is no text"),
+        ("no status", credential("null"), "gave an ExecCredential without a status"),
+        ("nothing in it", credential("{}"), "gave neither a token nor a certificate with its key"),
+        ("half a pair", credential(r#"{"clientKeyData":"k"}"#), "gave neither a token nor a certificate with its key"),
+        (
+            "a time that is none",
+            credential(r#"{"token":"t","expirationTimestamp":"soon"}"#),
+            "gave something that is no ExecCredential",
+        ),
+        (
+            "another version",
+            r#"echo '{"apiVersion":"v0","status":{"token":"t"}}'"#.to_owned(),
+            "gave an ExecCredential of another version than the kubeconfig asks for",
+        ),
+    ] {
+        let path = plugin(folder.path(), "plugin", &lines);
+        let error = plugin::replace(&mut user(&path)).await.unwrap_err().to_string();
+        assert_eq!(error, format!("the credential plugin {} {expected}", path.display()), "{what}");
+    }
+    let error = plugin::replace(&mut user(Path::new("/nowhere/plugin"))).await.unwrap_err().to_string();
+    assert!(error.starts_with("the credential plugin /nowhere/plugin cannot be run: No such file"), "{error}");
+    assert!(error.ends_with("; get it at the counter"), "{error}");
+}
+
+#[tokio::test]
+async fn a_plugin_is_asked_and_what_it_gives_takes_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = folder.path().join("told");
+    let status =
+        r#"{"token":"t","clientCertificateData":"c","clientKeyData":"k","expirationTimestamp":"2030-01-01T00:00:00Z"}"#;
+    let lines = format!(
+        "printf %s \"$KUBERNETES_EXEC_INFO\" > {}; echo '{{\"apiVersion\":\"{VERSION}\",\"status\":{status}}}'",
+        told.display()
+    );
+    let mut user = user(&plugin(folder.path(), "plugin", &lines));
+    assert!(plugin::is_needed(&user));
+    let end = plugin::replace(&mut user).await.unwrap();
+    assert_eq!(end, Some("2030-01-01T00:00:00Z".parse().unwrap()));
+    assert_eq!((user.client_certificate_data.as_deref(), user.token.is_some()), (Some("Yw=="), true));
+    assert!(user.exec.is_none() && user.client_key_data.is_some() && !plugin::is_needed(&user));
+    let told: serde_json::Value = serde_json::from_str(&fs::read_to_string(told).unwrap()).unwrap();
+    assert_eq!(told, json!({"apiVersion": VERSION, "kind": "ExecCredential", "spec": {"interactive": false}}));
+}
+
+#[tokio::test]
+async fn a_plugin_that_hangs_is_ended_with_all_that_it_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let started = folder.path().join("started");
+    let lines = format!("sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; wait", started.display());
+    let mut user = user(&plugin(folder.path(), "plugin", &lines));
+    let mut hanging = Box::pin(plugin::replace(&mut user));
+    let mut child = String::new();
+    while child.is_empty() {
+        // It goes on while it is asked whether it has ended.
+        let _ = tokio::time::timeout(Duration::from_millis(5), &mut hanging).await;
+        child = fs::read_to_string(&started).unwrap_or_default();
+    }
+    tokio::time::pause();
+    let error = hanging.await.unwrap_err().to_string();
+    assert!(error.ends_with("did not end within 60 s"), "{error}");
+    // The kernel takes a moment to end it, and whoever adopted it another to say good bye.
+    let status = format!("/proc/{}/stat", child.trim());
+    let lives = || fs::read_to_string(&status).is_ok_and(|text| !text.contains(") Z "));
+    let end = std::time::Instant::now() + PATIENCE;
+    while lives() {
+        assert!(std::time::Instant::now() < end, "what the plugin started still runs");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// A plugin that gives the token `run-N` the N-th time, valid for so many seconds. After `most` runs it fails.
+fn counting(folder: &Path, seconds: u32) -> std::path::PathBuf {
+    let lines = format!(
+        r#"cd {}
+        test $(wc -l < runs) -lt $(cat most) || {{ echo out of order >&2; exit 1; }}
+        echo >> runs
+        end=$(date -u -d '+{seconds} seconds' +%Y-%m-%dT%H:%M:%SZ)
+        echo "{{apiVersion: {VERSION}, status: {{token: run-$(wc -l < runs), expirationTimestamp: '$end'}}}}""#,
+        folder.display()
+    );
+    fs::write(folder.join("runs"), "").unwrap();
+    plugin(folder, "plugin", &lines)
+}
+
+fn exec(plugin: &Path) -> String {
+    format!("exec: {{apiVersion: {VERSION}, command: {}, interactiveMode: Never}}", plugin.display())
+}
+
+#[tokio::test]
+async fn a_plugin_is_run_again_before_what_it_gave_ends_and_the_old_stays_when_it_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kubeconfig");
+    let token = Arc::new(Mutex::new("run-2".to_owned()));
+    let address = server(Arc::clone(&token)).await;
+    fs::write(folder.path().join("most"), "2").unwrap();
+    write(&path, &kubeconfig(address, &exec(&counting(folder.path(), 4))));
+    let connected = connect(&path).await.unwrap();
+    let clients = connected.clients();
+    until_let_in(clients).await;
+    // The next run fails, and nothing but that is told.
+    let mut line = clients.line();
+    let failed = line.wait_for(|line| line.failure.as_ref().is_some_and(|why| why.ends_with("out of order")));
+    tokio::time::timeout(PATIENCE, failed).await.unwrap().unwrap();
+    assert_eq!(code(clients).await, 200);
+    let runs = fs::read_to_string(folder.path().join("runs")).unwrap().len();
+    assert_eq!(runs, 2, "one run is for all connections");
+    *token.lock().unwrap() = "run-3".to_owned();
+    fs::write(folder.path().join("most"), "9").unwrap();
+    until_let_in(clients).await;
+    assert_eq!(clients.line().borrow().failure, None);
+}
+
+#[tokio::test]
+async fn a_plugin_is_run_again_when_the_server_does_not_know_us_but_not_all_the_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kubeconfig");
+    let token = Arc::new(Mutex::new("run-1".to_owned()));
+    let address = server(Arc::clone(&token)).await;
+    fs::write(folder.path().join("most"), "9").unwrap();
+    write(&path, &kubeconfig(address, &exec(&counting(folder.path(), 3600))));
+    let connected = connect(&path).await.unwrap();
+    let clients = connected.clients();
+    let (began, mut line) = (std::time::Instant::now(), clients.line());
+    assert_eq!(code(clients).await, 200);
+    let runs = || fs::read_to_string(folder.path().join("runs")).unwrap().len();
+    *token.lock().unwrap() = "none".to_owned();
+    for _ in 0..20 {
+        assert_eq!(code(clients).await, 401);
+        let _ = tokio::time::timeout(Duration::from_millis(20), line.changed()).await;
+    }
+    let most = 1 + began.elapsed().as_secs() as usize / 10;
+    assert!(runs() <= most, "{} runs in {:?}", runs(), began.elapsed());
+    *token.lock().unwrap() = format!("run-{}", runs() + 1);
+    while code(clients).await != 200 {
+        assert!(began.elapsed() < PATIENCE);
+        // It has to be asked for more than once: the plugin was run just now.
+        let _ = tokio::time::timeout(Duration::from_millis(200), line.changed()).await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_begins_does_not_wait_for_a_plugin_that_hangs() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("kubeconfig");
+    let address = server(Arc::new(Mutex::new("late".to_owned()))).await;
+    let lines = format!(
+        "while test ! -e {}/go; do sleep 0.01; done; echo '{{\"apiVersion\":\"{VERSION}\",\"status\":{{\"token\":\"late\"}}}}'",
+        folder.path().display()
+    );
+    write(&path, &kubeconfig(address, &exec(&plugin(folder.path(), "plugin", &lines))));
+    let connected = connect(&path).await.unwrap();
+    let clients = connected.clients();
+    assert!(clients.line().borrow().connections.is_none());
+    fs::write(folder.path().join("go"), "").unwrap();
+    let mut line = clients.line();
+    let connected = line.wait_for(|line| line.connections.is_some());
+    tokio::time::timeout(PATIENCE, connected).await.unwrap().unwrap();
+    assert_eq!(code(clients).await, 200);
+}

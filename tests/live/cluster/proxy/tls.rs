@@ -22,14 +22,13 @@ pub struct Ends {
 impl Ends {
     /// A new authority for the server; the client believes the one given (PEM).
     pub fn new(believed: &[u8]) -> Self {
-        let mut roots = RootCertStore::empty();
-        for certificate in CertificateDer::pem_slice_iter(believed) {
-            roots.add(certificate.unwrap()).unwrap();
-        }
-        let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
-        let client = builder.with_root_certificates(roots).with_no_client_auth();
         let (authority, acceptor) = make_server();
-        Ends { authority, acceptor, connector: Arc::new(client).into() }
+        Ends { authority, acceptor, connector: make_client(believed) }
+    }
+
+    /// The client believes another authority from now on.
+    pub fn believe(&mut self, authority: &[u8]) {
+        self.connector = make_client(authority);
     }
 
     /// The authority of the server, PEM.
@@ -60,6 +59,15 @@ impl Ends {
 
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn make_client(believed: &[u8]) -> TlsConnector {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(believed) {
+        roots.add(certificate.unwrap()).unwrap();
+    }
+    let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions().unwrap();
+    Arc::new(builder.with_root_certificates(roots).with_no_client_auth()).into()
 }
 
 fn make_server() -> (String, TlsAcceptor) {

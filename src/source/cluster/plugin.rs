@@ -1,0 +1,196 @@
+//! Runs the credential plugin that a kubeconfig names, and puts what it gives in its place; it must not know what the credentials open.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use kube::config::{AuthInfo, ExecConfig};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use serde::Deserialize;
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::Command;
+
+/// How long a plugin may take.
+pub const LIMIT: Duration = Duration::from_secs(60);
+
+/// Most bytes that are read of what a plugin gives, and of what it complains about.
+const LONGEST_ANSWER: u64 = 1024 * 1024;
+const LONGEST_COMPLAINT: u64 = 400;
+
+/// Why a plugin gave no credentials. What it wrote on standard output may be secret and is never shown.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginError {
+    /// The kubeconfig does not say what to run.
+    #[error("the kubeconfig names a credential plugin (exec) without a command")]
+    NoCommand,
+    /// It does not start.
+    #[error("the credential plugin {command} cannot be run: {source}{hint}")]
+    Start {
+        /// What was to be run.
+        command: String,
+        /// Why it does not start.
+        source: io::Error,
+        /// What the kubeconfig advises for that case.
+        hint: String,
+    },
+    /// What it wrote could not be read.
+    #[error("the credential plugin {command} cannot be listened to: {source}")]
+    Read {
+        /// What was run.
+        command: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// It did not end in time, and was ended.
+    #[error("the credential plugin {command} did not end within {} s", LIMIT.as_secs())]
+    Slow {
+        /// What was run.
+        command: String,
+    },
+    /// It says that it failed.
+    #[error("the credential plugin {command} failed ({status}): {complaint}")]
+    Failed {
+        /// What was run.
+        command: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it wrote on standard error.
+        complaint: String,
+    },
+    /// What it gave cannot be used.
+    #[error("the credential plugin {command} gave {what}")]
+    Useless {
+        /// What was run.
+        command: String,
+        /// What it gave.
+        what: &'static str,
+    },
+}
+
+/// What plugins answer with.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Credential {
+    #[serde(default)]
+    api_version: Option<String>,
+    #[serde(default)]
+    status: Option<Given>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Given {
+    expiration_timestamp: Option<Timestamp>,
+    token: Option<String>,
+    client_certificate_data: Option<String>,
+    client_key_data: Option<String>,
+}
+
+/// Whether a plugin decides who this user is; everything else that stands there counts more.
+pub fn is_needed(user: &AuthInfo) -> bool {
+    let has_password = user.username.is_some() && user.password.is_some();
+    user.exec.is_some()
+        && !(has_password || user.token.is_some() || user.token_file.is_some() || user.auth_provider.is_some())
+}
+
+/// Runs the plugin and puts what it gives in its place, so that nobody else runs it; gives the end of that, if it has one.
+///
+/// # Errors
+///
+/// When it gives nothing that can be used.
+pub async fn replace(user: &mut AuthInfo) -> Result<Option<Timestamp>, PluginError> {
+    let Some(plugin) = user.exec.take() else { return Ok(None) };
+    let command = plugin.command.clone().ok_or(PluginError::NoCommand)?;
+    let answer = run(&plugin, &command).await?;
+    let useless = |what| PluginError::Useless { command: command.clone(), what };
+    // JSON, which is YAML: some plugins write that.
+    let text = std::str::from_utf8(&answer).map_err(|_| useless("something that is no text"))?;
+    if text.trim().is_empty() {
+        return Err(useless("nothing"));
+    }
+    let credential: Credential =
+        serde_saphyr::from_str(text).map_err(|_| useless("something that is no ExecCredential"))?;
+    if plugin.api_version.is_some() && credential.api_version != plugin.api_version {
+        return Err(useless("an ExecCredential of another version than the kubeconfig asks for"));
+    }
+    let given = credential.status.ok_or_else(|| useless("an ExecCredential without a status"))?;
+    let pair = given.client_certificate_data.zip(given.client_key_data);
+    if pair.is_none() && given.token.is_none() {
+        return Err(useless("neither a token nor a certificate with its key"));
+    }
+    if let Some((certificate, key)) = pair {
+        user.client_certificate_data = Some(STANDARD.encode(certificate));
+        user.client_key_data = Some(STANDARD.encode(key).into());
+    }
+    user.token = given.token.map(Into::into);
+    Ok(given.expiration_timestamp)
+}
+
+/// Runs it, for no longer than it may take, and gives what it wrote.
+async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError> {
+    let named = |source| PluginError::Read { command: command.to_owned(), source };
+    let mut process = Command::new(command);
+    process.args(plugin.args.iter().flatten());
+    let variables = plugin.env.iter().flatten();
+    process.envs(variables.filter_map(|variable| Some((variable.get("name")?, variable.get("value")?))));
+    process.env("KUBERNETES_EXEC_INFO", information(plugin));
+    // Nobody is there to be asked. It leads a group, so that whatever it starts can be ended with it.
+    process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+    let mut child = process.spawn().map_err(|source| PluginError::Start {
+        command: command.to_owned(),
+        source,
+        hint: plugin.install_hint.as_ref().map(|hint| format!("; {}", hint.trim())).unwrap_or_default(),
+    })?;
+    let (output, errors) = (child.stdout.take(), child.stderr.take());
+    let mut group = Group(child.id());
+    let work = async {
+        let (output, errors) = tokio::try_join!(read(output, LONGEST_ANSWER), read(errors, LONGEST_COMPLAINT))?;
+        Ok((child.wait().await?, output, errors))
+    };
+    let ended = tokio::time::timeout(LIMIT, work).await;
+    let (status, output, errors) =
+        ended.map_err(|_| PluginError::Slow { command: command.to_owned() })?.map_err(named)?;
+    group.0 = None;
+    match status.success() {
+        true => Ok(output),
+        false => {
+            let complaint = String::from_utf8_lossy(&errors).trim().escape_debug().to_string();
+            Err(PluginError::Failed { command: command.to_owned(), status, complaint })
+        }
+    }
+}
+
+/// What the plugin is told: a JSON object of the kind that it answers with.
+fn information(plugin: &ExecConfig) -> String {
+    let mut specification = json!({ "interactive": false });
+    if let (true, Some(cluster)) = (plugin.provide_cluster_info, &plugin.cluster) {
+        specification["cluster"] = serde_json::to_value(cluster).unwrap_or_default();
+    }
+    json!({ "apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": specification }).to_string()
+}
+
+/// The first bytes of what is written there. Whoever writes more is not listened to any longer.
+async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        from.take(most).read_to_end(&mut bytes).await?;
+    }
+    Ok(bytes)
+}
+
+/// A group of processes that ends with this value, unless its leader was seen to end.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if let Some(leader) = self.0.and_then(|leader| i32::try_from(leader).ok()) {
+            // It may have ended by itself.
+            let _ = killpg(Pid::from_raw(leader), Signal::SIGKILL);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Who the daemon is, told by certificates and by plugins that end, are renewed and fail; this must not know what it does about it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cluster::objects::ADDRESS;
+use crate::cluster::{self, Cluster, certificates};
+use crate::rig::client::get;
+use crate::rig::manifests::ingress;
+use crate::rig::status::watch;
+use crate::rig::wait;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+async fn serve_shop(cluster: &mut Cluster) {
+    cluster.objects.serve("web", &["10.244.0.1"]).await;
+    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+    cluster.daemon.set("publish.lease-duration", "3s");
+}
+
+/// Adds a host, and waits until it is served and published.
+async fn expect_followed(cluster: &Cluster, name: &str) {
+    let host = format!("{name}.example");
+    cluster.objects.apply(ingress(name).host(&host, "web")).await;
+    get(&format!("http://{host}/")).send_until(&host, |reply| reply.status == 200).await;
+    cluster.objects.until_published(name, &[ADDRESS]).await;
+}
+
+/// A user of this test alone: its rights are given for the whole cluster.
+fn user(cluster: &Cluster) -> String {
+    format!("edge-{}", cluster.objects.namespace())
+}
+
+fn write_pair(cluster: &Cluster, user: &str, lifetime: Duration) {
+    let pair = certificates::of_user(user, lifetime);
+    cluster.credentials.write("client.key", &pair.key);
+    cluster.credentials.write("client.crt", &pair.certificate);
+}
+
+#[test]
+fn a_client_certificate_is_replaced_on_disk() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        let user = user(cluster);
+        cluster.credentials.grant(&cluster.objects, &user).await;
+        let path = |name| cluster.credentials.path(name);
+        let files = json!({"client-certificate": path("client.crt"), "client-key": path("client.key")});
+        cluster.credentials.write_user(&cluster::url(), &files);
+        // Somebody who may see nothing.
+        write_pair(cluster, "stranger", HOUR);
+        cluster.nginx.start();
+        cluster.daemon.start();
+        cluster.daemon.status_when("the refusal", |status| watch(status, "Ingress") == "refused").await;
+
+        write_pair(cluster, &user, Duration::from_secs(8));
+        cluster.daemon.ready().await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        // It ends: watches that run go on, and nothing else.
+        let refused = async || cluster.daemon.metric(r#"ingressd_api_requests_total{verb="update",code="401"}"#).await;
+        wait::until_right("the end of the certificate", refused, |count| *count > 0.0).await;
+        assert_eq!(get("http://shop.example/").send().await.status, 200);
+        assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200);
+        write_pair(cluster, &user, HOUR);
+        expect_followed(cluster, "more").await;
+        cluster.daemon.status_when("the lead", |status| status["role"] == "leader").await;
+    });
+}
+
+/// Has the daemon ask a plugin that writes down when it runs, and then does this.
+fn write_plugin(cluster: &Cluster, lines: &str) {
+    let folder = cluster.credentials.path("");
+    cluster.credentials.write_program("plugin", &format!("cd {}\necho >> runs\n{lines}", folder.display()));
+    let plugin = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "command": cluster.credentials.path("plugin"),
+        "interactiveMode": "Never"
+    });
+    cluster.credentials.write_user(&cluster::url(), &json!({"exec": plugin}));
+}
+
+/// What makes a plugin give what the test wrote down, as something that ends in six seconds.
+const GIVE: &str = "end=$(date -u -d '+6 seconds' +%Y-%m-%dT%H:%M:%SZ); sed \"s/@WHEN@/$end/\" given";
+
+fn give(cluster: &Cluster, mut status: Value) {
+    status["expirationTimestamp"] = json!("@WHEN@");
+    let credential = json!({
+        "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": status
+    });
+    cluster.credentials.write("given", &credential.to_string());
+}
+
+/// How often the plugin ran.
+fn runs(cluster: &Cluster) -> usize {
+    std::fs::read_to_string(cluster.credentials.path("runs")).map_or(0, |text| text.len())
+}
+
+fn failure(status: &Value) -> &str {
+    status["source_failure"].as_str().unwrap_or_default()
+}
+
+#[test]
+fn a_plugin_gives_tokens_that_end_and_the_last_counts_while_it_fails() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        give(cluster, json!({"token": cluster.credentials.renew_token(&cluster.objects, HOUR).await}));
+        write_plugin(cluster, GIVE);
+        cluster.start().await;
+        let ran = runs(cluster);
+        wait::until_right("another run of the plugin", async || runs(cluster), |runs| *runs > ran).await;
+        expect_followed(cluster, "renewed").await;
+
+        for (number, (lines, words)) in [
+            ("echo out of order >&2; exit 1", "out of order"),
+            ("echo garbage", "gave something that is no ExecCredential"),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            write_plugin(cluster, lines);
+            let told = |status: &Value| failure(status).starts_with("credentials: ") && failure(status).contains(words);
+            cluster.daemon.status_when(words, told).await;
+            expect_followed(cluster, &format!("meanwhile-{number}")).await;
+            assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200);
+            write_plugin(cluster, GIVE);
+            cluster.daemon.status_when("the end of it", |status| status["source_failure"].is_null()).await;
+        }
+
+        // One that hangs holds up nothing, not even the end of the daemon.
+        let ran = runs(cluster);
+        write_plugin(cluster, &format!("echo $$ > process; while test ! -e go; do sleep 0.1; done; {GIVE}"));
+        wait::until_right("the plugin that hangs", async || runs(cluster), |runs| *runs > ran).await;
+        expect_followed(cluster, "while-it-hangs").await;
+        assert!(cluster.daemon.stop().await.success());
+        let process = std::fs::read_to_string(cluster.credentials.path("process")).unwrap();
+        let gone = async || (!std::path::Path::new("/proc").join(process.trim()).exists()).then_some(());
+        wait::until("the end of the plugin", gone).await;
+        cluster.daemon.start();
+        let without = |status: &Value| failure(status).contains("there are no credentials yet");
+        cluster.daemon.status_when("a daemon without credentials", without).await;
+        assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 200, "nginx serves what is on disk");
+        assert_eq!(get("http://shop.example/").send().await.status, 200);
+        cluster.credentials.write("go", "");
+        cluster.daemon.ready().await;
+        expect_followed(cluster, "after").await;
+    });
+}
+
+#[test]
+fn a_plugin_gives_certificates() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        let user = user(cluster);
+        cluster.credentials.grant(&cluster.objects, &user).await;
+        let pair = |lifetime| {
+            let pair = certificates::of_user(&user, lifetime);
+            json!({"clientCertificateData": pair.certificate, "clientKeyData": pair.key})
+        };
+        give(cluster, pair(Duration::from_secs(10)));
+        write_plugin(cluster, GIVE);
+        cluster.start().await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        // What the first certificate opened ends with it; the plugin has been asked before.
+        give(cluster, pair(HOUR));
+        let ran = runs(cluster);
+        wait::until_right("more runs of the plugin", async || runs(cluster), |runs| *runs >= ran + 2).await;
+        expect_followed(cluster, "more").await;
+        assert_eq!(cluster.daemon.metric(r#"ingressd_api_requests_total{verb="update",code="401"}"#).await, 0.0);
+    });
+}
