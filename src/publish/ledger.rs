@@ -144,6 +144,7 @@ impl Ledger {
                 false => current.1 && current.0 == addresses,
             };
             if is_done {
+                (entry.outdated, entry.patience) = (None, None);
                 continue;
             }
             let over: Arc<str> = version.as_str().into();

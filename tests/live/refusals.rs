@@ -59,9 +59,13 @@ async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action)
     let log = &cluster.daemon.log()[log..];
     for (_, _, words) in WRITES {
         let lines = log.lines().filter(|line| line.contains("WARN") && line.contains(words)).count();
-        // That somebody else was faster is no trouble for who writes a Lease.
-        let is_race = code == 409 && words.contains("Lease");
-        assert_eq!(lines, usize::from(!is_race), "{code}: {words}");
+        // That somebody else was faster is no trouble for who writes a Lease, and for a status only when it happens again.
+        let expected = match (code, words.contains("Lease"), words.contains("status")) {
+            (409, true, _) => 0..=0,
+            (409, _, true) => 0..=1,
+            _ => 1..=1,
+        };
+        assert!(expected.contains(&lines), "{code}: {words} {lines} times");
     }
 }
 
@@ -77,7 +81,8 @@ fn what_cannot_be_written_is_served_counted_and_written_later() {
             refuse(cluster, &proxy, code, Action::Refuse(StatusCode::from_u16(code).unwrap())).await;
         }
         refuse(cluster, &proxy, 429, Action::Busy(2)).await;
-        assert!(cluster.daemon.metric("ingressd_status_writes_total{result=\"refused\"}").await >= 4.0);
+        assert!(cluster.daemon.metric("ingressd_status_writes_total{result=\"refused\"}").await >= 2.0);
+        assert!(cluster.daemon.metric("ingressd_status_writes_total{result=\"outdated\"}").await >= 1.0);
         assert!(cluster.daemon.metric("ingressd_status_writes_total{result=\"failed\"}").await >= 6.0);
         assert!(cluster.daemon.metric("ingressd_events_total{result=\"failed\"}").await >= 10.0);
         assert_eq!(cluster.objects.addresses("shop").await, [ADDRESS]);

@@ -155,7 +155,7 @@ fn a_write_is_for_one_version_and_is_decided_anew_for_another() {
     // The cache is behind what we wrote, which is what the next one is written over.
     ledger.wrote(&newer.writes[0], Some("8"));
     let behind = served(vec![ingress("a", 6, 1, &[FOREIGN], 0)], 10);
-    let withdrawn = ledger.plan(&behind, &nodes(false), &HashSet::new(), now);
+    let withdrawn = ledger.plan(&behind, &nodes(false), &HashMap::new(), now);
     assert_eq!((shown(&withdrawn), &*withdrawn.writes[0].at), (vec!["a ".to_owned()], "8"));
 }
 
