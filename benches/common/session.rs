@@ -96,7 +96,7 @@ impl<'a> Session<'a> {
     /// Waits until the last change is confirmed, no old worker drains, and the next change may go at once.
     pub async fn rest(&mut self) {
         let nginx = self.nginx;
-        wait::until("the end of old workers", async || (nginx.workers().len() == 2).then_some(())).await;
+        nginx.settled_workers().await;
         self.daemon.ready().await;
         // The daemon looks at nginx as often, and only then knows that nothing drains.
         tokio::time::sleep(SPACING + SPACING / 5).await;

@@ -14,7 +14,10 @@ use super::tree;
 use crate::nginx::syntax::Directive;
 use crate::render::{FilePath, FileSet};
 
-/// How many changed files are tested at once after a culprit was found among them.
+/// How many changed files are tested at once: nginx compares each upstream with all others that it reads.
+const MOST: usize = 1024;
+
+/// How many after a culprit was found among them.
 const CHUNK: usize = 128;
 
 /// Directives of the main context that a test needs to read our files as the running nginx does.
@@ -156,7 +159,11 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
 impl<H: Host> Run<'_, H> {
     fn find(&mut self, changed: Vec<FilePath>) -> Result<Judgement, ApplyError> {
         let mut complaints = Vec::new();
-        let mut open = vec![changed];
+        // One test without any file, too: the host's own configuration may be broken.
+        let mut open: Vec<_> = match changed.is_empty() {
+            true => vec![changed],
+            false => changed.rchunks(MOST).map(<[FilePath]>::to_vec).collect(),
+        };
         while let Some(mut roots) = open.pop() {
             let Some(failure) = self.refusal(&roots)? else { continue };
             let (failure, culprit) = match self.culprit(&roots, failure)? {

@@ -113,7 +113,7 @@ fn alternates(nginx_is_restarted: bool) {
         for step in STEPS {
             let next = 3 - current;
             write_version(rig, next);
-            let workers = rig.nginx.workers();
+            let workers = rig.nginx.settled_workers().await;
             run_until(rig, step).await;
             if step == Step::HungUp {
                 // nginx was told, and nobody waits for it: for a while workers of both generations take connections.

@@ -92,7 +92,7 @@ fn what_is_served_does_not_depend_on_dns_that_answers() {
         rig.start().await;
         answers_from("a.example", "10.244.2.1").await;
         dns.fall_silent();
-        let workers = rig.nginx.workers();
+        let workers = rig.nginx.settled_workers().await;
         for restarted in [false, true] {
             if restarted {
                 rig.daemon.stop().await;

@@ -42,7 +42,7 @@ fn a_worker_that_dies_is_replaced_and_no_reload_follows() {
         write_host(rig, "a.example");
         rig.start().await;
         let generation = serving(&rig.daemon.status().await.unwrap());
-        let workers = rig.nginx.workers();
+        let workers = rig.nginx.settled_workers().await;
         kill(workers[0], Signal::SIGKILL).unwrap();
         let restored = |now: &Vec<Pid>| now.len() == workers.len() && !now.contains(&workers[0]);
         wait::until_right("another worker", async || rig.nginx.workers(), restored).await;
@@ -52,7 +52,7 @@ fn a_worker_that_dies_is_replaced_and_no_reload_follows() {
         // One that dies while nginx takes a new generation must neither fool nor stop the daemon.
         for round in 0..3 {
             let host = format!("{round}.example");
-            let known = rig.nginx.workers();
+            let known = rig.nginx.settled_workers().await;
             write_host(rig, &host);
             kill(known[0], Signal::SIGKILL).unwrap();
             is_served(&host).await;
@@ -86,7 +86,7 @@ fn an_nginx_that_is_stopped_finds_everything_ready_when_it_starts() {
         assert!(not_ready(rig).await.contains("nginx-down"));
 
         rig.nginx.start();
-        let workers = wait::until_right("workers", async || rig.nginx.workers(), |workers| workers.len() == 2).await;
+        let workers = rig.nginx.settled_workers().await;
         is_served("a.example").await;
         is_served("b.example").await;
         rig.daemon.ready().await;
@@ -148,7 +148,7 @@ fn a_restarted_nginx_is_recognised_without_a_reload() {
         rig.start().await;
         rig.nginx.restart().await;
         let master = rig.nginx.master().unwrap();
-        let workers = wait::until_right("workers", async || rig.nginx.workers(), |workers| workers.len() == 2).await;
+        let workers = rig.nginx.settled_workers().await;
         let told = |log: &String| log.contains("nginx changed by itself");
         wait::until_right("the daemon to notice", async || rig.daemon.log(), told).await;
         let seen =
@@ -169,7 +169,7 @@ fn a_hup_that_nginx_refuses_is_taken_back_until_the_host_is_mended() {
             write_host(rig, "a.example");
             rig.start().await;
             let generation = serving(&rig.daemon.status().await.unwrap());
-            let workers = rig.nginx.workers();
+            let workers = rig.nginx.settled_workers().await;
             let configuration = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
             match broken {
                 Broken::Site => rig.nginx.write_site("neighbour", "server { listen 8099; no_such_directive on; }"),
@@ -219,7 +219,7 @@ fn traffic_does_not_notice_how_the_daemon_ends_or_begins() {
     rig::run(async |rig| {
         write_host(rig, "a.example");
         rig.start().await;
-        let workers = rig.nginx.workers();
+        let workers = rig.nginx.settled_workers().await;
         let load = Load::new(&[get("http://a.example/")]).start();
         for _ in 0..2 {
             assert!(rig.daemon.stop().await.success());

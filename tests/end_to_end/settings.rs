@@ -17,7 +17,7 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
         rig.start().await;
         let file = rig.folder().join("ingressd.toml");
         let good = std::fs::read_to_string(&file).unwrap();
-        let workers = rig.nginx.workers();
+        let workers = rig.nginx.settled_workers().await;
         let cases = [
             ("not TOML", format!("{good}\n= nothing"), "ingressd.toml"),
             ("an unknown key", format!("{good}\n[listen]\nhttp-prot = 81\n"), "http-prot"),

@@ -112,11 +112,17 @@ impl Nginx {
         is_alive(pid).then_some(pid)
     }
 
-    /// The workers, by the kernel's list of the master's children.
+    /// The workers, old ones too, by the kernel's list of the master's children.
     pub fn workers(&self) -> Vec<Pid> {
         let Some(master) = self.master() else { return Vec::new() };
         let children = fs::read_to_string(format!("/proc/{master}/task/{master}/children")).unwrap_or_default();
-        children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap())).collect()
+        let children = children.split_whitespace().map(|pid| Pid::from_raw(pid.parse().unwrap()));
+        children.filter(|pid| is_alive(*pid)).collect()
+    }
+
+    /// The workers, when those of earlier configurations have ended.
+    pub async fn settled_workers(&self) -> Vec<Pid> {
+        wait::until_right("the end of old workers", async || self.workers(), |workers| workers.len() == 2).await
     }
 
     /// Tells the master something: HUP, QUIT, USR1, ...
