@@ -68,7 +68,7 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 #[test]
 fn check_ends_by_what_it_finds_and_says_where() {
     type Row<'a> = (&'a str, String, &'a [&'a str], i32, &'a str);
-    let rows: [Row<'_>; 6] = [
+    let rows: [Row<'_>; 7] = [
         ("good", ingress("a", "a.example", "web"), &[], 0, "4 objects read: 0 errors, 0 warnings"),
         ("good and strict", ingress("a", "a.example", "web"), &["--strict"], 0, "0 errors, 0 warnings"),
         (
@@ -87,6 +87,7 @@ fn check_ends_by_what_it_finds_and_says_where() {
         ),
         ("the same and strict", ingress("a", "a.example", "absent"), &["--strict"], 1, "MissingService"),
         ("not YAML", "kind: [\n".to_owned(), &[], 1, "Undecodable"),
+        ("a key twice", "kind: Secret\nkind: Secret\n".to_owned(), &[], 1, "duplicate mapping key: kind\n"),
     ];
     for (what, text, arguments, code, words) in rows {
         let folder = folder(&[("a.yaml", &text)]);

@@ -15,6 +15,8 @@ struct ResultLabel {
 pub enum StatusWrite {
     /// It stands there.
     Written,
+    /// The object was changed meanwhile; it is looked at again.
+    Outdated,
     /// The object is gone or refuses it.
     Refused,
     /// The API did not answer, or not in time.
@@ -46,6 +48,7 @@ impl Counts {
     pub fn status(&self, write: StatusWrite) {
         let result = match write {
             StatusWrite::Written => "written",
+            StatusWrite::Outdated => "outdated",
             StatusWrite::Refused => "refused",
             StatusWrite::Failed => "failed",
         };

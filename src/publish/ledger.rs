@@ -34,6 +34,9 @@ pub struct Write {
     pub uid: Arc<str>,
     /// The version in the cache.
     pub over: Arc<str>,
+    /// The version that it was decided for, which is newer if the cache is behind what we wrote. Only over that one it is
+    /// written: a write that comes late, from a node that led before, changes nothing.
+    pub at: Arc<str>,
     /// The addresses, sorted; empty withdraws what we wrote, and only that.
     pub addresses: Vec<Address>,
     /// Whether an address is withdrawn to which no more requests should be sent.
@@ -74,6 +77,8 @@ struct Entry {
     written: Option<Written>,
     contention: Contention,
     patience: Option<(Duration, Instant)>,
+    /// The version that turned out not to be the newest.
+    outdated: Option<Arc<str>>,
 }
 
 /// What we wrote last; the cache may not have it yet.
@@ -81,7 +86,7 @@ struct Entry {
 struct Written {
     addresses: Vec<Address>,
     /// The version that the API gave it.
-    revision: Option<Revision>,
+    version: Option<Arc<str>>,
     /// The version in the cache when it was written.
     over: Arc<str>,
 }
@@ -139,7 +144,13 @@ impl Ledger {
                 false => current.1 && current.0 == addresses,
             };
             if is_done {
+                (entry.outdated, entry.patience) = (None, None);
                 continue;
+            }
+            let over: Arc<str> = version.as_str().into();
+            let at = entry.newest(&over, is_stale);
+            if entry.outdated.as_ref().is_some_and(|outdated| *outdated != at) {
+                (entry.outdated, entry.patience) = (None, None);
             }
             let waits = [entry.contention.paused_until(now), entry.patience.map(|(_, until)| until)];
             if let Some(until) = waits.into_iter().flatten().filter(|until| *until > now).max() {
@@ -150,7 +161,8 @@ impl Ledger {
             plan.writes.push(Write {
                 id: Arc::clone(&stored.id),
                 uid: Arc::clone(&entry.uid),
-                over: version.as_str().into(),
+                over,
+                at,
                 urgent: current.0.iter().any(|address| nodes.knows(address) && !addresses.contains(address)),
                 again: same && !is_stale,
                 addresses,
@@ -175,6 +187,7 @@ impl Ledger {
             written: None,
             contention: Contention::default(),
             patience: None,
+            outdated: None,
         };
         let entry = self.entries.entry(Arc::clone(&stored.id)).or_insert_with(fresh);
         if *entry.uid != *uid {
@@ -200,19 +213,28 @@ impl Ledger {
             entry.patience = None;
             entry.written = Some(Written {
                 addresses: write.addresses.clone(),
-                revision: Revision::of(version),
+                version: version.map(Arc::from),
                 over: Arc::clone(&write.over),
             });
         }
     }
 
-    /// A write failed. Others go first until its time comes again.
+    /// A write failed. Others go first until its time comes again, or until the cache has the version that it has to be
+    /// written over.
     pub fn failed(&mut self, write: &Write, failure: &Failure, now: Instant) {
         let longest = if matches!(failure, Failure::Refused(_)) { LONGEST_AFTER_REFUSAL } else { LONGEST_RETRY };
         if let Some(entry) = self.entries.get_mut(&write.id) {
             let pause = entry.patience.map_or(RETRY, |(pause, _)| (pause * 2).min(longest));
             entry.patience = Some((pause, now + pause));
+            entry.outdated = matches!(failure, Failure::Conflict(_)).then(|| Arc::clone(&write.at));
         }
+    }
+
+    /// Whether a write failed because the object is another by now, which the cache will tell. When that happens twice for the
+    /// same version, it is something else.
+    pub fn is_outdated(&self, write: &Write, failure: &Failure) -> bool {
+        let before = self.entries.get(&write.id).and_then(|entry| entry.outdated.as_ref());
+        matches!(failure, Failure::Conflict(_)) && before != Some(&write.at)
     }
 
     /// Whether no write waits for another attempt.
@@ -230,7 +252,7 @@ impl Entry {
     /// The addresses that stand there as far as we know, and whether the cache is behind what we wrote.
     fn current(&self, seen: (Vec<Address>, bool), version: &str) -> ((Vec<Address>, bool), bool) {
         let Some(written) = &self.written else { return (seen, false) };
-        let is_stale = match (Revision::of(Some(version)), written.revision) {
+        let is_stale = match (Revision::of(Some(version)), Revision::of(written.version.as_deref())) {
             (Some(seen), Some(written)) => seen < written,
             _ => *written.over == *version,
         };
@@ -238,6 +260,12 @@ impl Entry {
             true => ((written.addresses.clone(), true), true),
             false => (seen, false),
         }
+    }
+
+    /// The newest version that we know of, when this is the one in the cache.
+    fn newest(&self, cached: &Arc<str>, is_stale: bool) -> Arc<str> {
+        let written = self.written.as_ref().and_then(|written| written.version.as_ref());
+        Arc::clone(written.filter(|_| is_stale).unwrap_or(cached))
     }
 
     /// Whether something may stand there that we wrote. To withdraw costs nothing where it turns out not to be ours, but

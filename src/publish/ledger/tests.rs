@@ -139,6 +139,27 @@ fn what_was_written_counts_until_the_cache_has_it() {
 }
 
 #[test]
+fn a_write_is_for_one_version_and_is_decided_anew_for_another() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    let first = plan(&mut ledger, &served(vec![ingress("a", 5, 1, &[], 0)], 10), now);
+    assert_eq!(&*first.writes[0].at, "5");
+    let conflict = Failure::Conflict(String::new());
+    assert!(ledger.is_outdated(&first.writes[0], &conflict));
+    ledger.failed(&first.writes[0], &conflict, now);
+    assert!(!ledger.is_outdated(&first.writes[0], &conflict), "once more would have another cause");
+    let waiting = plan(&mut ledger, &served(vec![ingress("a", 5, 1, &[], 0)], 10), now);
+    assert_eq!((waiting.writes.len(), waiting.next), (0, Some(now + RETRY)));
+    let newer = plan(&mut ledger, &served(vec![ingress("a", 6, 1, &[FOREIGN], 0)], 10), now);
+    assert_eq!((&*newer.writes[0].at, ledger.is_clear()), ("6", true));
+    // The cache is behind what we wrote, which is what the next one is written over.
+    ledger.wrote(&newer.writes[0], Some("8"));
+    let behind = served(vec![ingress("a", 6, 1, &[FOREIGN], 0)], 10);
+    let withdrawn = ledger.plan(&behind, &nodes(false), &HashMap::new(), now);
+    assert_eq!((shown(&withdrawn), &*withdrawn.writes[0].at), (vec!["a ".to_owned()], "8"));
+}
+
+#[test]
 fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
     let mut now = Instant::now();
     let mut ledger = Ledger::default();

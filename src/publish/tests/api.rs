@@ -30,6 +30,8 @@ pub enum Mood {
     Away,
     /// It answers that it cannot.
     Broken,
+    /// It never answers, and gets what it was asked when all is well again, although nobody waits for the answer any more.
+    Late,
 }
 
 /// How the API refuses a write.
@@ -80,6 +82,15 @@ impl FakeApi {
                     Mood::Well => Ok::<_, Infallible>(api.answer(&node, request, mood).await),
                     Mood::Broken => Ok(failure(500, "InternalError")),
                     Mood::Away => std::future::pending().await,
+                    Mood::Late => {
+                        tokio::spawn(async move {
+                            let is_well = mood.wait_for(|mood| *mood == Mood::Well).await.is_ok();
+                            if is_well {
+                                api.answer(&node, request, mood).await;
+                            }
+                        });
+                        std::future::pending().await
+                    }
                 }
             }
         });
@@ -157,7 +168,9 @@ impl FakeApi {
         let path = path.strip_suffix("/status").unwrap();
         let mut state = self.state();
         let Some(mut object) = state.objects.get(path).cloned() else { return failure(404, "NotFound") };
-        if patch["metadata"]["uid"] != object["metadata"]["uid"] {
+        let metadata = &patch["metadata"];
+        let is_outdated = metadata["resourceVersion"] != object["metadata"]["resourceVersion"];
+        if metadata["uid"] != object["metadata"]["uid"] || is_outdated {
             return failure(409, "Conflict");
         }
         state.status_writes.push((node.to_owned(), path.to_owned()));

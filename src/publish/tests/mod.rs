@@ -78,6 +78,17 @@ impl World {
         World { api: FakeApi::default(), nodes: Vec::new() }
     }
 
+    /// An object, and two nodes of which the first leads.
+    async fn of_two() -> Self {
+        let mut world = World::new();
+        world.api.add_ingress("a");
+        world.start("one");
+        world.seconds(1).await;
+        world.start("two");
+        world.seconds(5).await;
+        world
+    }
+
     /// Starts a node, or starts it again. Its address ends in its place.
     fn start(&mut self, name: &'static str) {
         let place = match self.nodes.iter().position(|node| node.name == name) {
@@ -194,12 +205,7 @@ async fn nodes_share_the_work_and_one_of_them_writes() {
 
 #[tokio::test(start_paused = true)]
 async fn a_killed_leader_is_replaced_and_withdrawn() {
-    let mut world = World::new();
-    world.api.add_ingress("a");
-    world.start("one");
-    world.seconds(1).await;
-    world.start("two");
-    world.seconds(5).await;
+    let mut world = World::of_two().await;
     assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned()], vec!["one"]));
     world.node("one").publisher = None;
     world.pass(LEASE * 2 / 3, |addresses| assert_eq!(addresses, ["192.0.2.1,192.0.2.2"])).await;
@@ -213,12 +219,7 @@ async fn a_killed_leader_is_replaced_and_withdrawn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_stop_in_good_order_hands_over_at_once_and_keeps_the_address() {
-    let mut world = World::new();
-    world.api.add_ingress("a");
-    world.start("one");
-    world.seconds(1).await;
-    world.start("two");
-    world.seconds(5).await;
+    let mut world = World::of_two().await;
     let publisher = world.node("one").publisher.take().unwrap();
     publisher.stop().await;
     world.pass(GRACE - Duration::from_secs(5), |addresses| assert_eq!(addresses, ["192.0.2.1,192.0.2.2"])).await;
@@ -238,12 +239,7 @@ async fn a_stop_in_good_order_hands_over_at_once_and_keeps_the_address() {
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_reach_the_api_gives_up_before_another_takes_over() {
     for mood in [Mood::Away, Mood::Broken] {
-        let mut world = World::new();
-        world.api.add_ingress("a");
-        world.start("one");
-        world.seconds(1).await;
-        world.start("two");
-        world.seconds(5).await;
+        let mut world = World::of_two().await;
         world.node("one").mood.send_replace(mood);
         for _ in 0..400 {
             world.pass(STEP, is_not_empty).await;
@@ -254,6 +250,25 @@ async fn a_leader_that_cannot_reach_the_api_gives_up_before_another_takes_over()
         world.pass(Duration::from_secs(30), is_not_empty).await;
         assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned()], vec!["two"]));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_former_leader_wrote_changes_nothing_when_it_comes_late() {
+    let mut world = World::of_two().await;
+    // Cut off, it still notices something new, and what it wants to write of it is under way for a long time.
+    world.api.add_ingress("b");
+    let api = world.api.clone();
+    let one = world.node("one");
+    one.mood.send_replace(Mood::Late);
+    one.served.send_replace(Some(one.served(&api)));
+    world.pass(LEASE * 3, |addresses| assert!(!addresses[0].is_empty())).await;
+    assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.2".to_owned(); 2], vec!["two"]));
+    let before = world.api.status_writers().len();
+    world.node("one").mood.send_replace(Mood::Well);
+    world.pass(Duration::from_secs(30), is_not_empty).await;
+    assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1,192.0.2.2".to_owned(); 2], vec!["two"]));
+    let writers = &world.api.status_writers()[before..];
+    assert!(writers.iter().all(|node| node == "two"), "{writers:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -278,12 +293,7 @@ async fn an_api_that_was_away_for_everybody_withdraws_nobody() {
 async fn a_drained_node_and_one_whose_nginx_is_down_are_withdrawn_within_two_seconds() {
     for leader_goes in [true, false] {
         for is_drain in [true, false] {
-            let mut world = World::new();
-            world.api.add_ingress("a");
-            world.start("one");
-            world.seconds(1).await;
-            world.start("two");
-            world.seconds(5).await;
+            let mut world = World::of_two().await;
             let (goes, stays) = if leader_goes { ("one", "192.0.2.2") } else { ("two", "192.0.2.1") };
             let node = world.node(goes);
             if is_drain {
@@ -303,12 +313,7 @@ async fn a_drained_node_and_one_whose_nginx_is_down_are_withdrawn_within_two_sec
 
 #[tokio::test(start_paused = true)]
 async fn a_node_is_published_only_in_objects_that_it_serves() {
-    let mut world = World::new();
-    world.api.add_ingress("a");
-    world.start("one");
-    world.seconds(1).await;
-    world.start("two");
-    world.seconds(5).await;
+    let mut world = World::of_two().await;
     // It goes on serving, but an older generation.
     world.node("two").follows = false;
     world.api.add_ingress("b");
@@ -333,7 +338,6 @@ async fn the_record_of_a_node_that_is_gone_publishes_nothing() {
     world.node("one").follows = false;
     let mut later = World { api: world.api.clone(), nodes: Vec::new() };
     later.start("other");
-    later.nodes.rotate_left(0);
     later.seconds(2 * GRACE.as_secs()).await;
     // Both have the address that ends in 1; only the new node is known to live.
     assert_eq!(later.addresses(), ["192.0.2.1"]);
