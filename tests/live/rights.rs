@@ -1,6 +1,7 @@
 //! Rights that are missing, taken and given while the daemon runs; this must not know what it does with them.
 
-use serde_json::Value;
+use ingressd::demo::echo::Echo;
+use serde_json::{Value, json};
 
 use crate::cluster::proxy::Action;
 use crate::cluster::{self, Cluster, rights};
@@ -28,6 +29,52 @@ fn nodes_are_done_without() {
     });
 }
 
+#[test]
+fn nodes_are_needed_where_they_are_the_way_to_pods() {
+    cluster::run(async |cluster| {
+        let port = 30_000 + cluster.objects.namespace().rsplit('-').next().unwrap().parse::<u16>().unwrap();
+        cluster
+            .objects
+            .apply_all([
+                json!({
+                    "apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
+                    "spec": {"type": "NodePort", "ports": [{"name": "http", "port": 80, "nodePort": port}]}
+                }),
+                ingress("shop").host("shop.example", "web").build(),
+            ])
+            .await;
+        cluster.daemon.set("upstreams.endpoints", "nodeport");
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("nodes")).await;
+        cluster.nginx.start();
+        cluster.daemon.start();
+        let told = |status: &Value| is_missed(status, "Node") && watch(status, "Secret") == "current";
+        cluster.daemon.status_when("the refusal", told).await;
+        assert_eq!(cluster.daemon.get("/readyz").await.unwrap().status, 503);
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
+        cluster.daemon.ready().await;
+
+        // A node comes, ready, and goes.
+        let name = format!("worker-{}", cluster.objects.namespace());
+        let by_node = |reply: &Reply| {
+            reply.try_echo().is_some_and(|answer| answer.address.to_string() == format!("192.0.2.7:{port}"))
+        };
+        cluster.backends.serve(port, Echo::plain("node")).await;
+        cluster.objects.apply(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}})).await;
+        let addresses = json!([{"type": "InternalIP", "address": "192.0.2.7"}]);
+        let ready = json!([{"type": "Ready", "status": "True"}]);
+        cluster.objects.set_status("Node", &name, json!({"addresses": addresses, "conditions": ready})).await;
+        get("http://shop.example/").send_until("the node that came", by_node).await;
+        cluster.objects.delete("Node", &name).await;
+        get("http://shop.example/").send_until("the end of the node", |reply| reply.status == 503).await;
+    });
+}
+
+/// Whether a kind may not be seen, and nothing can be served without it.
+fn is_missed(status: &Value, kind: &str) -> bool {
+    let failure = status["source_failure"].as_str().unwrap_or_default();
+    watch(status, kind) == "refused" && failure.starts_with(&format!("{kind}: "))
+}
+
 /// Everything that is needed: how rules name it, and the kind.
 const NEEDED: [(&str, &str); 5] = [
     ("ingresses", "Ingress"),
@@ -47,7 +94,7 @@ fn nothing_is_served_before_all_that_is_needed_may_be_seen() {
             cluster.daemon.start();
             // All others are known, and this one is told. Which Secrets are wanted, only Ingresses tell.
             let is_right = |status: &Value, other: &str| match (other == kind, kind) {
-                (true, _) => watch(status, other) == "refused",
+                (true, _) => is_missed(status, other),
                 (false, "Ingress") if other == "Secret" => watch(status, other) == "starting",
                 (false, _) => watch(status, other) == "current",
             };

@@ -1,0 +1,212 @@
+//! Everything that is wrong is told once, on the object that is wrong, as Events that the API takes; this must not know who finds it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::cluster::{self, Cluster};
+use crate::rig::manifests::{Ingress, ingress, secret, service, tls_secret};
+use crate::rig::{ECHO, wait};
+
+/// An Ingress with a host of its own that is as it should be.
+fn good(name: &str) -> Ingress {
+    ingress(name).class("nginx").host(&format!("{name}.example"), "web")
+}
+
+fn to_port(name: &str, port: u16) -> Ingress {
+    let backend = json!({"service": {"name": "web", "port": {"number": port}}});
+    ingress(name).class("nginx").path_to(&format!("{name}.example"), "Prefix", "/", backend)
+}
+
+/// Ingresses with something wrong: the reason, the object that the Event is on, and what of the field it names.
+fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
+    let with = |name: &str, key: &str, value: &str| good(name).annotation(key, value);
+    let with_tls = |name: &str, secret: &str| good(name).tls(&[&format!("{name}.example")], secret);
+    let resource = json!({"resource": {"apiGroup": "example.com", "kind": "Bucket", "name": "b"}});
+    vec![
+        (
+            "MissingService",
+            "Ingress no-service",
+            "paths[0]",
+            ingress("no-service").class("nginx").host("s.example", "none"),
+        ),
+        ("MissingPort", "Ingress no-port", "paths[0]", to_port("no-port", 81)),
+        ("NoEndpoints", "Ingress no-pods", "paths[0]", ingress("no-pods").class("nginx").host("p.example", "idle")),
+        (
+            "ExternalNameDisabled",
+            "Ingress by-name",
+            "paths[0]",
+            ingress("by-name").class("nginx").host("n.example", "named"),
+        ),
+        (
+            "UnsupportedBackend",
+            "Ingress bucket",
+            "paths[0]",
+            ingress("bucket").class("nginx").path_to("b.example", "Prefix", "/", resource),
+        ),
+        ("MissingSecret", "Ingress no-secret", "tls[0]", with_tls("no-secret", "none")),
+        ("InvalidCertificate", "Secret garbage", "", with_tls("bad-secret", "garbage")),
+        ("CertificateHostMismatch", "Ingress not-named", "tls[0]", with_tls("not-named", "other")),
+        ("PathConflict", "Ingress z-tardy", "paths[0]", ingress("z-tardy").class("nginx").host("first.example", "web")),
+        ("InvalidValue", "Ingress bad-value", "proxy-read-timeout", with("bad-value", "proxy-read-timeout", "soon")),
+        ("UnknownAnnotation", "Ingress misspelt", "proxy-bodysize", with("misspelt", "proxy-bodysize", "1m")),
+        (
+            "UnsupportedAnnotation",
+            "Ingress obsolete",
+            "enable-opentracing",
+            with("obsolete", "enable-opentracing", "true"),
+        ),
+        (
+            "InvalidSecurityValue",
+            "Ingress open",
+            "whitelist-source-range",
+            with("open", "whitelist-source-range", "everybody"),
+        ),
+        (
+            "CrossNamespace",
+            "Ingress crosses",
+            "auth-secret",
+            with("crosses", "auth-type", "basic").annotation("auth-secret", "elsewhere/users"),
+        ),
+        (
+            "RefusedValue",
+            "Ingress unknown-variable",
+            "rewrite-target",
+            with("unknown-variable", "rewrite-target", "/$nobody_knows"),
+        ),
+        (
+            "Quarantined",
+            "Ingress no-expression",
+            "",
+            with("no-expression", "use-regex", "true").path(
+                "no-expression.example",
+                "ImplementationSpecific",
+                "/(a",
+                "web",
+            ),
+        ),
+    ]
+}
+
+async fn write_wrongs(cluster: &mut Cluster) {
+    let named =
+        json!({"type": "ExternalName", "externalName": "elsewhere.example", "ports": [{"name": "http", "port": 80}]});
+    cluster.daemon.set("upstreams.external-names", "false");
+    cluster.objects.serve("web", &["10.244.0.1"]).await;
+    cluster
+        .objects
+        .apply_all([
+            service("idle", ECHO),
+            json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "named"}, "spec": named}),
+            secret("garbage", "kubernetes.io/tls", &[("tls.crt", "garbage"), ("tls.key", "garbage")]),
+            tls_secret("other", &["other.example"]),
+            good("first").build(),
+        ])
+        .await;
+    for (.., wrong) in wrongs() {
+        cluster.objects.apply(wrong).await;
+    }
+}
+
+/// The Events of the test, how many for each object and reason.
+async fn counts(cluster: &Cluster) -> BTreeMap<(String, String), usize> {
+    let mut counts = BTreeMap::new();
+    for event in cluster.objects.list("Event").await {
+        *counts.entry((about(&event), text(&event["reason"]))).or_default() += 1;
+    }
+    counts
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+fn about(event: &Value) -> String {
+    format!("{} {}", text(&event["regarding"]["kind"]), text(&event["regarding"]["name"]))
+}
+
+#[test]
+fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
+    cluster::run(async |cluster| {
+        write_wrongs(cluster).await;
+        cluster.start().await;
+        let missing = async || {
+            let told = counts(cluster).await;
+            let wanted = wrongs().into_iter().map(|(reason, object, ..)| (object.to_owned(), reason.to_owned()));
+            wanted.filter(|wanted| !told.contains_key(wanted)).collect::<Vec<_>>()
+        };
+        wait::until_right("Events", missing, Vec::is_empty).await;
+        let events = cluster.objects.list("Event").await;
+        for (reason, object, field, _) in wrongs() {
+            let event = events.iter().find(|event| about(event) == object && event["reason"] == reason).unwrap();
+            let note = text(&event["note"]);
+            assert!(text(&event["action"]).contains(field) && note.contains(field), "{reason}: {event:#}");
+            assert!(note.contains(reason) && note.contains(object.split(' ').nth(1).unwrap()), "{note}");
+            assert_eq!((&event["type"], event["regarding"]["uid"].is_string()), (&json!("Warning"), true), "{reason}");
+        }
+
+        // Everything that is served is told to be.
+        let status = cluster.daemon.status().await.unwrap();
+        let is_served = |ingress: &&Value| ingress["served_seconds"].is_u64();
+        let served: Vec<_> = status["ingresses"].as_array().unwrap().iter().filter(is_served).collect();
+        assert!(served.len() > 8, "{status:#}");
+        let served = || served.iter().map(|ingress| format!("Ingress {}", text(&ingress["name"])));
+        let unsung = async || {
+            let told = counts(cluster).await;
+            served().filter(|name| !told.contains_key(&(name.clone(), "Synced".to_owned()))).collect::<Vec<_>>()
+        };
+        wait::until_right("that everything is served", unsung, Vec::is_empty).await;
+
+        // Nothing else is said about what is as it should be.
+        let before = counts(cluster).await;
+        assert_eq!(before.keys().filter(|(object, _)| object == "Ingress first").count(), 1, "{before:#?}");
+
+        // Another start tells nothing again, and neither does a change of something else.
+        assert!(before.values().all(|count| *count == 1), "{before:#?}");
+        assert!(cluster.daemon.stop().await.success());
+        cluster.objects.merge("Ingress", "bad-value", json!({"metadata": {"labels": {"other": "label"}}})).await;
+        cluster.daemon.start();
+        let known = async || cluster.daemon.get("/metrics").await.map_or(0.0, |_| 1.0);
+        wait::until_right("metrics", known, |known| *known > 0.0).await;
+        let known = async || cluster.daemon.metric(r#"ingressd_events_total{result="known"}"#).await;
+        let expected = wrongs().len() as f64;
+        wait::until_right("the leader to look at what it told", known, |known| *known >= expected).await;
+        assert_eq!(counts(cluster).await, before);
+
+        // What is mended and breaks again is told again, and what is mended is told to be served.
+        let key = ("Ingress bad-value".to_owned(), "InvalidValue".to_owned());
+        let synced = ("Ingress bad-value".to_owned(), "Synced".to_owned());
+        let served = before.get(&synced).copied().unwrap_or_default();
+        cluster.objects.apply(good("bad-value").annotation("proxy-read-timeout", "7")).await;
+        let told = async || counts(cluster).await;
+        wait::until_right("that it is served", told, |told| told.get(&synced) == Some(&(served + 1))).await;
+        cluster.objects.apply(good("bad-value").annotation("proxy-read-timeout", "soon")).await;
+        wait::until_right("another Event", told, |told| told.get(&key) == Some(&2)).await;
+    });
+}
+
+#[test]
+fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
+    cluster::run(async |cluster| {
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        let many = (0..30).fold(ingress("many").class("nginx"), |many, number| {
+            many.path("many.example", "Prefix", &format!("/{number}"), &format!("none-{number}"))
+        });
+        cluster.objects.apply(many).await;
+        // The note quotes the value, and has to be cut between its characters.
+        cluster.objects.apply(good("long").annotation("proxy-read-timeout", &"\u{e4}".repeat(3000))).await;
+        cluster.start().await;
+        let of = async |name: &str| {
+            let events = cluster.objects.list("Event").await;
+            events.into_iter().filter(|event| event["regarding"]["name"] == name).collect::<Vec<_>>()
+        };
+        let long = async || of("long").await.into_iter().find(|event| event["reason"] == "InvalidValue");
+        let long = wait::until("the Event with a long note", long).await;
+        assert!((64..=1024).contains(&text(&long["note"]).len()), "{long:#}");
+        wait::until_right("the share of the one", async || of("many").await.len(), |count| *count == 20).await;
+        let suppressed = cluster.daemon.metric(r#"ingressd_events_total{result="suppressed"}"#).await;
+        assert!(suppressed >= 10.0, "{suppressed}");
+        let sent = cluster.daemon.metric(r#"ingressd_events_total{result="sent"}"#).await;
+        assert!(sent >= 21.0, "{sent}");
+    });
+}
