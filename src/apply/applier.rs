@@ -124,7 +124,8 @@ impl<H: Host> Applier<H> {
             workers: count(Role::Worker),
             draining: count(Role::Draining),
             on_disk: self.generations.current().map(|manifest| manifest.generation),
-            served: master.as_ref().ok().and_then(|_| self.host.served()),
+            // A host that stands still for half a second makes no node unready: it is asked once more.
+            served: master.as_ref().ok().and_then(|_| self.host.served().or_else(|| self.host.served())),
             confirmed: self.generations.confirmed(),
             master: master.map(|process| process.pid),
         }

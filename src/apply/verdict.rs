@@ -93,8 +93,9 @@ pub fn replaced(before: &Table, now: &Table) -> Vec<Process> {
     let is_old = |process: &Process| before.children.iter().any(|(old, _)| old == process);
     let (old, new): (Vec<_>, Vec<_>) = now.in_role(Role::Worker).partition(is_old);
     // Fewer may be a worker that crashed and came back while the master still reads: it runs what there was before.
-    let enough = now.master == before.master && new.len() >= before.in_role(Role::Worker).count();
-    if enough { old } else { Vec::new() }
+    // And right after the start of nginx some may have no title yet.
+    let needed = before.in_role(Role::Worker).count().max(old.len()).max(1);
+    if now.master == before.master && new.len() >= needed { old } else { Vec::new() }
 }
 
 /// Judges a master that read its configuration by itself, such as one that was just started.
@@ -245,6 +246,8 @@ mod tests {
             ("at 510; master 10 100; worker 11 101; worker 14 505", &[]),
             ("at 510; master 20 505; worker 11 101; worker 21 506; worker 22 506", &[]),
         ];
+        let young = table("at 500; master 10 100; other 11 499; other 12 499");
+        assert_eq!(replaced(&young, &table("at 501; master 10 100; worker 11 499; worker 12 499")), []);
         for (now, expected) in rows {
             let found: Vec<_> = replaced(&table(before), &table(now)).iter().map(|process| process.pid).collect();
             assert_eq!(found, expected, "{now}");
