@@ -105,7 +105,7 @@ fn what_is_not_served_gets_no_address() {
         cluster.objects.until_published("third", &[]).await;
         cluster.objects.delete("Ingress", "shop").await;
         cluster.objects.until_published("tardy", &[ADDRESS]).await;
-        assert!(events(cluster, "tardy").await.iter().any(|(reason, _)| reason == "Synced"));
+        until_told(cluster, "tardy", "Synced").await;
     });
 }
 
