@@ -66,6 +66,18 @@ impl Default for Options {
     }
 }
 
+/// Most characters of the name of a field manager, as the Kubernetes API has it.
+const LONGEST_MANAGER: usize = 128;
+
+impl Options {
+    /// The name under which all nodes of a group write, so that any leader owns what any other wrote, and nothing of what
+    /// another group did, which may publish the same addresses: a host may have an instance of each.
+    pub fn manager(&self) -> String {
+        let name = format!("ingressd/{}/{}", self.namespace, self.lease);
+        name.chars().take(LONGEST_MANAGER).collect()
+    }
+}
+
 /// The times of a Lease, in the proportions that the controllers of Kubernetes use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {

@@ -25,9 +25,6 @@ use super::served::Served;
 use super::trouble::Trouble;
 use crate::model::ObjectId;
 
-/// The name under which all nodes write, so that any leader owns what any other wrote.
-pub const MANAGER: &str = "ingressd";
-
 /// How long one write may take.
 const DEADLINE: Duration = Duration::from_secs(10);
 
@@ -198,8 +195,8 @@ impl Writer {
             self.ledger.sent(&write, now);
             self.under_way.insert(Arc::clone(&write.id), write.addresses.clone());
             let ingresses = Api::<Ingress>::namespaced(self.client.clone(), &write.id.namespace);
+            let parameters = PatchParams::apply(&self.options.manager()).force();
             self.requests.spawn(async move {
-                let parameters = PatchParams::apply(MANAGER).force();
                 let patch = Patch::Apply(content(&write));
                 let request = ingresses.patch_status(&write.id.name, &parameters, &patch);
                 let answer = call(DEADLINE.min(limit), request).await;

@@ -1,5 +1,6 @@
 //! What a node writes back into the cluster, under the rights that are shipped; this must not know how it comes to write.
 
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::cluster::objects::ADDRESS;
@@ -106,6 +107,25 @@ fn what_is_not_served_gets_no_address() {
         cluster.objects.delete("Ingress", "shop").await;
         cluster.objects.until_published("tardy", &[ADDRESS]).await;
         until_told(cluster, "tardy", "Synced").await;
+    });
+}
+
+#[test]
+fn what_another_group_publishes_stays_though_it_is_the_same_address() {
+    cluster::run(async |cluster| {
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        cluster.objects.apply(ingress("theirs").class("theirs").host("theirs.example", "web")).await;
+        let status = json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": "theirs"},
+            "status": {"loadBalancer": {"ingress": [{"ip": ADDRESS}]}}
+        });
+        let manager = PatchParams::apply("ingressd/elsewhere/ingressd");
+        cluster.objects.api("Ingress").patch_status("theirs", &manager, &Patch::Apply(status)).await.unwrap();
+        start(cluster).await;
+        // Addresses that have to go are written before others.
+        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        assert_eq!(cluster.objects.addresses("theirs").await, [ADDRESS]);
     });
 }
 
