@@ -1,6 +1,7 @@
 //! The hosts that Ingresses define and who gets which path of them; it must not know backends or certificates.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
@@ -85,17 +86,28 @@ impl<'s, 'a> Site<'s, 'a> {
 
     /// Whether an expression takes requests from a prefix cannot be told from the two, so every object is named that may.
     fn tell_of_shared_expressions(&self, findings: &mut Vec<Finding>) {
+        let namespace = |claim: &Claim<'_, '_>| Arc::clone(&claim.origin.object.namespace);
         let mut told = None;
-        for (index, claim) in self.claims.iter().enumerate().filter(|(_, claim)| claim.matching == Matching::Regex) {
-            let object = &claim.origin.object;
-            let is_older = |other: &&Claim<'_, '_>| {
-                other.matching == Matching::Prefix && other.origin.object.namespace != object.namespace
-            };
-            let Some(older) = self.claims[..index].iter().find(is_older) else { continue };
-            if told.replace(object) != Some(object) {
-                let note =
-                    format!("expressions of this object may take requests from {}, which is older", older.origin);
-                findings.push(Finding::new(Reason::SharedHost, claim.origin.clone(), note));
+        // The oldest prefix, and the oldest of another namespace than that: one of them is a stranger to any object.
+        let (mut first, mut second): (Option<&Claim<'_, '_>>, Option<&Claim<'_, '_>>) = (None, None);
+        for claim in &self.claims {
+            let is_strange = |other: &&Claim<'_, '_>| namespace(other) != namespace(claim);
+            match claim.matching {
+                Matching::Regex => {
+                    let Some(older) = first.filter(is_strange).or(second.filter(is_strange)) else { continue };
+                    if told.replace(&claim.origin.object) != Some(&claim.origin.object) {
+                        let note = format!(
+                            "expressions of this object may take requests from {}, which is older",
+                            older.origin
+                        );
+                        findings.push(Finding::new(Reason::SharedHost, claim.origin.clone(), note));
+                    }
+                }
+                Matching::Prefix if first.is_none() => first = Some(claim),
+                Matching::Prefix if second.is_none() && first.is_some_and(|first| is_strange(&first)) => {
+                    second = Some(claim);
+                }
+                _ => {}
             }
         }
     }

@@ -223,8 +223,9 @@ async fn a_plugin_that_hangs_is_ended_with_all_that_it_started() {
     let lines = format!("sleep 1000 & echo $! > {0}.new; mv {0}.new {0}; wait", started.display());
     let mut user = user(&plugin(folder.path(), "plugin", &lines));
     let mut hanging = Box::pin(plugin::replace(&mut user));
-    let mut child = String::new();
+    let (began, mut child) = (std::time::Instant::now(), String::new());
     while child.is_empty() {
+        assert!(began.elapsed() < PATIENCE, "the plugin never began");
         // It goes on while it is asked whether it has ended.
         let _ = tokio::time::timeout(Duration::from_millis(5), &mut hanging).await;
         child = fs::read_to_string(&started).unwrap_or_default();
