@@ -11,7 +11,7 @@ endif
 IN_NAMESPACE := unshare $(AS_ROOT) --net --mount -- sh -c 'ip link set lo up && exec "$$@"' --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-check cluster test lint bench generate requirements
+.PHONY: help demo demo-check cluster test lint bench generate packages requirements
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -54,3 +54,7 @@ bench: requirements ## measure speed and memory, over a folder and at an API ser
 
 generate: ## write again what is generated: man pages, completions, settings sample, references, golden files
 	UPDATE=1 INSTA_UPDATE=always $(CARGO) test --locked
+
+packages: ## the .deb and the .rpm, in target/packages
+	$(CARGO) build --locked --release --bin ingressd
+	packaging/build release
