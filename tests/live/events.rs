@@ -2,111 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use ingressd::finding::Reason;
 use serde_json::{Value, json};
 
 use crate::cluster::{self, Cluster};
-use crate::rig::manifests::{Ingress, ingress, secret, service, tls_secret};
-use crate::rig::{ECHO, wait};
-
-/// An Ingress with a host of its own that is as it should be.
-fn good(name: &str) -> Ingress {
-    ingress(name).class("nginx").host(&format!("{name}.example"), "web")
-}
-
-fn to_port(name: &str, port: u16) -> Ingress {
-    let backend = json!({"service": {"name": "web", "port": {"number": port}}});
-    ingress(name).class("nginx").path_to(&format!("{name}.example"), "Prefix", "/", backend)
-}
-
-/// Ingresses with something wrong: the reason, the object that the Event is on, and what of the field it names.
-fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
-    let with = |name: &str, key: &str, value: &str| good(name).annotation(key, value);
-    let with_tls = |name: &str, secret: &str| good(name).tls(&[&format!("{name}.example")], secret);
-    let resource = json!({"resource": {"apiGroup": "example.com", "kind": "Bucket", "name": "b"}});
-    vec![
-        (
-            "MissingService",
-            "Ingress no-service",
-            "paths[0]",
-            ingress("no-service").class("nginx").host("s.example", "none"),
-        ),
-        ("MissingPort", "Ingress no-port", "paths[0]", to_port("no-port", 81)),
-        ("NoEndpoints", "Ingress no-pods", "paths[0]", ingress("no-pods").class("nginx").host("p.example", "idle")),
-        (
-            "ExternalNameDisabled",
-            "Ingress by-name",
-            "paths[0]",
-            ingress("by-name").class("nginx").host("n.example", "named"),
-        ),
-        (
-            "UnsupportedBackend",
-            "Ingress bucket",
-            "paths[0]",
-            ingress("bucket").class("nginx").path_to("b.example", "Prefix", "/", resource),
-        ),
-        ("MissingSecret", "Ingress no-secret", "tls[0]", with_tls("no-secret", "none")),
-        ("InvalidCertificate", "Secret garbage", "", with_tls("bad-secret", "garbage")),
-        ("CertificateHostMismatch", "Ingress not-named", "tls[0]", with_tls("not-named", "other")),
-        ("PathConflict", "Ingress z-tardy", "paths[0]", ingress("z-tardy").class("nginx").host("first.example", "web")),
-        ("InvalidValue", "Ingress bad-value", "proxy-read-timeout", with("bad-value", "proxy-read-timeout", "soon")),
-        ("UnknownAnnotation", "Ingress misspelt", "proxy-bodysize", with("misspelt", "proxy-bodysize", "1m")),
-        (
-            "UnsupportedAnnotation",
-            "Ingress obsolete",
-            "enable-opentracing",
-            with("obsolete", "enable-opentracing", "true"),
-        ),
-        (
-            "InvalidSecurityValue",
-            "Ingress open",
-            "whitelist-source-range",
-            with("open", "whitelist-source-range", "everybody"),
-        ),
-        (
-            "CrossNamespace",
-            "Ingress crosses",
-            "auth-secret",
-            with("crosses", "auth-type", "basic").annotation("auth-secret", "elsewhere/users"),
-        ),
-        (
-            "RefusedValue",
-            "Ingress unknown-variable",
-            "rewrite-target",
-            with("unknown-variable", "rewrite-target", "/$nobody_knows"),
-        ),
-        (
-            "Quarantined",
-            "Ingress no-expression",
-            "",
-            with("no-expression", "use-regex", "true").path(
-                "no-expression.example",
-                "ImplementationSpecific",
-                "/(a",
-                "web",
-            ),
-        ),
-    ]
-}
-
-async fn write_wrongs(cluster: &mut Cluster) {
-    let named =
-        json!({"type": "ExternalName", "externalName": "elsewhere.example", "ports": [{"name": "http", "port": 80}]});
-    cluster.daemon.set("upstreams.external-names", "false");
-    cluster.objects.serve("web", &["10.244.0.1"]).await;
-    cluster
-        .objects
-        .apply_all([
-            service("idle", ECHO),
-            json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "named"}, "spec": named}),
-            secret("garbage", "kubernetes.io/tls", &[("tls.crt", "garbage"), ("tls.key", "garbage")]),
-            tls_secret("other", &["other.example"]),
-            good("first").build(),
-        ])
-        .await;
-    for (.., wrong) in wrongs() {
-        cluster.objects.apply(wrong).await;
-    }
-}
+use crate::rig::dns::Dns;
+use crate::rig::manifests::ingress;
+use crate::rig::wait;
+use crate::wrongs::{ELSEWHERE, good, write_wrongs, wrongs};
 
 /// The Events of the test, how many for each object and reason.
 async fn counts(cluster: &Cluster) -> BTreeMap<(String, String), usize> {
@@ -126,9 +29,19 @@ fn about(event: &Value) -> String {
 }
 
 #[test]
+fn every_reason_is_told_by_a_test_or_excused() {
+    let tested = wrongs().into_iter().map(|(reason, ..)| reason);
+    let mut known: Vec<_> = tested.chain(ELSEWHERE.iter().map(|(reason, _)| *reason)).collect();
+    let mut reasons: Vec<_> = Reason::ALL.iter().map(|row| row.name).collect();
+    known.sort_unstable();
+    reasons.sort_unstable();
+    assert_eq!(known, reasons, "tests/live/wrongs.rs");
+}
+
+#[test]
 fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
     cluster::run(async |cluster| {
-        write_wrongs(cluster).await;
+        let _proxy = write_wrongs(cluster).await;
         cluster.start().await;
         let missing = async || {
             let told = counts(cluster).await;
@@ -142,7 +55,13 @@ fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
             let note = text(&event["note"]);
             assert!(text(&event["action"]).contains(field) && note.contains(field), "{reason}: {event:#}");
             assert!(note.contains(reason) && note.contains(object.split(' ').nth(1).unwrap()), "{note}");
-            assert_eq!((&event["type"], event["regarding"]["uid"].is_string()), (&json!("Warning"), true), "{reason}");
+            // What cannot be read has nothing but its name.
+            let is_read = reason != "Undecodable";
+            assert_eq!(
+                (&event["type"], event["regarding"]["uid"].is_string()),
+                (&json!("Warning"), is_read),
+                "{reason}"
+            );
         }
 
         // Everything that is served is told to be.
@@ -208,5 +127,25 @@ fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
         assert!(suppressed >= 10.0, "{suppressed}");
         let sent = cluster.daemon.metric(r#"ingressd_events_total{result="sent"}"#).await;
         assert!(sent >= 21.0, "{sent}");
+    });
+}
+
+#[test]
+fn a_name_that_dns_does_not_know_is_told() {
+    cluster::run(async |cluster| {
+        let dns = Dns::start().await;
+        let named = json!({"type": "ExternalName", "externalName": "nowhere.test", "ports": [{"port": 80}]});
+        cluster.daemon.set("upstreams.resolvers", &format!("[\"{}\"]", dns.address()));
+        cluster
+            .objects
+            .apply_all([
+                json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "named"}, "spec": named}),
+                ingress("by-name").host("n.example", "named").build(),
+            ])
+            .await;
+        cluster.start().await;
+        let told = async || counts(cluster).await;
+        let key = ("Ingress by-name".to_owned(), "UnresolvedName".to_owned());
+        wait::until_right("the Event", told, |told| told.contains_key(&key)).await;
     });
 }

@@ -20,3 +20,4 @@ mod scope;
 mod told;
 mod watches;
 mod withdrawal;
+mod wrongs;

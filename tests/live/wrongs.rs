@@ -1,0 +1,158 @@
+//! Objects with something wrong, at least one for each reason that an Event can name; this must not know what is done about them.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::cluster::Cluster;
+use crate::cluster::proxy::{Action, Proxy};
+use crate::rig::ECHO;
+use crate::rig::manifests::{Ingress, endpoint_slice, ingress, secret, service, tls_secret};
+
+/// The reasons that are not among [`wrongs`], and why.
+pub const ELSEWHERE: &[(&str, &str)] = &[
+    ("Unreadable", "it is about a file, and an Event is about an object of the cluster"),
+    ("DuplicateObject", "an API server has one object of each name"),
+    ("ForeignClass", "that an object is another's is no warning, and not told as an Event"),
+    ("SharedHost", "that a host is shared is no warning, and not told as an Event"),
+    ("UnresolvedName", "names are not resolved where ExternalNameDisabled is found: a test of its own"),
+    ("StatusContention", "it takes another controller: tests/live/contention.rs"),
+    ("MissingCapability", "the nginx of the tests lacks nothing: src/nginx/gate/route_tests.rs"),
+    ("PublishingFailed", "it is about this node, and an Event could not be written: tests/live/refusals.rs"),
+    ("DefaultServerTaken", "it is about this host: src/nginx/gate/tests.rs"),
+    ("HostConflict", "it is about this host: src/nginx/gate/tests.rs"),
+    ("ReloadFailed", "it is about this host: tests/end_to_end/failure.rs"),
+    ("WriteFailed", "it is about this host: tests/end_to_end/disk.rs"),
+    ("NginxDown", "it is about this host: tests/end_to_end/failure.rs"),
+];
+
+/// An Ingress with a host of its own that is as it should be.
+pub fn good(name: &str) -> Ingress {
+    ingress(name).class("nginx").host(&format!("{name}.example"), "web")
+}
+
+fn to_service(name: &str, service: &str) -> Ingress {
+    ingress(name).class("nginx").host(&format!("{name}.example"), service)
+}
+
+fn to_port(name: &str, port: u16) -> Ingress {
+    let backend = json!({"service": {"name": "web", "port": {"number": port}}});
+    ingress(name).class("nginx").path_to(&format!("{name}.example"), "Prefix", "/", backend)
+}
+
+/// Ingresses with something wrong: the reason, the object that the Event is on, and what of the field it names.
+pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
+    let with = |name: &str, key: &str, value: &str| good(name).annotation(key, value);
+    let with_tls = |name: &str, secret: &str| good(name).tls(&[&format!("{name}.example")], secret);
+    let with_path = |name: &str, path: &str| {
+        ingress(name).class("nginx").path(&format!("{name}.example"), "ImplementationSpecific", path, "web")
+    };
+    let resource = json!({"resource": {"apiGroup": "example.com", "kind": "Bucket", "name": "b"}});
+    // The API server counts the length of a name, and not that of its labels.
+    let long_label = format!("{}.example", "a".repeat(64));
+    vec![
+        ("MissingService", "Ingress no-service", "paths[0]", to_service("no-service", "none")),
+        ("MissingPort", "Ingress no-port", "paths[0]", to_port("no-port", 81)),
+        ("NoEndpoints", "Ingress no-pods", "paths[0]", to_service("no-pods", "idle")),
+        ("ExternalNameDisabled", "Ingress by-name", "paths[0]", to_service("by-name", "named")),
+        ("UnreachableMode", "Ingress by-node", "paths[0]", to_service("by-node", "portless")),
+        ("ForbiddenTarget", "Ingress to-metadata", "paths[0]", to_service("to-metadata", "metadata")),
+        (
+            "UnsupportedBackend",
+            "Ingress bucket",
+            "paths[0]",
+            ingress("bucket").class("nginx").path_to("b.example", "Prefix", "/", resource),
+        ),
+        (
+            "InvalidHost",
+            "Ingress long-label",
+            "rules[0]",
+            ingress("long-label").class("nginx").host(&long_label, "web"),
+        ),
+        ("InvalidPath", "Ingress control", "paths[0].path", with_path("control", "/\u{1}")),
+        ("PathConflict", "Ingress z-tardy", "paths[0]", ingress("z-tardy").class("nginx").host("first.example", "web")),
+        ("MissingSecret", "Ingress no-secret", "tls[0]", with_tls("no-secret", "none")),
+        ("InvalidCertificate", "Secret garbage", "", with_tls("bad-secret", "garbage")),
+        ("CertificateHostMismatch", "Ingress not-named", "tls[0]", with_tls("not-named", "other")),
+        ("CertificateExpired", "Ingress expired", "tls[0]", with_tls("expired", "expired")),
+        ("InvalidValue", "Ingress bad-value", "proxy-read-timeout", with("bad-value", "proxy-read-timeout", "soon")),
+        ("UnknownAnnotation", "Ingress misspelt", "proxy-bodysize", with("misspelt", "proxy-bodysize", "1m")),
+        (
+            "UnsupportedAnnotation",
+            "Ingress obsolete",
+            "enable-opentracing",
+            with("obsolete", "enable-opentracing", "true"),
+        ),
+        (
+            "InvalidSecurityValue",
+            "Ingress open",
+            "whitelist-source-range",
+            with("open", "whitelist-source-range", "everybody"),
+        ),
+        (
+            "CrossNamespace",
+            "Ingress crosses",
+            "auth-secret",
+            with("crosses", "auth-type", "basic").annotation("auth-secret", "elsewhere/users"),
+        ),
+        (
+            "InvalidSecret",
+            "Ingress no-passwords",
+            "auth-secret",
+            with("no-passwords", "auth-type", "basic").annotation("auth-secret", "garbage"),
+        ),
+        ("ClosedRoute", "Ingress for-nobody", "auth-type", with("for-nobody", "auth-type", "basic")),
+        (
+            "RefusedValue",
+            "Ingress unknown-variable",
+            "rewrite-target",
+            with("unknown-variable", "rewrite-target", "/$nobody_knows"),
+        ),
+        ("Quarantined", "Ingress no-expression", "", with_path("no-expression", "/(a").annotation("use-regex", "true")),
+        ("Undecodable", "Ingress newer", "", good("newer")),
+    ]
+}
+
+/// Writes them, and what they refer to. The API server takes nothing that cannot be decoded: the proxy puts it into what is read.
+pub async fn write_wrongs(cluster: &mut Cluster) -> Proxy {
+    let service_of = |name: &str, spec: Value| json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec});
+    let ports = json!([{"name": "http", "port": 80}]);
+    let mut portless = service("portless", ECHO);
+    portless["metadata"]["annotations"] = json!({"ingressd/endpoints": "nodeport"});
+    cluster.daemon.set("upstreams.external-names", "false");
+    cluster.objects.serve("web", &["10.244.0.1"]).await;
+    cluster
+        .objects
+        .apply_all([
+            service("idle", ECHO),
+            service_of("named", json!({"type": "ExternalName", "externalName": "elsewhere.example", "ports": ports})),
+            portless,
+            service("metadata", ECHO),
+            endpoint_slice("metadata", &["168.63.129.16"], 80),
+            secret("garbage", "kubernetes.io/tls", &[("tls.crt", "garbage"), ("tls.key", "garbage")]),
+            tls_secret("other", &["other.example"]),
+            expired(),
+            good("first").build(),
+        ])
+        .await;
+    for (.., wrong) in wrongs() {
+        cluster.objects.apply(wrong).await;
+    }
+    let proxy = cluster.put_proxy_between().await;
+    let make_newer = |list: &mut Value| {
+        let items = list["items"].as_array_mut().unwrap();
+        items.iter_mut().filter(|item| item["metadata"]["name"] == "newer").for_each(|item| {
+            item["spec"]["rules"] = json!({"newer": "form"});
+        });
+    };
+    proxy.rules.add(|call| call.lists("ingresses"), Action::Edit(Arc::new(make_newer)));
+    proxy
+}
+
+fn expired() -> Value {
+    let mut parameters = rcgen::CertificateParams::new(vec!["expired.example".to_owned()]).unwrap();
+    parameters.not_after = rcgen::date_time_ymd(2020, 1, 1);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate = parameters.self_signed(&key).unwrap();
+    secret("expired", "kubernetes.io/tls", &[("tls.crt", &certificate.pem()), ("tls.key", &key.serialize_pem())])
+}
