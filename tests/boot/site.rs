@@ -38,7 +38,7 @@ pub fn put_backend(disk: &Disk) {
     disk.write("/etc/nginx/conf.d/backend.conf", "server { listen 10.244.0.1:8080; return 200 backend; }\n");
     disk.write(
         "/etc/systemd/system/pods.service",
-        "[Unit]\nBefore=nginx.service\n[Service]\nType=oneshot\nExecStart=ip address add 10.244.0.1/32 dev lo\n\
+        "[Unit]\nBefore=nginx.service\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=ip address add 10.244.0.1/32 dev lo\n\
          [Install]\nRequiredBy=nginx.service\n",
     );
     let enabled = disk.run("systemctl enable pods.service");
