@@ -45,7 +45,7 @@ impl Survey {
             .or_else(|| flag("--conf-path="))
             .unwrap_or_else(|| "conf/nginx.conf".into());
         let configuration = prefix.join(configuration);
-        let (host, includes_ours) = Tree::read(&configuration, own)?.survey();
+        let host = Tree::read(&configuration, own)?.survey();
         let pid_file = host.pid.map(PathBuf::from).or_else(|| flag("--pid-path="));
         let capabilities = Capabilities::parse(&build, &host.load_modules)
             .map_err(|error| ApplyError::Damaged { path: binary.to_owned(), what: error.to_string() })?;
@@ -55,7 +55,7 @@ impl Survey {
             configuration,
             capabilities,
             neighbours: host.neighbours,
-            includes_ours,
+            includes_ours: host.includes_ours,
         })
     }
 }
