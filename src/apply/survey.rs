@@ -1,11 +1,14 @@
 //! Everything to know about this host's nginx before anything is applied; it must not know what will be.
 
+use std::fmt::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::error::ApplyError;
 use super::host::build_information;
 use super::tree::{Tree, built_in, workers_group};
 use crate::nginx::{Capabilities, Neighbours};
+use crate::render::Digest;
 
 /// What this host's nginx is, and what its own configuration says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +21,8 @@ pub struct Survey {
     pub workers_group: Option<u32>,
     /// Version and modules.
     pub capabilities: Capabilities,
+    /// What stands for the program as it is: another build of nginx, and another file of any module, has another.
+    pub fingerprint: String,
     /// What other sites claim.
     pub neighbours: Neighbours,
     /// Whether the configuration includes files of the current generation: otherwise nginx never runs it.
@@ -45,17 +50,58 @@ impl Survey {
             .or_else(|| flag("--conf-path="))
             .unwrap_or_else(|| "conf/nginx.conf".into());
         let configuration = prefix.join(configuration);
-        let (host, includes_ours) = Tree::read(&configuration, own)?.survey();
+        let host = Tree::read(&configuration, own)?.survey();
         let pid_file = host.pid.map(PathBuf::from).or_else(|| flag("--pid-path="));
         let capabilities = Capabilities::parse(&build, &host.load_modules)
             .map_err(|error| ApplyError::Damaged { path: binary.to_owned(), what: error.to_string() })?;
+        let modules = host.load_modules.iter().map(|file| prefix.join(file));
+        let fingerprint = fingerprint(&build, modules.chain([binary.to_owned()]));
         Ok(Survey {
+            fingerprint,
             pid_file: prefix.join(pid_file.unwrap_or_else(|| "logs/nginx.pid".into())),
             workers_group: workers_group(host.user.as_ref(), &build),
             configuration,
             capabilities,
             neighbours: host.neighbours,
-            includes_ours,
+            includes_ours: host.includes_ours,
         })
+    }
+}
+
+/// Stays the same over restarts, as long as the program says the same of itself and none of its files is replaced.
+fn fingerprint(build: &str, files: impl Iterator<Item = PathBuf>) -> String {
+    let mut text = build.to_owned();
+    for file in files {
+        let metadata = file.metadata().ok();
+        let state = metadata.map(|metadata| (metadata.len(), metadata.mtime(), metadata.mtime_nsec()));
+        // Writing to a string does not fail.
+        let _ = write!(text, "\n{} {state:?}", file.display());
+    }
+    Digest::of(text.as_bytes()).hexadecimal(16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_build_and_another_file_of_any_module_have_another_fingerprint() {
+        let folder = tempfile::tempdir().unwrap();
+        let module = |name: &str| folder.path().join(name);
+        std::fs::write(module("known.so"), "1").unwrap();
+        let of = |build: &str, files: &[&str]| fingerprint(build, files.iter().map(|name| module(name)));
+        let build = "nginx version: nginx/1.22.1\nconfigure arguments: --with-http_v2_module";
+        let before = of(build, &["known.so"]);
+        assert_eq!(of(build, &["known.so"]), before);
+        for (what, found) in [
+            ("a module that nobody knows", of(&format!("{build} --add-module=/src/headers-more"), &["known.so"])),
+            ("another library", of(&build.replace("1\n", "1\nbuilt with OpenSSL 3.0.20\n"), &["known.so"])),
+            ("one more module", of(build, &["known.so", "none.so"])),
+            ("one less", of(build, &[])),
+        ] {
+            assert_ne!(found, before, "{what}");
+        }
+        std::fs::write(module("known.so"), "22").unwrap();
+        assert_ne!(of(build, &["known.so"]), before, "an upgrade of a module");
     }
 }

@@ -30,15 +30,11 @@ impl Tree {
         Ok(Tree { main: main_file, folder, own: own.to_owned() })
     }
 
-    /// What sites and the main file say, and whether they include the current generation.
-    pub fn survey(&self) -> (HostConfiguration, bool) {
+    /// What sites and the main file say; ours is the current generation.
+    pub fn survey(&self) -> HostConfiguration {
         let current = self.own.join("current");
-        let mut includes_ours = false;
-        let host = survey(&self.main, &mut |pattern| {
-            includes_ours |= self.folder.join(pattern).starts_with(&current);
-            self.files(pattern)
-        });
-        (host, includes_ours)
+        let is_ours = |pattern: &str| self.folder.join(pattern).starts_with(&current);
+        survey(&self.main, &mut |pattern| (!is_ours(pattern)).then(|| self.files(pattern)))
     }
 
     /// The files for the argument of an `include`, in nginx's order. What cannot be read is left to nginx to complain of.
@@ -147,9 +143,9 @@ mod tests {
             std::fs::write(path(name), text).unwrap();
         }
         let tree = Tree::read(&path("nginx.conf"), &path("ours")).unwrap();
-        let (found, includes_ours) = tree.survey();
-        assert!(includes_ours);
-        assert!(!Tree::read(&path("nginx.conf"), &path("elsewhere")).unwrap().survey().1);
+        let found = tree.survey();
+        assert!(found.includes_ours);
+        assert!(!Tree::read(&path("nginx.conf"), &path("elsewhere")).unwrap().survey().includes_ours);
         let ports: Vec<_> = found.neighbours.listens.iter().map(|listen| listen.address.port()).collect();
         assert_eq!((ports, found.user), (vec![81], Some(("www-data".to_owned(), None))));
         let names: Vec<_> = tree.expanded()[1].children().iter().map(|directive| directive.name.clone()).collect();

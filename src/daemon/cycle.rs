@@ -153,6 +153,11 @@ impl Cycle {
         }
     }
 
+    /// Ends it: what is served is on disk then.
+    pub async fn close(self) {
+        self.keeper.close().await;
+    }
+
     /// Brings nginx to what the snapshot says, without the versions that it refuses.
     pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
         let snapshot = &*self.complete(snapshot);

@@ -249,6 +249,12 @@ impl Keeper {
             let _ = jobs.send(Job { served, worth });
         }
     }
+
+    /// Ends it. Whoever waits for the disk is a thread of its own, so that the loop goes on.
+    pub async fn close(self) {
+        // It fails only when the process ends, and then nobody asks.
+        let _ = tokio::task::spawn_blocking(move || drop(self)).await;
+    }
 }
 
 impl Drop for Keeper {
@@ -348,6 +354,31 @@ mod tests {
         let first = Arc::new(snapshot(&[("a", "1")]));
         keeper.keep(Arc::clone(&first), Arc::new(all(&first)));
         drop(keeper);
+        assert_eq!(kept(state.path(), "a"), Some("1".into()));
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_the_end_of_the_keeper_holds_up_nobody() {
+        let state = tempfile::tempdir().unwrap();
+        let store = Arc::new(Mutex::new(LastGood::open(state.path(), None)));
+        let keeper = Keeper::start(Arc::clone(&store));
+        // A disk that takes nothing until it is told, or until it is clear that nobody ever will.
+        let ((held, is_held), (release, released)) = (channel(), channel::<()>());
+        let disk = std::thread::spawn(move || {
+            let _store = store.lock().unwrap();
+            held.send(()).unwrap();
+            let _ = released.recv_timeout(std::time::Duration::from_secs(5));
+        });
+        is_held.recv().unwrap();
+        let first = Arc::new(snapshot(&[("a", "1")]));
+        keeper.keep(Arc::clone(&first), Arc::new(all(&first)));
+        // The runtime of a test has one thread: it comes back only if nothing blocks it.
+        let closing = tokio::spawn(keeper.close());
+        tokio::task::yield_now().await;
+        assert!(!closing.is_finished(), "it ended before the disk took anything");
+        release.send(()).expect("the disk waits still: nothing held up this thread");
+        closing.await.unwrap();
+        disk.join().unwrap();
         assert_eq!(kept(state.path(), "a"), Some("1".into()));
     }
 }

@@ -159,7 +159,9 @@ impl Pipeline {
 
 impl Stages for Pipeline {
     fn judge(&self) -> Arc<str> {
-        format!("ingressd {} {:?}", env!("CARGO_PKG_VERSION"), self.survey.capabilities).into()
+        // nginx may refuse by modules that nothing else here knows.
+        let Survey { capabilities, fingerprint, .. } = &self.survey;
+        format!("ingressd {}, nginx {} {fingerprint}", env!("CARGO_PKG_VERSION"), capabilities.version).into()
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {

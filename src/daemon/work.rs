@@ -94,7 +94,7 @@ impl Work {
 
     /// Ends it: the last good versions are on disk then, which nobody waits for on the loop's own threads.
     pub async fn close(self) {
-        joined(spawn_blocking(move || drop(self)).await);
+        self.cycle.close().await;
     }
 
     /// Looks at nginx and leaves everything as it is.

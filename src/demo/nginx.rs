@@ -56,11 +56,21 @@ pub fn pid_file(folder: &Path) -> PathBuf {
     folder.join("nginx.pid")
 }
 
-/// Whether this nginx knows `-e`, since 1.19.5. Without it an older one complains that it may not write the distribution's
-/// log, and goes on.
-fn knows_error_option(binary: &Path) -> io::Result<bool> {
+/// What this nginx says of its version.
+fn version(binary: &Path) -> io::Result<String> {
     let output = Command::new(binary).arg("-v").stdin(Stdio::null()).output()?;
-    Ok(is_since_1_19_5(&String::from_utf8_lossy(&output.stderr)))
+    Ok(String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+/// The start of an nginx that says this of its version. It knows `-e` since 1.19.5; without it an older one complains that it
+/// may not write the distribution's log, and goes on.
+fn command(binary: &Path, folder: &Path, version: &str) -> Command {
+    let mut command = Command::new(binary);
+    command.arg("-p").arg(folder).arg("-c").arg(configuration(folder));
+    if is_since_1_19_5(version) {
+        command.arg("-e").arg(folder.join("error.log"));
+    }
+    command
 }
 
 fn is_since_1_19_5(words: &str) -> bool {
@@ -85,11 +95,7 @@ impl PrivateNginx {
             .replace("{root}", &root.display().to_string())
             .replace("{folder}", &folder.display().to_string());
         std::fs::write(configuration(folder), text)?;
-        let mut command = Command::new(binary);
-        command.arg("-p").arg(folder).arg("-c").arg(configuration(folder));
-        if knows_error_option(binary)? {
-            command.arg("-e").arg(folder.join("error.log"));
-        }
+        let mut command = command(binary, folder, &version(binary)?);
         let process =
             command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
         Ok(PrivateNginx { process })
@@ -129,7 +135,7 @@ impl Drop for PrivateNginx {
 
 #[cfg(test)]
 mod tests {
-    use super::is_since_1_19_5;
+    use super::*;
 
     #[test]
     fn an_old_nginx_is_not_given_an_option_that_it_does_not_know() {
@@ -141,7 +147,12 @@ mod tests {
             ("nginx version: openresty/1.31.4.1\n", true),
             ("", false),
         ] {
-            assert_eq!(is_since_1_19_5(words), expected, "{words}");
+            let command = command(Path::new("nginx"), Path::new("/demo"), words);
+            let arguments: Vec<_> = command.get_args().map(|argument| argument.to_string_lossy()).collect();
+            let (common, rest) = arguments.split_at(4);
+            assert_eq!(common, ["-p", "/demo", "-c", "/demo/nginx.conf"]);
+            let expected: &[&str] = if expected { &["-e", "/demo/error.log"] } else { &[] };
+            assert_eq!(rest, expected, "{words}");
         }
     }
 }

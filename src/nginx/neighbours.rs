@@ -1,6 +1,6 @@
 //! What other sites and the host's own `nginx.conf` already set, from parsed files; it must not know how files are found or read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::syntax::Directive;
@@ -25,6 +25,8 @@ pub struct HostConfiguration {
     pub pid: Option<String>,
     /// User and group of the workers, as written.
     pub user: Option<(String, Option<String>)>,
+    /// Whether it includes our files: otherwise nginx never reads them.
+    pub includes_ours: bool,
 }
 
 /// What other sites and the host's own `nginx.conf` already set, read from the tree that nginx would load, ours left out.
@@ -34,12 +36,23 @@ pub struct Neighbours {
     pub listens: Vec<NeighbourListen>,
     /// Names of directives at http level, for example `gzip`.
     pub http_directives: BTreeSet<String>,
-    /// Host names that other sites claim, each with the ports on which they do.
-    pub server_names: BTreeMap<String, BTreeSet<u16>>,
+    /// Names that other sites claim, in nginx's order.
+    pub server_names: Vec<SiteName>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
     pub worker_connections: Option<u32>,
+}
+
+/// A `server_name` of another site.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SiteName {
+    /// The file and line, for messages.
+    pub place: String,
+    /// A name, a wildcard, or an expression behind `~`; all but expressions in lower case.
+    pub name: String,
+    /// The ports on which the site has it.
+    pub ports: BTreeSet<u16>,
 }
 
 /// One `listen` of another site.
@@ -57,6 +70,8 @@ pub struct NeighbourListen {
     pub http2: bool,
     /// Whether an IPv6 socket takes IPv4 too, by `ipv6only=off`.
     pub dual_stack: bool,
+    /// Whether nginx reads it before our files. Where nobody says `default_server`, the first is it.
+    pub before_ours: bool,
 }
 
 /// How deep files may include each other before the rest is left unread.
@@ -65,10 +80,10 @@ const DEEPEST_INCLUDE: u8 = 16;
 /// Reads the tree that begins with the main file.
 ///
 /// `include` gives the files for the argument of an `include` line, as nginx would find them, in nginx's order; it
-/// leaves out ours and what cannot be read.
-pub fn survey(main: &ParsedFile, include: &mut dyn FnMut(&str) -> Vec<ParsedFile>) -> HostConfiguration {
+/// leaves out what cannot be read, and gives `None` for our files.
+pub fn survey(main: &ParsedFile, include: &mut dyn FnMut(&str) -> Option<Vec<ParsedFile>>) -> HostConfiguration {
     let mut found = HostConfiguration::default();
-    let mut walk = Walk { include, depth: 0 };
+    let mut walk = Walk { include, depth: 0, ours_read: false };
     walk.each(main, &mut |walk, path, directive| {
         let first = directive.arguments.first();
         match (directive.name.as_str(), first) {
@@ -87,6 +102,7 @@ pub fn survey(main: &ParsedFile, include: &mut dyn FnMut(&str) -> Vec<ParsedFile
             _ => {}
         }
     });
+    found.includes_ours = walk.ours_read;
     found
 }
 
@@ -96,10 +112,14 @@ impl Neighbours {
             self.http_directives.insert(directive.name.clone());
             return;
         }
-        let (mut listens, mut ssl, mut names) = (Vec::new(), false, Vec::new());
+        let (mut listens, mut ssl, mut names, before_ours) = (Vec::new(), false, Vec::new(), !walk.ours_read);
         walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
             "listen" => listens.extend(listen(&format!("{path}:{}", directive.line), &directive.arguments)),
-            "server_name" => names.extend(directive.arguments.iter().map(|name| name.to_ascii_lowercase())),
+            "server_name" => {
+                names.extend(
+                    directive.arguments.iter().map(|name| (format!("{path}:{}", directive.line), written(name))),
+                );
+            }
             // The form that nginx had before 1.25.1 besides the parameter of `listen`.
             "ssl" => ssl = directive.arguments.first().is_some_and(|value| value == "on"),
             _ => {}
@@ -108,19 +128,26 @@ impl Neighbours {
             // nginx takes port 80 for a server that names none.
             listens.extend(listen(&format!("{path}:{}", directive.line), &["80".to_owned()]));
         }
-        for name in names {
-            let ports = listens.iter().map(|listen: &NeighbourListen| listen.address.port());
-            self.server_names.entry(name).or_default().extend(ports);
-        }
-        self.listens.extend(listens.into_iter().map(|listen| NeighbourListen { ssl: listen.ssl || ssl, ..listen }));
+        let ports: BTreeSet<_> = listens.iter().map(|listen: &NeighbourListen| listen.address.port()).collect();
+        let named = |(place, name)| SiteName { place, name, ports: ports.clone() };
+        self.server_names.extend(names.into_iter().map(named));
+        let complete = |listen: NeighbourListen| NeighbourListen { ssl: listen.ssl || ssl, before_ours, ..listen };
+        self.listens.extend(listens.into_iter().map(complete));
     }
+}
+
+/// In an expression case has a meaning: `\d` is not `\D`.
+fn written(name: &str) -> String {
+    if name.starts_with('~') { name.to_owned() } else { name.to_ascii_lowercase() }
 }
 
 type Visit<'v> = &'v mut dyn FnMut(&mut Walk<'_>, &str, &Directive);
 
 struct Walk<'a> {
-    include: &'a mut dyn FnMut(&str) -> Vec<ParsedFile>,
+    include: &'a mut dyn FnMut(&str) -> Option<Vec<ParsedFile>>,
     depth: u8,
+    /// Whether our files were passed already.
+    ours_read: bool,
 }
 
 impl Walk<'_> {
@@ -137,8 +164,12 @@ impl Walk<'_> {
             match (directive.name.as_str(), directive.arguments.first()) {
                 // A file that includes itself would never end; nginx refuses it, we only stop.
                 ("include", Some(pattern)) if self.depth < DEEPEST_INCLUDE => {
+                    let Some(files) = (self.include)(pattern) else {
+                        self.ours_read = true;
+                        continue;
+                    };
                     self.depth += 1;
-                    for file in (self.include)(pattern) {
+                    for file in files {
                         self.list(&file.path, &file.directives, visit);
                     }
                     self.depth -= 1;
@@ -162,6 +193,7 @@ fn listen(place: &str, arguments: &[String]) -> Vec<NeighbourListen> {
             ssl: has("ssl"),
             http2: has("http2"),
             dual_stack: has("ipv6only=off"),
+            before_ours: false,
         })
         .collect()
 }
@@ -200,12 +232,13 @@ mod tests {
     #[test]
     fn reads_sites_through_includes() {
         let main = "user www-data www; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
-            http { gzip on; include sites; server { server_name A.example b.example; listen 8080; } }";
+            http { gzip on; include sites; include ours; server { server_name A.example ~^B\\D$; listen 8080; } }";
         let site =
             "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2; }";
         let found = survey(&file("main", main), &mut |pattern| match pattern {
-            "mods" => vec![file("mods", "load_module b.so;")],
-            _ => vec![file("site", site), file("bare", "server { }")],
+            "mods" => Some(vec![file("mods", "load_module b.so;")]),
+            "ours" => None,
+            _ => Some(vec![file("site", site), file("bare", "server { }")]),
         });
         let neighbours = &found.neighbours;
         let listens: Vec<_> = neighbours
@@ -213,22 +246,23 @@ mod tests {
             .iter()
             .map(|listen| {
                 let flags = (listen.default_server, listen.ssl, listen.http2, listen.dual_stack);
-                (listen.place.as_str(), listen.address.to_string(), flags)
+                (listen.place.as_str(), listen.address.to_string(), flags, listen.before_ours)
             })
             .collect();
         assert_eq!(
             listens,
             [
-                ("site:1", "0.0.0.0:80".to_owned(), (true, false, false, false)),
-                ("site:1", "[::]:80".to_owned(), (true, false, false, true)),
-                ("site:2", "0.0.0.0:443".to_owned(), (false, true, true, false)),
-                ("bare:1", "0.0.0.0:80".to_owned(), (false, false, false, false)),
-                ("main:2", "0.0.0.0:8080".to_owned(), (false, false, false, false)),
+                ("site:1", "0.0.0.0:80".to_owned(), (true, false, false, false), true),
+                ("site:1", "[::]:80".to_owned(), (true, false, false, true), true),
+                ("site:2", "0.0.0.0:443".to_owned(), (false, true, true, false), true),
+                ("bare:1", "0.0.0.0:80".to_owned(), (false, false, false, false), true),
+                ("main:2", "0.0.0.0:8080".to_owned(), (false, false, false, false), false),
             ]
         );
         assert_eq!(neighbours.http_directives, BTreeSet::from(["gzip".to_owned()]));
-        let names = ["a.example", "b.example"].map(|name| (name.to_owned(), BTreeSet::from([8080])));
-        assert_eq!(neighbours.server_names, BTreeMap::from(names));
+        let named = |name: &str| SiteName { place: "main:2".into(), name: name.into(), ports: BTreeSet::from([8080]) };
+        assert_eq!(neighbours.server_names, ["a.example", "~^B\\D$"].map(named));
+        assert!(found.includes_ours);
         assert_eq!((neighbours.worker_processes, neighbours.worker_connections), (Some(4), Some(768)));
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
@@ -238,7 +272,7 @@ mod tests {
     #[test]
     fn ends_when_a_file_includes_itself() {
         let endless = file("a", "include a;");
-        assert_eq!(survey(&endless, &mut |_| vec![endless.clone()]), HostConfiguration::default());
+        assert_eq!(survey(&endless, &mut |_| Some(vec![endless.clone()])), HostConfiguration::default());
     }
 
     #[test]

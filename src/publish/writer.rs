@@ -130,7 +130,7 @@ impl Writer {
             let mut go_on = Ok(());
             let again = tokio::select! {
                 biased;
-                changed = inputs.served.changed() => { go_on = changed; Some(self.next_comparison(&inputs)) }
+                changed = inputs.served.changed() => { go_on = changed; Some(next_comparison(self.planned.as_ref(), inputs.served.borrow().as_ref(), Instant::now())) }
                 changed = inputs.roster.changed() => { go_on = changed; Some(now) }
                 changed = inputs.leadership.changed() => { go_on = changed; Some(now) }
                 Some(done) = self.requests.join_next() => match done {
@@ -144,14 +144,6 @@ impl Writer {
             if go_on.is_err() {
                 return;
             }
-        }
-    }
-
-    /// When the plan has to be made anew after something else was told of this host.
-    fn next_comparison(&self, inputs: &Inputs) -> Instant {
-        match (&self.planned, &*inputs.served.borrow()) {
-            (Some((planned, at)), Some(served)) if planned.serves_same(served) => *at + COMPARISON,
-            _ => Instant::now(),
         }
     }
 
@@ -265,6 +257,14 @@ impl Writer {
     }
 }
 
+/// When the plan has to be made anew after something was told of this host; `planned` is what it was made for, and when.
+fn next_comparison(planned: Option<&(Served, Instant)>, served: Option<&Served>, now: Instant) -> Instant {
+    match (planned, served) {
+        (Some((planned, at)), Some(served)) if planned.serves_same(served) => *at + COMPARISON,
+        _ => now,
+    }
+}
+
 /// What is applied. Without a status everything that was applied before is withdrawn, and nothing else.
 fn content(write: &Write) -> Value {
     let entry = |address: &Address| match address {
@@ -283,4 +283,27 @@ fn content(write: &Write) -> Value {
         content["status"] = json!({ "loadBalancer": { "ingress": entries } });
     }
     content
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_others_write_is_compared_now_and_then_and_what_is_served_at_once() {
+        let (made, now) = (Instant::now(), Instant::now() + Duration::from_millis(1));
+        let carried = Some(Arc::from([]));
+        let served = Served { carried, ..Served::default() };
+        let written = Served { snapshot: Arc::default(), ..served.clone() };
+        let confirmed = Served { generation: Some(2), ..served.clone() };
+        let planned = Some((served, made));
+        for (what, planned, told, expected) in [
+            ("a status was written", planned.as_ref(), Some(&written), made + COMPARISON),
+            ("another generation", planned.as_ref(), Some(&confirmed), now),
+            ("nothing was planned yet", None, Some(&written), now),
+            ("nothing is known any more", planned.as_ref(), None, now),
+        ] {
+            assert_eq!(next_comparison(planned, told, now), expected, "{what}");
+        }
+    }
 }

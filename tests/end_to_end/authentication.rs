@@ -1,10 +1,16 @@
 //! Names and passwords; this test must not know how they are stored.
 
-use base64::Engine;
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 
-use crate::rig;
+use base64::Engine;
+use nix::unistd::Pid;
+
 use crate::rig::client::{Request, get};
 use crate::rig::manifests::{Ingress, ingress, secret};
+use crate::rig::namespace::has_users;
+use crate::rig::{self, wait};
 
 /// The password is `secret`, by `openssl passwd -apr1`.
 const HASH: &str = "$apr1$ingressd$yUwEQ6DErlP6TQvhuj7Mm0";
@@ -58,4 +64,41 @@ fn both_types_of_secrets_let_in_who_knows_the_password() {
             );
         }
     });
+}
+
+#[test]
+fn workers_that_become_another_user_still_read_the_passwords() {
+    // Without other users there is nobody to become.
+    if !has_users() {
+        return;
+    }
+    rig::run(async |rig| {
+        let users = secret("users", "Opaque", &[("auth", &format!("ann:{HASH}\n"))]);
+        rig.manifests.write("private.yaml", &[users, private("private", "users").build()]);
+        rig.start().await;
+        let open = with_password("http://private.test/", "ann", "secret");
+        assert_eq!(open.clone().send().await.status, 200);
+        let folder = rig.daemon.root().join("current/auth");
+        let groups = || {
+            let files = fs::read_dir(&folder).into_iter().flatten().flatten();
+            files.filter_map(|file| Some(file.metadata().ok()?.gid())).collect::<BTreeSet<_>>()
+        };
+        let before = groups();
+        // The files are as before: only for whom they are differs, which the administrator never tells.
+        let configuration = fs::read_to_string(rig.nginx.configuration()).unwrap();
+        let changed = configuration.replace("user www-data;", "user nobody daemon;");
+        assert_ne!(changed, configuration);
+        fs::write(rig.nginx.configuration(), changed).unwrap();
+        let others = wait::until_right("another group", async || groups(), |groups| *groups != before).await;
+        assert_eq!(others, [group("daemon")].into());
+        let of_others =
+            |worker: &Pid| fs::metadata(format!("/proc/{worker}")).is_ok_and(|of| of.gid() == group("daemon"));
+        let workers = async || rig.nginx.workers().iter().map(of_others).collect::<Vec<_>>();
+        wait::until_right("workers of another group", workers, |workers| *workers == [true, true]).await;
+        assert_eq!(open.send().await.status, 200);
+    });
+}
+
+fn group(name: &str) -> u32 {
+    nix::unistd::Group::from_name(name).unwrap().unwrap().gid.as_raw()
 }

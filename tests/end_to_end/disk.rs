@@ -1,10 +1,12 @@
 //! Folders that cannot be written: what is served stays, the status says what is wrong, and all is well when there is room again.
 
+use std::time::Instant;
+
 use crate::rig::client::get;
 use crate::rig::manifests::ingress;
 use crate::rig::mount::Mount;
 use crate::rig::status::{notes, serving};
-use crate::rig::{self, Rig};
+use crate::rig::{self, Rig, wait};
 
 /// Changes fail while `broken`, with these words; a restart of the daemon changes nothing; `mended` ends it.
 async fn fails_and_recovers(rig: &mut Rig, broken: impl Fn(), words: &str, mended: impl Fn()) {
@@ -41,6 +43,28 @@ fn a_full_disk_of_generations() {
     rig::run(async |rig| {
         let disk = Mount::memory(&rig.daemon.root(), 1 << 20);
         fails_and_recovers(rig, || disk.fill(), "free space there", || disk.empty()).await;
+    });
+}
+
+#[test]
+fn a_change_that_failed_at_first_has_waited_since_it_came() {
+    rig::run(async |rig| {
+        let folder = Mount::again(&rig.daemon.root());
+        rig.start().await;
+        const SECONDS: &str = "ingressd_change_to_serving_seconds_sum";
+        let before = rig.daemon.metric(SECONDS).await;
+        folder.set_read_only(true);
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.daemon.status_when("the failure", |status| status["phase"] == "failed").await;
+        let began = Instant::now();
+        // Each further attempt carries the same change.
+        let attempts = async || rig.daemon.metric(r#"ingressd_reloads_total{reason="retry",result="failed"}"#).await;
+        wait::until_right("another attempt", attempts, |count| *count >= 1.0).await;
+        let waited = began.elapsed().as_secs_f64();
+        folder.set_read_only(false);
+        rig.daemon.confirmed("a").await;
+        let counted = rig.daemon.metric(SECONDS).await - before;
+        assert!(counted >= waited, "{counted} s of at least {waited} s");
     });
 }
 

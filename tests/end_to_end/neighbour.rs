@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::rig::client::{self, Reply, Request, get, grpc_check, post};
 use crate::rig::manifests::{ingress, tls_secret};
+use crate::rig::status::notes;
 use crate::rig::{self, Rig};
 
 /// What an administrator sets for the sites of the host, where hosts of the cluster inherit it.
@@ -42,7 +43,13 @@ const SITE: &str = r#"
 
 #[test]
 fn another_site_answers_as_before() {
-    for listen in ["", " default_server"] {
+    // nginx reads the sites of `conf.d` in the order of their names, ours among them, and then the others. Without a word about
+    // it the first one that it reads is the default server.
+    for (file, listen, is_default, reason) in [
+        ("sites-enabled/site", " default_server", true, "DefaultServerTaken"),
+        ("conf.d/a-site.conf", "", true, "DefaultServerTaken"),
+        ("sites-enabled/site", "", false, "HostConflict"),
+    ] {
         rig::run(async move |rig| {
             let prefix = rig.nginx.prefix().to_owned();
             let certificate = rcgen::generate_simple_self_signed(vec!["site.test".to_owned()]).unwrap();
@@ -50,11 +57,11 @@ fn another_site_answers_as_before() {
             fs::write(prefix.join("site.key"), certificate.signing_key.serialize_pem()).unwrap();
             fs::write(prefix.join("conf.d/host.conf"), HOST).unwrap();
             let site = SITE.replace("{listen}", listen).replace("{prefix}", prefix.to_str().unwrap());
-            rig.nginx.write_site("site", &site);
+            fs::write(prefix.join(file), site).unwrap();
             fs::create_dir(prefix.join("site")).unwrap();
             fs::write(prefix.join("site/index.html"), "<p>a page</p>\n").unwrap();
             rig.nginx.start();
-            let before = site_answers(!listen.is_empty()).await;
+            let before = site_answers(is_default).await;
             assert!(before.contains("content-encoding"), "{before}");
 
             rig.manifests.write(
@@ -76,9 +83,64 @@ fn another_site_answers_as_before() {
                 ["site.test"],
                 "a host of the cluster shows the site's certificate"
             );
-            assert_eq!(site_answers(!listen.is_empty()).await, before);
+            assert_eq!(site_answers(is_default).await, before);
+
+            // Whoever has the requests that no site names, it is told where to find the site, and what to do about it.
+            let of_site = get("http://unknown.test/hello").send().await.text().contains("the site of the host");
+            assert_eq!(of_site, is_default);
+            let status = rig.daemon.status().await.unwrap();
+            for port in [80, 443] {
+                let told = |note: &String| note.contains(&format!("{file}:")) && note.contains(&format!(":{port}"));
+                let notes: Vec<_> = notes(&status, "Host nginx", reason).into_iter().filter(told).collect();
+                assert_eq!(notes.len(), 1, "{file}{listen}: {status}");
+                assert!(is_default || notes[0].contains("write default_server into the listen line"), "{notes:?}");
+            }
         });
     }
+}
+
+#[test]
+fn the_names_of_another_site_stay_its_own_however_it_writes_them() {
+    const SITES: &str = r#"
+        server {
+            listen 80;
+            server_name same.test *.wild.test .dot.test www.* "~^shop\d{1,3}\.test$";
+            return 200 site;
+        }
+        server { listen 8081; server_name port.test; return 200 site; }
+    "#;
+    const THEIRS: [&str; 7] =
+        ["same.test", "a.wild.test", "b.a.wild.test", "dot.test", "a.dot.test", "www.tenant.test", "shop12.test"];
+    const OURS: [&str; 4] = ["wild.test", "shop.test", "wwww.test", "port.test"];
+    rig::run(async |rig| {
+        rig.nginx.write_site("names", SITES);
+        rig.nginx.start();
+        let objects = THEIRS.iter().chain(&OURS).map(|host| ingress(&host.replace('.', "-")).host(host, "web").build());
+        rig.manifests.write(
+            "objects.yaml",
+            &objects.chain([ingress("any").host("*.b.wild.test", "web").build()]).collect::<Vec<_>>(),
+        );
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        let status = rig.daemon.status().await.unwrap();
+        let of = |host: &str| notes(&status, &format!("Ingress {}", host.replace('.', "-")), "HostConflict");
+        for host in THEIRS {
+            assert_eq!(get(&format!("http://{host}/")).send().await.text(), "site", "{host}");
+            let notes = of(host);
+            assert!(matches!(&*notes, [note] if note.contains("sites-enabled/names:4: ")), "{host}: {notes:?}");
+        }
+        for host in OURS {
+            assert_eq!(
+                get(&format!("http://{host}/")).send().await.echo().address.ip().to_string(),
+                "10.244.0.1",
+                "{host}"
+            );
+            assert_eq!(of(host), [""; 0], "{host}");
+        }
+        // Of two wildcards nginx would choose theirs.
+        assert_eq!(get("http://x.b.wild.test/").send().await.text(), "site");
+        assert!(matches!(&*notes(&status, "Ingress any", "HostConflict"), [note] if note.contains("*.wild.test")));
+    });
 }
 
 /// Everything that clients of the site see. Only where the site is the default server do unknown hosts belong to it.

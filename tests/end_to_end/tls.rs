@@ -79,3 +79,34 @@ fn a_missing_certificate_still_redirects_and_serves() {
         }
     });
 }
+
+#[test]
+fn keys_of_rsa_in_both_forms_and_elliptic_ones_are_served() {
+    // Made for tests: it protects nothing. The two forms are of the same key.
+    const RSA: &str = include_str!("../rig/keys/rsa-pkcs8.pem");
+    const OLD_RSA: &str = include_str!("../rig/keys/rsa-pkcs1.pem");
+    let signed = |host: &str, key: &rcgen::KeyPair| {
+        rcgen::CertificateParams::new(vec![host.to_owned()]).unwrap().self_signed(key).unwrap().pem()
+    };
+    let elliptic = rcgen::KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384).unwrap();
+    let rsa = rcgen::KeyPair::from_pem(RSA).unwrap();
+    let rows = [
+        ("rsa.test", signed("rsa.test", &rsa), RSA.to_owned()),
+        ("old-rsa.test", signed("old-rsa.test", &rsa), OLD_RSA.to_owned()),
+        ("elliptic.test", signed("elliptic.test", &elliptic), elliptic.serialize_pem()),
+    ];
+    rig::run(async move |rig| {
+        let mut objects = Vec::new();
+        for (host, chain, key) in &rows {
+            let name = host.replace('.', "-");
+            objects.push(secret(&name, "kubernetes.io/tls", &[("tls.crt", chain), ("tls.key", key)]));
+            objects.push(ingress(&name).host(host, "web").tls(&[host], &name).build());
+        }
+        rig.manifests.write("tls.yaml", &objects);
+        rig.start().await;
+        for (host, ..) in &rows {
+            let reply = get(&format!("https://{host}/")).send().await;
+            assert_eq!((reply.status, &*reply.peer.unwrap().names), (200, &[(*host).to_owned()][..]), "{host}");
+        }
+    });
+}

@@ -20,7 +20,6 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("MissingCapability", "the nginx of the tests lacks nothing: src/nginx/gate/route_tests.rs"),
     ("PublishingFailed", "it is about this node, and an Event could not be written: tests/live/refusals.rs"),
     ("DefaultServerTaken", "it is about this host: src/nginx/gate/tests.rs"),
-    ("HostConflict", "it is about this host: src/nginx/gate/tests.rs"),
     ("ReloadFailed", "it is about this host: tests/end_to_end/failure.rs"),
     ("WriteFailed", "it is about this host: tests/end_to_end/disk.rs"),
     ("NginxDown", "it is about this host: tests/end_to_end/failure.rs"),
@@ -71,6 +70,7 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
         ),
         ("InvalidPath", "Ingress control", "paths[0].path", with_path("control", "/\u{1}")),
         ("PathConflict", "Ingress z-tardy", "paths[0]", ingress("z-tardy").class("nginx").host("first.example", "web")),
+        ("HostConflict", "Ingress taken", "", good("taken")),
         ("MissingSecret", "Ingress no-secret", "tls[0]", with_tls("no-secret", "none")),
         ("InvalidCertificate", "Secret garbage", "", with_tls("bad-secret", "garbage")),
         ("CertificateHostMismatch", "Ingress not-named", "tls[0]", with_tls("not-named", "other")),
@@ -120,6 +120,7 @@ pub async fn write_wrongs(cluster: &mut Cluster) -> Proxy {
     let mut portless = service("portless", ECHO);
     portless["metadata"]["annotations"] = json!({"ingressd/endpoints": "nodeport"});
     cluster.daemon.set("upstreams.external-names", "false");
+    cluster.nginx.write_site("other", "server { listen 80; server_name taken.example; }");
     cluster.objects.serve("web", &["10.244.0.1"]).await;
     cluster
         .objects

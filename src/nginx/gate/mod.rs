@@ -4,12 +4,13 @@ mod inherited;
 mod names;
 mod routes;
 mod sockets;
+mod taken;
 
 use std::sync::Arc;
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{Module, Version};
-use crate::model::{Field, Kind, Model, ObjectId, Origin, ServerName, TlsTermination};
+use crate::model::{Field, Kind, Model, ObjectId, Origin, TlsTermination};
 
 use super::{Capabilities, Decisions, GateOptions, Http2, Neighbours, Plan};
 
@@ -49,23 +50,8 @@ pub fn gate(
         }
     }
     routes::fit(&mut model, capabilities, &mut findings);
-    // nginx would serve whichever it reads first, which on most hosts is ours: whoever may write an Ingress would take
-    // over the host's own sites.
-    model.servers.retain(|server| {
-        let name = match &server.name {
-            ServerName::Exact(name) => name.to_string(),
-            ServerName::Wildcard(name) => format!("*.{name}"),
-            ServerName::CatchAll => return true,
-        };
-        let theirs = neighbours.server_names.get(&name);
-        let is_taken =
-            sockets.listens.iter().any(|ours| theirs.is_some_and(|ports| ports.contains(&ours.address.port())));
-        if is_taken {
-            let words = format!("another site of this host has the name {name}, and keeps it");
-            findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
-        }
-        !is_taken
-    });
+    let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
+    taken::leave(&mut model, neighbours, &ports, &mut findings);
     findings.extend(too_few_connections(model.upstreams.len(), neighbours, options));
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.

@@ -4,8 +4,9 @@ use super::*;
 use crate::model::catalogue::{DirectiveRow, PROXY_READ_TIMEOUT};
 use crate::model::{
     AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, HostName,
-    LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, Text, Upstream, UpstreamId, UrlPath,
+    LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, ServerName, Text, Upstream, UpstreamId, UrlPath,
 };
+use crate::nginx::SiteName;
 
 /// Protects and is known to no nginx.
 static GUARD: DirectiveRow =
@@ -102,10 +103,10 @@ fn a_name_that_another_site_has_stays_with_it() {
     let capabilities = Capabilities::profile(Version(1, 22, 1));
     // On a port that is not ours it is another name.
     for (name, port, taken) in
-        [("a.example", 80, true), ("a.example", 8080, false), ("b.example", 80, false), ("*.example", 80, false)]
+        [("a.example", 80, true), ("a.example", 8080, false), ("b.example", 80, false), ("*.example", 80, true)]
     {
-        let server_names = [(name.to_owned(), [port].into())].into();
-        let neighbours = Neighbours { server_names, ..Neighbours::default() };
+        let site = SiteName { place: "site:1".to_owned(), name: name.to_owned(), ports: [port].into() };
+        let neighbours = Neighbours { server_names: vec![site], ..Neighbours::default() };
         let model = model(proxy("web", Protocol::Http), Behaviour::default());
         let (plan, findings) = gate(model, &capabilities, &neighbours, &options);
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();

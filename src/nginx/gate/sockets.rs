@@ -89,12 +89,36 @@ fn socket(address: SocketAddr, ssl: bool, neighbours: &Neighbours, findings: &mu
             format!("{} listens on {} itself: requests to that address go only there", other.place, other.address);
         tell(Reason::HostConflict, words);
     }
-    let owner = same.iter().find(|other| other.default_server);
-    if let Some(other) = owner {
-        let words = format!("{} is the default server of {address}: requests for unknown hosts go there", other.place);
-        tell(Reason::DefaultServerTaken, words);
-    }
-    Some(Listen { address, ssl, default_server: owner.is_none() })
+    // Where nobody says that it is the default server, nginx takes the first that it reads.
+    let (owner, first) = (same.iter().find(|other| other.default_server), same.first());
+    let default_server = match (owner, first) {
+        (Some(other), _) => {
+            let words =
+                format!("{} is the default server of {address}: requests for unknown hosts go there", other.place);
+            tell(Reason::DefaultServerTaken, words);
+            false
+        }
+        (None, Some(other)) if other.before_ours => {
+            let words = format!(
+                "{} is the default server of {address}, because nginx reads it first: requests for unknown hosts go there",
+                other.place
+            );
+            tell(Reason::DefaultServerTaken, words);
+            false
+        }
+        // One of ours is the first either way; better the one that is meant for it than any tenant's.
+        (None, Some(other)) => {
+            let words = format!(
+                "{} loses the requests for unknown hosts on {address}: nginx reads our files first, and no site says \
+                 default_server there; write default_server into the listen line of the site that is to have them",
+                other.place
+            );
+            tell(Reason::HostConflict, words);
+            true
+        }
+        (None, None) => true,
+    };
+    Some(Listen { address, ssl, default_server })
 }
 
 fn http2(

@@ -20,6 +20,7 @@ fn neighbour(address: &str, flags: &[&str]) -> NeighbourListen {
         ssl: has("ssl"),
         http2: has("http2"),
         dual_stack: has("ipv6only=off"),
+        before_ours: has("first"),
     }
 }
 
@@ -67,17 +68,39 @@ fn sockets_live_beside_those_of_other_sites() {
             Parameter,
             &[Reason::DefaultServerTaken],
         ),
-        (old, &[("0.0.0.0:80", &[])], ALL, Parameter, &[]),
-        (old, &[("0.0.0.0:443", &["ssl"])], ALL, Off, &[Reason::MissingCapability]),
-        (old, &[("0.0.0.0:443", &["ssl", "http2"])], ALL, Parameter, &[]),
-        (new, &[("0.0.0.0:443", &["ssl"])], ALL, Directive, &[]),
+        // Without that word, the first of a socket is its default server.
+        (
+            old,
+            &[("0.0.0.0:80", &["first"]), ("0.0.0.0:80", &[])],
+            "0.0.0.0:80 [::]:80* 0.0.0.0:443!* [::]:443!*",
+            Parameter,
+            &[Reason::DefaultServerTaken],
+        ),
+        (
+            old,
+            &[("[::]:443", &["first", "ssl", "http2"])],
+            "0.0.0.0:80* [::]:80* 0.0.0.0:443!* [::]:443!",
+            Parameter,
+            &[Reason::DefaultServerTaken],
+        ),
+        (old, &[("0.0.0.0:80", &[])], ALL, Parameter, &[Reason::HostConflict]),
+        (
+            old,
+            &[("0.0.0.0:80", &[]), ("0.0.0.0:80", &["default_server"])],
+            "0.0.0.0:80 [::]:80* 0.0.0.0:443!* [::]:443!*",
+            Parameter,
+            &[Reason::DefaultServerTaken],
+        ),
+        (old, &[("0.0.0.0:443", &["ssl"])], ALL, Off, &[Reason::MissingCapability, Reason::HostConflict]),
+        (old, &[("0.0.0.0:443", &["ssl", "http2"])], ALL, Parameter, &[Reason::HostConflict]),
+        (new, &[("0.0.0.0:443", &["ssl"])], ALL, Directive, &[Reason::HostConflict]),
         (old, &[("0.0.0.0:443", &[])], "0.0.0.0:80* [::]:80* [::]:443!*", Parameter, &[Reason::HostConflict]),
         (
             old,
             &[("[::]:80", &["ipv6only=off"])],
             "[::]:80* 0.0.0.0:443!* [::]:443!*",
             Parameter,
-            &[Reason::HostConflict],
+            &[Reason::HostConflict, Reason::HostConflict],
         ),
         (old, &[("10.0.0.1:80", &[])], ALL, Parameter, &[Reason::HostConflict]),
         (old, &[("127.0.0.1:8080", &["default_server"])], ALL, Parameter, &[]),
@@ -105,6 +128,21 @@ fn without_a_default_certificate_or_the_module_there_is_no_tls() {
     lacking.modules.remove(&Module::Ssl);
     assert_eq!(bare(Model::default(), &capabilities), "0.0.0.0:80* [::]:80*");
     assert_eq!(bare(model(), &lacking), "0.0.0.0:80* [::]:80*");
-    lacking.modules.remove(&Module::Map);
-    assert_eq!(bare(model(), &lacking), "");
+}
+
+#[test]
+fn without_an_indispensable_module_nothing_is_served_out_loud() {
+    for (module, name) in [
+        (Module::Proxy, "ngx_http_proxy_module"),
+        (Module::Map, "ngx_http_map_module"),
+        (Module::Geo, "ngx_http_geo_module"),
+        (Module::Rewrite, "ngx_http_rewrite_module"),
+    ] {
+        let mut lacking = Capabilities::profile(Version(1, 22, 1));
+        lacking.modules.remove(&module);
+        let (plan, findings) = gate(model(), &lacking, &Neighbours::default(), &GateOptions::default());
+        let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
+        let words = format!("nginx has no {name}: nothing can be served");
+        assert_eq!((plan, notes), (Plan::default(), vec![(Reason::MissingCapability, &*words)]), "{name}");
+    }
 }

@@ -49,6 +49,15 @@ fn made(names: &[&str], common: &str, algorithm: &'static rcgen::SignatureAlgori
     (parameters.self_signed(&key).unwrap().pem(), key.serialize_pem())
 }
 
+/// The same key twice: it is made for tests and protects nothing.
+const RSA_KEY: &str = include_str!("../../../tests/rig/keys/rsa-pkcs8.pem");
+const OLD_RSA_KEY: &str = include_str!("../../../tests/rig/keys/rsa-pkcs1.pem");
+
+fn with_rsa(name: &str) -> String {
+    let parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+    parameters.self_signed(&rcgen::KeyPair::from_pem(RSA_KEY).unwrap()).unwrap().pem()
+}
+
 fn tls_secret(name: &str, chain: &str, key: &str) -> String {
     format!(
         "apiVersion: v1\nkind: Secret\nmetadata: {{name: {name}, namespace: default}}\ntype: kubernetes.io/tls\n\
@@ -71,6 +80,7 @@ fn every_sort_of_certificate_and_key() {
     let (chain, key) = made(&["a.example"], "", plain);
     let (_, other_key) = made(&["a.example"], "", plain);
     let (ed, ed_key) = made(&["a.example"], "", &rcgen::PKCS_ED25519);
+    let rsa = with_rsa("a.example");
     let (common, common_key) = made(&[], "a.example", plain);
     let (both, both_key) = made(&["b.example"], "a.example", plain);
     let (wild, wild_key) = made(&["*.example"], "", plain);
@@ -86,6 +96,10 @@ fn every_sort_of_certificate_and_key() {
     let rows: &[Row<'_>] = &[
         ("ingressd", "a.example", &chain, &key, "own", &[]),
         ("ingressd", "a.example", &ed, &ed_key, "own", &[]),
+        ("ingressd", "a.example", &rsa, RSA_KEY, "own", &[]),
+        ("ingressd", "a.example", &rsa, OLD_RSA_KEY, "own", &[]),
+        ("ingressd", "a.example", &rsa, &key, "declared", &["InvalidCertificate"]),
+        ("ingressd", "a.example", &chain, OLD_RSA_KEY, "declared", &["InvalidCertificate"]),
         ("ingressd", "a.example", &common, &common_key, "own", &[]),
         // A common name counts only where there is no other.
         ("ingressd", "a.example", &both, &both_key, "own", &["CertificateHostMismatch"]),

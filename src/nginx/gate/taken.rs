@@ -1,0 +1,205 @@
+//! Which hosts of the cluster other sites of the host have already; it must not know routes.
+
+use std::collections::{BTreeSet, HashMap};
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use crate::finding::{Finding, Reason};
+use crate::model::{Model, ServerName};
+use crate::nginx::{Neighbours, SiteName};
+
+/// A name that nobody has: an expression that takes it takes whatever is left, as a default server does.
+const NOBODY: &[u8] = b"nobody.ingressd.invalid";
+
+/// What other sites have on our ports.
+struct Taken<'n> {
+    exact: HashMap<&'n str, &'n SiteName>,
+    /// `example.com` of `*.example.com`: nginx's wildcards take any number of labels.
+    below: Vec<(&'n str, &'n SiteName)>,
+    /// `www.` of `www.*`.
+    beginning: Vec<(&'n str, &'n SiteName)>,
+    expressions: Vec<(Regex, &'n SiteName)>,
+    /// Expressions that only nginx can read.
+    unread: Vec<&'n SiteName>,
+}
+
+/// Leaves to other sites the names that they have. nginx would give a host of ours to us: where both have the name, to
+/// whom it reads first, and where the other has a wildcard or an expression, always. Whoever may write an Ingress would take over the
+/// host's own sites.
+pub fn leave(model: &mut Model, neighbours: &Neighbours, ports: &BTreeSet<u16>, findings: &mut Vec<Finding>) {
+    let taken = Taken::of(neighbours, ports);
+    if taken.is_empty() {
+        return;
+    }
+    model.servers.retain(|server| {
+        let holder = taken.holder(&server.name);
+        if let Some(site) = holder {
+            let words = format!(
+                "{}: a site of this host has the name {} and keeps it, so the host is not served for the cluster; \
+                 take the name from that site, or use another one",
+                site.place, site.name
+            );
+            findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
+        } else if let Some(site) = taken.perhaps(&server.name) {
+            let words = format!(
+                "{}: a site of this host has the expression {}, which may mean this host too; its requests come here",
+                site.place, site.name
+            );
+            findings.push(Finding::new(Reason::HostConflict, server.origin.clone(), words));
+        }
+        holder.is_none()
+    });
+}
+
+impl<'n> Taken<'n> {
+    fn of(neighbours: &'n Neighbours, ports: &BTreeSet<u16>) -> Self {
+        let mut taken = Taken {
+            exact: HashMap::new(),
+            below: Vec::new(),
+            beginning: Vec::new(),
+            expressions: Vec::new(),
+            unread: Vec::new(),
+        };
+        for site in neighbours.server_names.iter().filter(|site| !site.ports.is_disjoint(ports)) {
+            let name = site.name.as_str();
+            if let Some(expression) = name.strip_prefix('~') {
+                match read(expression) {
+                    Some(regex) if regex.is_match(NOBODY) => {}
+                    Some(regex) => taken.expressions.push((regex, site)),
+                    None => taken.unread.push(site),
+                }
+            } else if let Some(parent) = name.strip_prefix("*.") {
+                taken.below.push((parent, site));
+            } else if let Some(parent) = name.strip_prefix('.') {
+                taken.exact.entry(parent).or_insert(site);
+                taken.below.push((parent, site));
+            } else if let Some(beginning) = name.strip_suffix('*').filter(|beginning| beginning.ends_with('.')) {
+                taken.beginning.push((beginning, site));
+            } else {
+                taken.exact.entry(name).or_insert(site);
+            }
+        }
+        taken
+    }
+
+    fn is_empty(&self) -> bool {
+        let Taken { exact, below, beginning, expressions, unread } = self;
+        exact.is_empty() && below.is_empty() && beginning.is_empty() && expressions.is_empty() && unread.is_empty()
+    }
+
+    /// The site that would lose requests to this host of ours, or leave it none.
+    fn holder(&self, name: &ServerName) -> Option<&'n SiteName> {
+        let is_below = |name: &str, parent: &str| name.strip_suffix(parent).is_some_and(|labels| labels.ends_with('.'));
+        match name {
+            ServerName::CatchAll => None,
+            ServerName::Exact(host) => {
+                let host = host.as_str();
+                let exact = self.exact.get(host).copied();
+                let below = || self.below.iter().find(|(parent, _)| is_below(host, parent)).map(|(_, site)| *site);
+                let beginning = || {
+                    let mut all = self.beginning.iter();
+                    all.find(|(beginning, _)| host.starts_with(beginning)).map(|(_, site)| *site)
+                };
+                let expression = || {
+                    let mut all = self.expressions.iter();
+                    all.find(|(regex, _)| regex.is_match(host.as_bytes())).map(|(_, site)| *site)
+                };
+                exact.or_else(below).or_else(beginning).or_else(expression)
+            }
+            // A wildcard of ours is an expression to nginx: theirs go first.
+            ServerName::Wildcard(parent) => {
+                let ours = parent.as_str();
+                let covers = |theirs: &str| theirs == ours || is_below(ours, theirs);
+                self.below.iter().find(|(theirs, _)| covers(theirs)).map(|(_, site)| *site)
+            }
+        }
+    }
+
+    /// A site that may lose requests to this host of ours: nobody but nginx can tell.
+    fn perhaps(&self, name: &ServerName) -> Option<&'n SiteName> {
+        let unread = self.unread.first().copied();
+        match name {
+            ServerName::CatchAll => None,
+            ServerName::Exact(_) => unread,
+            ServerName::Wildcard(_) => unread.or_else(|| self.expressions.first().map(|(_, site)| *site)),
+        }
+    }
+}
+
+/// An expression as nginx reads it, for names in lower case. `None` when it uses what only nginx's library has.
+fn read(expression: &str) -> Option<Regex> {
+    RegexBuilder::new(expression).unicode(false).case_insensitive(true).build().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{
+        Action, Field, HostName, Kind, ObjectId, Origin, PathMatch, Route, Server, TlsTermination, UrlPath,
+    };
+
+    const SITE: &[&str] = &["same.example", "*.wild.example", ".dot.example", "www.*", "~^shop\\d+\\.EXAMPLE$"];
+    /// What the finding says of the host: nothing, that the site keeps it, or that it may be meant.
+    const KEPT: &str = "and keeps it";
+    const UNCLEAR: &str = "may mean this host too";
+
+    fn server(name: ServerName) -> Server {
+        let origin = Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", "a")), field: Field::Object };
+        let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
+        let action = Action::Respond { status: 404 };
+        let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::default() };
+        Server { name, origin, tls: TlsTermination::Default, hsts: None, routes: Vec::new(), fallback }
+    }
+
+    #[test]
+    fn names_of_other_sites_stay_theirs() {
+        let rows: &[(&[&str], u16, &str, &str)] = &[
+            (SITE, 80, "same.example", KEPT),
+            (SITE, 8080, "same.example", ""),
+            (SITE, 80, "other.same.example", ""),
+            (SITE, 443, "a.wild.example", KEPT),
+            (SITE, 80, "b.a.wild.example", KEPT),
+            (SITE, 80, "wild.example", ""),
+            (SITE, 80, "notwild.example", ""),
+            (SITE, 80, "dot.example", KEPT),
+            (SITE, 80, "a.dot.example", KEPT),
+            (SITE, 80, "www.anything.example", KEPT),
+            (SITE, 80, "wwww.example", ""),
+            (SITE, 80, "shop12.example", KEPT),
+            (SITE, 80, "shop.example", ""),
+            (SITE, 80, "*.wild.example", KEPT),
+            (SITE, 80, "*.a.wild.example", KEPT),
+            // An expression of theirs may mean some of these names.
+            (SITE, 80, "*.example", UNCLEAR),
+            (&["same.example"], 80, "*.example", ""),
+            (SITE, 80, "", ""),
+            // What takes every name is a default server, and one that cannot be read here may be anything.
+            (&["~^(?<name>.+)$", "_", "\"\""], 80, "same.example", ""),
+            (&["~^(?!a)b"], 80, "same.example", UNCLEAR),
+        ];
+        for (names, port, host, expected) in rows {
+            let named =
+                |name: &&str| SiteName { place: "site:7".to_owned(), name: (*name).to_owned(), ports: [*port].into() };
+            let neighbours = Neighbours { server_names: names.iter().map(named).collect(), ..Neighbours::default() };
+            let name = match host.strip_prefix("*.") {
+                _ if host.is_empty() => ServerName::CatchAll,
+                Some(parent) => ServerName::Wildcard(HostName::new(parent).unwrap()),
+                None => ServerName::Exact(HostName::new(host).unwrap()),
+            };
+            let mut model = Model { servers: vec![Arc::new(server(name))], ..Model::default() };
+            let mut findings = Vec::new();
+            leave(&mut model, &neighbours, &[80, 443].into(), &mut findings);
+            let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
+            assert_eq!(model.servers.is_empty(), *expected == KEPT, "{host}: {notes:?}");
+            match expected.is_empty() {
+                true => assert_eq!(notes, [], "{host}"),
+                false => assert!(
+                    matches!(&*notes, [(Reason::HostConflict, note)] if note.contains("site:7") && note.contains(expected)),
+                    "{host}: {notes:?}"
+                ),
+            }
+        }
+    }
+}
