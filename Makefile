@@ -11,7 +11,7 @@ endif
 IN_NAMESPACE := unshare $(AS_ROOT) --net --mount -- sh -c 'ip link set lo up && exec "$$@"' --
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-check cluster test lint bench generate requirements
+.PHONY: help demo demo-check cluster test lint bench generate packages test-packages test-boot requirements
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -54,3 +54,26 @@ bench: requirements ## measure speed and memory, over a folder and at an API ser
 
 generate: ## write again what is generated: man pages, completions, settings sample, references, golden files
 	UPDATE=1 INSTA_UPDATE=always $(CARGO) test --locked
+
+packages: ## the .deb and the .rpm, in target/packages
+	$(CARGO) build --locked --release --bin ingressd
+	packaging/build release
+
+# Packages of an unoptimised binary, in this version and in a higher one, and systems to install them on.
+BOOT_RELEASES ?= bookworm trixie forky
+.PHONY: boot-packages
+boot-packages:
+	@tests/boot/roots $(BOOT_RELEASES)
+	$(CARGO) build --locked --bin ingressd
+	PACKAGES=$(TARGET)/boot/packages packaging/build dev
+	PACKAGES=$(TARGET)/boot/next-packages PACKAGE_VERSION=99.0.0 packaging/build dev
+	$(CARGO) test --locked --no-run --test boot
+
+# The tests have processes of their own as well: whatever they start ends with them.
+ON_A_HOST := unshare --net --mount --pid --fork --kill-child --mount-proc -- sh -c 'ip link set lo up && exec "$$@"' --
+
+test-packages: boot-packages ## the packages as files: lintian, rpm, manual pages, units (root)
+	$(ON_A_HOST) $(CARGO) test --locked --test boot package::
+
+test-boot: boot-packages ## the packages on booted systems of Debian: install, run, upgrade, remove (root)
+	$(ON_A_HOST) $(CARGO) test --locked --test boot

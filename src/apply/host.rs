@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -114,14 +114,7 @@ impl System {
     fn proven(&self, pid: u32) -> Result<Process, String> {
         let proc = Path::new("/proc");
         let stat = Stat::read(proc, pid).filter(|stat| stat.alive()).ok_or_else(|| format!("no process {pid} runs"))?;
-        let link = proc.join(pid.to_string()).join("exe");
-        let runs = fs::read_link(&link).map_err(|error| format!("cannot read {}: {error}", link.display()))?;
-        let wanted = fs::canonicalize(&self.options.binary).unwrap_or_else(|_| self.options.binary.clone());
-        // After an upgrade of the package the old binary still runs, without a name of its own.
-        let name = runs.to_string_lossy();
-        if Path::new(name.strip_suffix(" (deleted)").unwrap_or(&name)) != wanted {
-            return Err(format!("process {pid} is {name}, not {}", wanted.display()));
-        }
+        self.check_binary(proc, pid)?;
         let process = Process { pid, started: stat.started };
         let title = fs::read(proc.join(pid.to_string()).join("cmdline")).unwrap_or_default();
         let table = Table::read(proc, process, self.ticks_per_second);
@@ -129,6 +122,26 @@ impl System {
         match leads || title.starts_with(b"nginx: master process") {
             true => Ok(process),
             false => Err(format!("process {pid} is no nginx master: it has no workers")),
+        }
+    }
+
+    /// Whether the process runs our binary, as far as the kernel tells.
+    fn check_binary(&self, proc: &Path, pid: u32) -> Result<(), String> {
+        let folder = proc.join(pid.to_string());
+        let link = folder.join("exe");
+        let runs = match fs::read_link(&link) {
+            Ok(runs) => runs,
+            // Telling takes the right to look into any process (CAP_SYS_PTRACE), which the unit does without. Root's own
+            // processes have to be believed then: nobody else can start one.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_root(&folder) => return Ok(()),
+            Err(error) => return Err(format!("cannot read {}: {error}", link.display())),
+        };
+        let wanted = fs::canonicalize(&self.options.binary).unwrap_or_else(|_| self.options.binary.clone());
+        // After an upgrade of the package the old binary still runs, without a name of its own.
+        let name = runs.to_string_lossy();
+        match Path::new(name.strip_suffix(" (deleted)").unwrap_or(&name)) == wanted {
+            true => Ok(()),
+            false => Err(format!("process {pid} is {name}, not {}", wanted.display())),
         }
     }
 
@@ -193,6 +206,13 @@ impl Host for System {
         stream.take(4096).read_to_string(&mut answer).ok()?;
         parse_served(&answer)
     }
+}
+
+/// Whether a process acts as root, by its status in `/proc`; the owner of its folder there is its own choice.
+fn is_root(folder: &Path) -> bool {
+    let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
+    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
+    users.and_then(|users| users.split_whitespace().nth(1)) == Some("0")
 }
 
 /// Sends a signal to this process, and to no other that got its number meanwhile.
@@ -275,7 +295,7 @@ fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Path, knows_error_option, parse_served, run};
+    use super::{Duration, Path, is_root, knows_error_option, parse_served, run};
     use crate::apply::ApplyError;
 
     #[test]
@@ -301,6 +321,22 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(knows_error_option(version), expected, "{version}");
+        }
+    }
+
+    #[test]
+    fn whoever_acts_as_root_is_known_by_the_status() {
+        let folder = tempfile::tempdir().unwrap();
+        for (status, expected) in [
+            ("Name:\tnginx\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n", true),
+            ("Name:\tnginx\nUid:\t0\t33\t0\t33\n", false),
+            ("Name:\tnginx\nUid:\t33\t33\t33\t33\nGid:\t0\t0\t0\t0\n", false),
+            // A name cannot hold the end of a line.
+            ("Name:\tUid: 0 0\\nUid: 0 0\nUid:\t33\t33\t33\t33\n", false),
+            ("", false),
+        ] {
+            std::fs::write(folder.path().join("status"), status).unwrap();
+            assert_eq!(is_root(folder.path()), expected, "{status}");
         }
     }
 

@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::status::Status;
 use crate::apply::Outcome;
 use crate::finding::Reason;
-use crate::publish::{Counts, Life, Outlook};
+use crate::publish::{Counts, Life, Outlook, View};
 
 /// Where nginx tells its connection counters, on the status address.
 const STUB_STATUS_PATH: &str = "/stub_status";
@@ -235,7 +235,9 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     registry.register("findings", "What is wrong now, by reason", findings);
 
     register_watches(registry, status, now);
-    register_nodes(registry, status);
+    if let Some(view) = status.outlook.as_ref().map(Outlook::view) {
+        register_nodes(registry, &view);
+    }
 
     let expiry = Family::<NameLabels, Gauge>::default();
     for (id, not_after) in status.certificates.iter() {
@@ -269,8 +271,7 @@ fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
     registry.register("api_requests", "Requests to the API server, by verb and status of the answer", requests);
 }
 
-fn register_nodes(registry: &mut Registry, status: &Status) {
-    let Some(view) = status.outlook.as_ref().map(Outlook::view) else { return };
+fn register_nodes(registry: &mut Registry, view: &View) {
     gauge(registry, "leader", "Whether this node leads", i64::from(view.leads));
     let members = Family::<StateLabel, Gauge>::default();
     for (member, life) in &view.members {
@@ -396,7 +397,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::ObjectId;
+    use crate::finding::Finding;
+    use crate::model::{Kind, ObjectId, Origin};
+    use crate::publish::{EventResult, Member, StatusWrite};
     use crate::source::cluster::{Need, Requests, WatchHealth};
 
     #[test]
@@ -409,8 +412,8 @@ mod tests {
         assert_eq!(StubStatus::read("404 Not Found"), None);
     }
 
-    #[test]
-    fn names_and_units_are_those_that_are_documented() {
+    /// What is told when every metric has a value, but for those of other nodes.
+    fn example() -> String {
         let metrics = Metrics::default();
         let outcome = Outcome::Confirmed {
             generation: 3,
@@ -421,6 +424,9 @@ mod tests {
         metrics.tested(&[Duration::from_millis(20)]);
         metrics.count(Cause::Change, &outcome, Some(Duration::from_millis(70)));
         metrics.count(Cause::Change, &Outcome::Unchanged { generation: 3 }, None);
+        metrics.published().status(StatusWrite::Written);
+        metrics.published().events(EventResult::Sent, 1);
+        let secret = Arc::new(ObjectId::new(Kind::Secret, "shop", "cert"));
         let now = Instant::now();
         let requests = Arc::<Requests>::default();
         requests.count("list", Some(hyper::StatusCode::FORBIDDEN));
@@ -428,8 +434,8 @@ mod tests {
             generation: Some(3),
             workers: 2,
             data_read: Some(now),
-            certificates: vec![(Arc::new(ObjectId::new(crate::model::Kind::Secret, "shop", "cert")), 1_800_000_000)]
-                .into(),
+            certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),
+            findings: [Finding::new(Reason::Quarantined, Origin::object(&secret), "it is an example")].into(),
             objects: vec![("Service", 4)],
             watches: [WatchHealth {
                 synced: true,
@@ -440,7 +446,12 @@ mod tests {
             requests: Some(requests),
             ..Status::default()
         };
-        let text = metrics.encode(&status, Some(StubStatus::default()), now);
+        metrics.encode(&status, Some(StubStatus::default()), now)
+    }
+
+    #[test]
+    fn names_and_units_are_those_that_are_documented() {
+        let text = example();
         for line in [
             "ingressd_reloads_total{reason=\"change\",result=\"confirmed\"} 1",
             "ingressd_reload_duration_seconds_count 1",
@@ -462,5 +473,51 @@ mod tests {
             assert!(text.contains(line), "{line} is not in\n{text}");
         }
         assert!(text.contains("ingressd_build_info{"), "{text}");
+    }
+
+    #[test]
+    fn the_dashboard_asks_for_what_there_is() {
+        let mut text = example();
+        let mut others = Registry::with_prefix("ingressd");
+        let member = Member {
+            identity: "a".into(),
+            addresses: Vec::new(),
+            serving: true,
+            drained: false,
+            generation: None,
+            carries: None,
+            version: "1".into(),
+        };
+        let members = vec![(Arc::new(member), Life::Alive)];
+        let view = View { identity: "a".into(), leads: true, leader: None, members };
+        register_nodes(&mut others, &view);
+        prometheus_client::encoding::text::encode(&mut text, &others).unwrap();
+        let described = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));
+        let known: std::collections::BTreeSet<_> = described
+            .flat_map(|(name, kind)| {
+                let endings: &[&str] = match kind {
+                    "counter" => &["_total"],
+                    "histogram" => &["_bucket", "_sum", "_count"],
+                    "info" => &["_info"],
+                    _ => &[""],
+                };
+                endings.iter().map(move |ending| format!("{name}{ending}"))
+            })
+            .collect();
+
+        let dashboard = include_str!("../../packaging/grafana/ingressd.json");
+        let dashboard: serde_json::Value = serde_json::from_str(dashboard).unwrap();
+        let panels = dashboard["panels"].as_array().unwrap().iter();
+        let targets = panels.flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+        let expressions = targets.map(|target| target["expr"].as_str().unwrap());
+        let name = regex::Regex::new("(?:ingressd|process)_[a-z_]+").unwrap();
+        let asked: std::collections::BTreeSet<_> =
+            expressions.flat_map(|text| name.find_iter(text).map(|found| found.as_str().to_owned())).collect();
+        assert!(asked.len() > 15, "{asked:?}");
+        assert_eq!(asked.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "known are {known:#?}");
+        let unseen = known.iter().filter(|name| {
+            !asked.contains(*name) && !["_bucket", "_sum", "_count"].iter().any(|end| name.ends_with(end))
+        });
+        assert_eq!(unseen.collect::<Vec<_>>(), Vec::<&String>::new(), "what is told and not shown");
     }
 }

@@ -1,0 +1,42 @@
+//! Installing, removing and purging where nothing runs, as in an image that is being made; this must not know what a booted system does.
+
+use super::machine::Disk;
+use super::packages;
+
+super::on_each_release!(in_an_image);
+
+fn in_an_image(release: &str) {
+    let disk = Disk::of(release);
+    packages::put(&disk);
+    let run = |command: &str| {
+        let output = disk.run(&format!("({command}) 2>&1"));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{command}: {text}");
+        text
+    };
+    let test = || run("nginx -t 2>/dev/null");
+    let files = || run("find / -xdev -type f -newer /root/start -path '/etc/nginx/*' -o -name '*ingressd*'");
+
+    run("touch /root/start && mv /root/ingressd.deb /root/first.deb");
+    test();
+    run("apt-get install --yes /root/first.deb");
+    test();
+    assert_eq!(run("ingressd --version").split(' ').next(), Some("ingressd"));
+    assert_eq!(run("stat --format %a /etc/nginx/ingressd /var/lib/ingressd"), "755\n700\n");
+    assert_eq!(run("cd / && md5sum --check --quiet /var/lib/dpkg/info/ingressd.md5sums"), "");
+
+    // What was changed survives an upgrade and a downgrade, what was not follows the package.
+    run("echo '# ours' >>/etc/ingressd/ingressd.toml");
+    for package in ["next", "first"] {
+        run(&format!("apt-get install --yes --allow-downgrades /root/{package}.deb"));
+        test();
+        run("grep -q '^# ours$' /etc/ingressd/ingressd.toml && ! ls /etc/ingressd | grep dpkg");
+    }
+
+    run("apt-get remove --yes ingressd");
+    test();
+    run("test -e /etc/ingressd/ingressd.toml -a -e /etc/nginx/conf.d/ingressd.conf");
+    run("apt-get purge --yes ingressd");
+    test();
+    assert_eq!(files(), "", "nothing is left");
+}

@@ -1,0 +1,228 @@
+//! A booted system in a container, which ends with this value; it must not know what is installed on it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Longest time that anything here may take; a limit for what is broken, never a measure of speed.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Variables of every command: none of whoever runs the tests.
+const ENVIRONMENT: &[&str] =
+    &["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"];
+
+/// One machine at a time: they would take each other's memory and processors.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// A file system with Debian on it, not running.
+pub struct Disk {
+    folder: PathBuf,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Disk {
+    /// A copy of a release as it is after its installation.
+    pub fn of(release: &str) -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let roots = target().join("boot");
+        let original = roots.join(release);
+        assert!(original.join("complete").exists(), "there is no {}: run `make test-boot`", original.display());
+        let disk = Disk { folder: roots.join("machine"), _turn: turn };
+        disk.remove();
+        let mut copy = Command::new("cp");
+        let copied = copy.args(["--archive", "--reflink=auto"]).args([&original, &disk.folder]).status().unwrap();
+        assert!(copied.success(), "{} cannot be copied", original.display());
+        fs::write(disk.folder.join("etc/hostname"), "edge\n").unwrap();
+        disk
+    }
+
+    /// Runs a command of the shell on it, with nothing else running and no network.
+    pub fn run(&self, command: &str) -> Output {
+        let mut nspawn = self.nspawn();
+        nspawn.args(["--pipe", "--", "/usr/bin/env", "-i"]).args(ENVIRONMENT).args(["sh", "-c", command]);
+        nspawn.stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Writes a file.
+    pub fn write(&self, path: &str, text: &str) {
+        let file = self.path(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+
+    /// Puts a file there.
+    pub fn copy(&self, from: &Path, path: &str) {
+        fs::copy(from, self.path(path)).unwrap();
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.join(path.trim_start_matches('/'))
+    }
+
+    /// The container, in groups of processes of its own.
+    fn nspawn(&self) -> Command {
+        let join = groups().into_iter().map(|group| {
+            fs::create_dir_all(&group).unwrap();
+            format!("echo $$ >{}/cgroup.procs; ", group.display())
+        });
+        let mut command = Command::new("sh");
+        command.args(["-e", "-c", &(join.collect::<String>() + "exec \"$@\""), "sh"]);
+        command.args(["systemd-nspawn", "--quiet", "--register=no", "--keep-unit"]);
+        command.args(["--private-network", "--machine=edge", "--directory"]).arg(&self.folder);
+        command.env("SYSTEMD_NSPAWN_UNIFIED_HIERARCHY", "1");
+        command
+    }
+
+    /// Begins to boot it.
+    fn start(&self) -> Child {
+        let console = fs::File::create(target().join("boot/console.log")).unwrap();
+        let mut command = self.nspawn();
+        command.arg("--boot").stdin(Stdio::null()).stdout(console.try_clone().unwrap()).stderr(console);
+        command.spawn().unwrap()
+    }
+
+    fn remove(&self) {
+        if self.folder.exists() {
+            let removed = Command::new("rm").arg("-rf").arg(&self.folder).status();
+            assert!(removed.is_ok_and(|status| status.success()), "{} cannot be removed", self.folder.display());
+        }
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        self.remove();
+        // What the tool leaves on the host.
+        let _ = fs::remove_dir("/run/systemd/nspawn/propagate/edge");
+        for group in groups().iter().filter(|group| group.exists()) {
+            // A group is removed from the leaves up; it stays as long as something is in it, which is no reason to fail.
+            let _ =
+                Command::new("find").arg(group).args(["-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]).output();
+        }
+    }
+}
+
+/// The folders of the container's group of processes: one for each hierarchy in which systemd keeps them.
+fn groups() -> Vec<PathBuf> {
+    let hierarchies = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"].map(Path::new);
+    let real = hierarchies.into_iter().filter(|folder| folder.join("cgroup.procs").exists());
+    real.map(|folder| folder.join(format!("ingressd-boot-{}", std::process::id()))).collect()
+}
+
+/// What cargo builds into.
+pub fn target() -> PathBuf {
+    let folder = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    folder.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("target"))
+}
+
+/// A system that was booted.
+pub struct Machine {
+    nspawn: Child,
+    /// The number of its first process, seen from here.
+    leader: u32,
+    /// What it runs on.
+    pub disk: Disk,
+}
+
+impl Machine {
+    /// Boots it, and waits until everything is up that starts by itself.
+    pub fn boot(disk: Disk) -> Self {
+        let mut machine = Machine { nspawn: disk.start(), leader: 0, disk };
+        machine.wait_for_boot();
+        machine
+    }
+
+    /// Boots it again.
+    pub fn reboot(&mut self) {
+        // The answer may be cut off with the system.
+        self.try_run("systemctl reboot");
+        until("the system to go down", || self.nspawn.try_wait().unwrap());
+        self.nspawn = self.disk.start();
+        self.wait_for_boot();
+    }
+
+    /// Waits for the first process, and until it has started everything.
+    fn wait_for_boot(&mut self) {
+        let nspawn = self.nspawn.id();
+        self.leader = until("the system to boot", || {
+            let children = fs::read_to_string(format!("/proc/{nspawn}/task/{nspawn}/children")).ok()?;
+            let child: u32 = children.split_whitespace().next()?.parse().ok()?;
+            let name = fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
+            (name.trim() == "systemd").then_some(child)
+        });
+        self.until("the system to be up", "systemctl is-system-running --wait", |state| {
+            ["running", "degraded"].contains(&state.trim())
+        });
+    }
+
+    /// Runs a command of the shell there.
+    pub fn try_run(&self, command: &str) -> Output {
+        let mut enter = Command::new("nsenter");
+        enter.args(["--target", &self.leader.to_string(), "--all", "--", "/usr/bin/env", "-i"]).args(ENVIRONMENT);
+        enter.args(["sh", "-c", command]).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Runs a command of the shell there, which has to succeed, and returns what it prints.
+    pub fn run(&self, command: &str) -> String {
+        let output = self.try_run(command);
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{command}: {}\n{out}\n{err}", output.status);
+        out.into_owned()
+    }
+
+    /// Runs a command until what it prints is right, and returns that.
+    pub fn until(&self, what: &str, command: &str, right: impl Fn(&str) -> bool) -> String {
+        let mut last = String::new();
+        let answer = try_until(|| {
+            last = String::from_utf8_lossy(&self.try_run(command).stdout).into_owned();
+            right(&last).then(|| last.clone())
+        });
+        answer.unwrap_or_else(|| panic!("waited {LIMIT:?} in vain for {what}; last seen: {last}"))
+    }
+
+    /// Begins a command of the shell there, which goes on until it is ended or ends.
+    pub fn start(&self, command: &str) -> Child {
+        let mut enter = Command::new("nsenter");
+        enter.args(["--target", &self.leader.to_string(), "--all", "--"]);
+        enter.args(["/usr/bin/env", "-i"]).args(ENVIRONMENT).args(["sh", "-c", command]);
+        enter.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let journal = self.try_run("journalctl --no-pager --boot --lines=60");
+            println!("--- the end of the journal ---\n{}", String::from_utf8_lossy(&journal.stdout));
+        }
+        // Everything there ends with its first process, and what runs the container with that.
+        let _ = Command::new("kill").args(["-KILL", &self.leader.to_string()]).status();
+        if try_until(|| self.nspawn.try_wait().ok().flatten()).is_none() {
+            let _ = self.nspawn.kill();
+            let _ = self.nspawn.wait();
+        }
+    }
+}
+
+/// Asks until there is an answer.
+fn until<T>(what: &str, ask: impl FnMut() -> Option<T>) -> T {
+    try_until(ask).unwrap_or_else(|| panic!("waited {LIMIT:?} in vain for {what}"))
+}
+
+fn try_until<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+    let end = Instant::now() + LIMIT;
+    loop {
+        let answer = ask();
+        if answer.is_some() || Instant::now() > end {
+            return answer;
+        }
+        std::thread::sleep(PAUSE);
+    }
+}

@@ -1,0 +1,108 @@
+//! What packages are made of: both lists say the same, and everything in them is there; this must not know how packages are made.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml_edit::{Document, Item, Value};
+
+/// What only a .deb has.
+const ONLY_DEBIAN: &[&str] = &["/usr/share/lintian/overrides/ingressd", "/usr/share/doc/ingressd/changelog.Debian.gz"];
+
+/// What only an .rpm lists: in a .deb the tool puts it in place itself.
+const ONLY_RPM: &[&str] = &["/usr/share/doc/ingressd/copyright"];
+
+/// Folders that have another name in Debian than elsewhere.
+const OTHER_NAMES: &[(&str, &str)] = &[("/usr/share/zsh/vendor-completions/", "/usr/share/zsh/site-functions/")];
+
+/// Source, destination and mode.
+type Asset = (String, String, String);
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn metadata() -> Item {
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    Document::parse(manifest).unwrap().as_table()["package"]["metadata"].clone()
+}
+
+fn assets(form: &Item) -> BTreeSet<Asset> {
+    let list = form["assets"].as_array().unwrap();
+    let text = |asset: &Value, key: &str| asset.as_inline_table().unwrap()[key].as_str().unwrap().to_owned();
+    list.iter().map(|asset| (text(asset, "source"), text(asset, "dest"), text(asset, "mode"))).collect()
+}
+
+#[test]
+fn both_forms_have_the_same_assets() {
+    let metadata = metadata();
+    let mut deb = BTreeSet::new();
+    for (source, mut destination, mode) in assets(&metadata["deb"]) {
+        for (debian, other) in OTHER_NAMES {
+            destination = destination.replace(debian, other);
+        }
+        if !ONLY_DEBIAN.contains(&destination.as_str()) {
+            deb.insert((source, destination, mode));
+        }
+    }
+    let mut rpm = assets(&metadata["generate-rpm"]);
+    rpm.retain(|(_, destination, _)| !ONLY_RPM.contains(&destination.as_str()));
+    assert!(deb.len() > 15, "{deb:?}");
+    assert_eq!(deb, rpm);
+}
+
+#[test]
+fn configuration_is_what_is_below_etc() {
+    let metadata = metadata();
+    let listed = metadata["deb"]["conf-files"].as_array().unwrap().iter();
+    let deb: BTreeSet<_> = listed.map(|file| file.as_str().unwrap().to_owned()).collect();
+    let assets = metadata["generate-rpm"]["assets"].as_array().unwrap();
+    let kept = assets.iter().filter_map(Value::as_inline_table).filter(|asset| asset.contains_key("config"));
+    let rpm: BTreeSet<_> = kept.map(|asset| asset["dest"].as_str().unwrap().to_owned()).collect();
+    let below_etc =
+        self::assets(&metadata["deb"]).into_iter().map(|asset| asset.1).filter(|path| path.starts_with("/etc/"));
+    assert_eq!(deb, below_etc.collect::<BTreeSet<_>>());
+    assert_eq!(deb, rpm);
+}
+
+#[test]
+fn every_asset_is_there_and_everything_generated_is_an_asset() {
+    let sources: BTreeSet<_> = assets(&metadata()["deb"]).into_iter().map(|asset| asset.0).collect();
+    // What stands below target/ is made while packaging.
+    for source in sources.iter().filter(|source| !source.starts_with("target/")) {
+        let found = glob::glob(&format!("{}/{source}", root().display())).unwrap().count();
+        assert!(found > 0, "{source} is not there");
+    }
+    for folder in
+        ["systemd", "man/completions", "packaging/tmpfiles", "packaging/rbac", "packaging/grafana", "packaging/nginx"]
+    {
+        for file in files(&root().join(folder)) {
+            let name = file.strip_prefix(root()).unwrap().to_str().unwrap();
+            assert!(sources.contains(name), "{name} is in no package");
+        }
+    }
+    for page in files(&root().join("man")).iter().filter(|path| path.is_file()) {
+        let section = page.extension().unwrap().to_str().unwrap();
+        assert!(sources.contains(&format!("target/assets/man/*.{section}.gz")), "{} is in no package", page.display());
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// The unit of further instances is the other one, but for names and where its settings are.
+#[test]
+fn instances_run_as_the_first_one_does() {
+    let read = |name: &str| {
+        let text = fs::read_to_string(root().join("systemd").join(name)).unwrap();
+        let lines = text.lines().filter(|line| !line.starts_with('#') && !line.starts_with("Environment=INGRESSD_"));
+        lines.map(ToOwned::to_owned).filter(|line| !line.is_empty()).collect::<Vec<_>>()
+    };
+    let template = read("ingressd@.service").into_iter().map(|line| {
+        let line = line.replace(" --config /etc/ingressd/%i/ingressd.toml", "").replace(" (%i)", "");
+        line.replace("ingressd-%i", "ingressd").replace("ingressd/%i", "ingressd")
+    });
+    assert_eq!(template.collect::<Vec<_>>(), read("ingressd.service"));
+}
