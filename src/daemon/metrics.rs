@@ -397,7 +397,9 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::model::ObjectId;
+    use crate::finding::Finding;
+    use crate::model::{Kind, ObjectId, Origin};
+    use crate::publish::{EventResult, Member, StatusWrite};
     use crate::source::cluster::{Need, Requests, WatchHealth};
 
     #[test]
@@ -422,6 +424,9 @@ mod tests {
         metrics.tested(&[Duration::from_millis(20)]);
         metrics.count(Cause::Change, &outcome, Some(Duration::from_millis(70)));
         metrics.count(Cause::Change, &Outcome::Unchanged { generation: 3 }, None);
+        metrics.published().status(StatusWrite::Written);
+        metrics.published().events(EventResult::Sent, 1);
+        let secret = Arc::new(ObjectId::new(Kind::Secret, "shop", "cert"));
         let now = Instant::now();
         let requests = Arc::<Requests>::default();
         requests.count("list", Some(hyper::StatusCode::FORBIDDEN));
@@ -429,8 +434,8 @@ mod tests {
             generation: Some(3),
             workers: 2,
             data_read: Some(now),
-            certificates: vec![(Arc::new(ObjectId::new(crate::model::Kind::Secret, "shop", "cert")), 1_800_000_000)]
-                .into(),
+            certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),
+            findings: [Finding::new(Reason::Quarantined, Origin::object(&secret), "it is an example")].into(),
             objects: vec![("Service", 4)],
             watches: [WatchHealth {
                 synced: true,
@@ -474,7 +479,17 @@ mod tests {
     fn the_dashboard_asks_for_what_there_is() {
         let mut text = example();
         let mut others = Registry::with_prefix("ingressd");
-        let view = View { identity: "a".into(), leads: true, leader: None, members: Vec::new() };
+        let member = Member {
+            identity: "a".into(),
+            addresses: Vec::new(),
+            serving: true,
+            drained: false,
+            generation: None,
+            carries: None,
+            version: "1".into(),
+        };
+        let members = vec![(Arc::new(member), Life::Alive)];
+        let view = View { identity: "a".into(), leads: true, leader: None, members };
         register_nodes(&mut others, &view);
         prometheus_client::encoding::text::encode(&mut text, &others).unwrap();
         let described = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));

@@ -24,7 +24,7 @@ mod view;
 mod writer;
 
 pub use address::{Address, Refused};
-pub use counts::Counts;
+pub use counts::{Counts, EventResult, StatusWrite};
 pub use ledger::published;
 pub use member::{Member, Revision};
 pub use options::{Announced, Options};

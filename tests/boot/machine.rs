@@ -80,6 +80,14 @@ impl Disk {
         command
     }
 
+    /// Begins to boot it.
+    fn start(&self) -> Child {
+        let console = fs::File::create(target().join("boot/console.log")).unwrap();
+        let mut command = self.nspawn();
+        command.arg("--boot").stdin(Stdio::null()).stdout(console.try_clone().unwrap()).stderr(console);
+        command.spawn().unwrap()
+    }
+
     fn remove(&self) {
         if self.folder.exists() {
             let removed = Command::new("rm").arg("-rf").arg(&self.folder).status();
@@ -91,6 +99,8 @@ impl Disk {
 impl Drop for Disk {
     fn drop(&mut self) {
         self.remove();
+        // What the tool leaves on the host.
+        let _ = fs::remove_dir("/run/systemd/nspawn/propagate/edge");
         for group in groups().iter().filter(|group| group.exists()) {
             // A group is removed from the leaves up; it stays as long as something is in it, which is no reason to fail.
             let _ =
@@ -124,11 +134,7 @@ pub struct Machine {
 impl Machine {
     /// Boots it, and waits until everything is up that starts by itself.
     pub fn boot(disk: Disk) -> Self {
-        let console = fs::File::create(target().join("boot/console.log")).unwrap();
-        let mut command = disk.nspawn();
-        command.arg("--boot").stdin(Stdio::null()).stdout(console.try_clone().unwrap()).stderr(console);
-        let nspawn = command.spawn().unwrap();
-        let mut machine = Machine { nspawn, leader: 0, disk };
+        let mut machine = Machine { nspawn: disk.start(), leader: 0, disk };
         machine.wait_for_boot();
         machine
     }
@@ -137,17 +143,19 @@ impl Machine {
     pub fn reboot(&mut self) {
         // The answer may be cut off with the system.
         self.try_run("systemctl reboot");
+        until("the system to go down", || self.nspawn.try_wait().unwrap());
+        self.nspawn = self.disk.start();
         self.wait_for_boot();
     }
 
-    /// Waits for another first process than the last one, and until it has started everything.
+    /// Waits for the first process, and until it has started everything.
     fn wait_for_boot(&mut self) {
-        let (nspawn, before) = (self.nspawn.id(), self.leader);
+        let nspawn = self.nspawn.id();
         self.leader = until("the system to boot", || {
             let children = fs::read_to_string(format!("/proc/{nspawn}/task/{nspawn}/children")).ok()?;
             let child: u32 = children.split_whitespace().next()?.parse().ok()?;
             let name = fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
-            (child != before && name.trim() == "systemd").then_some(child)
+            (name.trim() == "systemd").then_some(child)
         });
         self.until("the system to be up", "systemctl is-system-running --wait", |state| {
             ["running", "degraded"].contains(&state.trim())
