@@ -91,9 +91,12 @@ fn workers_that_become_another_user_still_read_the_passwords() {
         fs::write(rig.nginx.configuration(), changed).unwrap();
         let others = wait::until_right("another group", async || groups(), |groups| *groups != before).await;
         assert_eq!(others, [group("daemon")].into());
-        let of_others =
-            |worker: &Pid| fs::metadata(format!("/proc/{worker}")).is_ok_and(|of| of.gid() == group("daemon"));
-        let workers = async || rig.nginx.workers().iter().map(of_others).collect::<Vec<_>>();
+        let has_group = |worker: &Pid| {
+            let status = fs::read_to_string(format!("/proc/{worker}/status")).unwrap_or_default();
+            let line = status.lines().find_map(|line| line.strip_prefix("Gid:")).unwrap_or_default().to_owned();
+            line.split_whitespace().next() == Some(&group("daemon").to_string())
+        };
+        let workers = async || rig.nginx.workers().iter().map(has_group).collect::<Vec<_>>();
         wait::until_right("workers of another group", workers, |workers| *workers == [true, true]).await;
         assert_eq!(open.send().await.status, 200);
     });

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::rig;
 use crate::rig::client::get;
 use crate::rig::manifests::{ingress, secret, tls_secret};
 use crate::rig::status::{notes, quarantined, serving, tells};
+use crate::rig::{self, wait};
 
 /// An object that was good and turns bad.
 struct Bad {
@@ -247,5 +247,24 @@ fn a_bad_object_at_the_very_start_is_left_out() {
         rig.manifests.write("objects.yaml", &[bad("/(a)"), ingress("good").host("good.example", "web").build()]);
         get("http://bad.example/a").send_until("what is mended", |reply| reply.status == 200).await;
         rig.daemon.status_when("no quarantine", |status| quarantined(status).is_empty()).await;
+    });
+}
+
+#[test]
+fn another_build_of_nginx_tries_what_was_refused_again() {
+    rig::run(async |rig| {
+        let program = rig.nginx.replace_program().to_owned();
+        rig.daemon.set("nginx.binary", program.to_str().unwrap());
+        let bad = ingress("bad").class("nginx").annotation("use-regex", "true");
+        let bad = bad.path("bad.example", "ImplementationSpecific", "/(a", "web");
+        rig.manifests.write("objects.yaml", &[bad.build(), ingress("good").host("good.example", "web").build()]);
+        rig.start().await;
+        assert_eq!(quarantined(&rig.daemon.status().await.unwrap()), ["Ingress bad"]);
+        let tests = async || rig.daemon.metric("ingressd_test_duration_seconds_count").await;
+        let before = tests().await;
+        rig.nginx.replace_program();
+        wait::until_right("another test", tests, |count| *count > before).await;
+        rig.daemon.status_when("the old verdict", |status| quarantined(status) == ["Ingress bad"]).await;
+        serves(&["good.example/"]).await;
     });
 }

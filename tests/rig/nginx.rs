@@ -45,6 +45,7 @@ http {
 /// An nginx of the test's own.
 pub struct Nginx {
     prefix: PathBuf,
+    program: PathBuf,
     /// The network that it was prepared in.
     namespace: Namespace,
     /// Workers whose master was killed.
@@ -59,7 +60,12 @@ impl Nginx {
         }
         // Workers of the distribution's nginx are not root, and must not need to be.
         let user = if has_users() { "www-data" } else { "root root" };
-        let nginx = Nginx { prefix: prefix.to_owned(), namespace: Namespace::current(), orphans: RefCell::default() };
+        let nginx = Nginx {
+            prefix: prefix.to_owned(),
+            program: Self::binary(),
+            namespace: Namespace::current(),
+            orphans: RefCell::default(),
+        };
         let text = CONFIGURATION.replace("{prefix}", prefix.to_str().unwrap()).replace("{user}", user);
         fs::write(nginx.configuration(), text).unwrap();
         nginx
@@ -71,6 +77,18 @@ impl Nginx {
         let folders = std::env::split_paths(&path).chain([PathBuf::from("/usr/sbin")]);
         let found = folders.map(|folder| folder.join("nginx")).find(|file| file.exists());
         found.expect("nginx is not installed: run `make test`, which installs it")
+    }
+
+    /// Makes a copy of the binary the program that is run, in place of the copy before, as the upgrade of a package does. What
+    /// runs goes on.
+    pub fn replace_program(&mut self) -> &Path {
+        let (program, new) = (self.prefix.join("nginx"), self.prefix.join("nginx.new"));
+        // A process of its own has it open for writing: one that another test starts now would keep it busy.
+        let copied = Command::new("cp").arg(Self::binary()).arg(&new).status().unwrap();
+        assert!(copied.success());
+        fs::rename(new, &program).unwrap();
+        self.program = program;
+        &self.program
     }
 
     /// `nginx.conf`.
@@ -163,7 +181,7 @@ impl Nginx {
     }
 
     fn command(&self) -> Command {
-        let mut command = Command::new(Self::binary());
+        let mut command = Command::new(&self.program);
         command.arg("-p").arg(&self.prefix).arg("-c").arg(self.configuration());
         command.arg("-e").arg(self.prefix.join("log/error.log"));
         command
