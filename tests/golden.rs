@@ -105,7 +105,7 @@ fn show(files: &FileSet) -> String {
     for (path, file) in &files.files {
         match file.content.secret {
             true => writeln!(text, "=== {path} (secret)").unwrap(),
-            false => write!(text, "=== {path}\n{}", String::from_utf8_lossy(&file.content.bytes)).unwrap(),
+            false => write!(text, "=== {path}\n{}", file.content.text()).unwrap(),
         }
     }
     text

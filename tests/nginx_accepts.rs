@@ -237,7 +237,7 @@ fn test(files: &FileSet, root: &Path) -> (bool, String) {
     for (path, file) in &files.files {
         let path = root.join(&**path);
         fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, &file.content.bytes).expect("a file");
+        fs::write(path, file.content.bytes()).expect("a file");
     }
     fs::write(root.join("http/generation.conf"), "geo $ingressd_generation { default 1; }\n").expect("a file");
     let folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
@@ -303,7 +303,7 @@ fn every_line_of_a_server_has_an_owner_and_settings_have_their_own() {
     model.servers[2] = server.into();
     let (files, _) = render(model, Path::new("/nowhere"));
     let file = &files.files["http/server-exact-shop.example.com.conf"];
-    let text = String::from_utf8_lossy(&file.content.bytes).into_owned();
+    let text = file.content.text();
     for (line, words) in (1..).zip(text.lines()) {
         let owner = file.owners.of_line(line).expect("an owner");
         let timeout = owner == &field;
@@ -316,7 +316,7 @@ fn every_line_of_a_server_has_an_owner_and_settings_have_their_own() {
 fn every_file_reads_as_nginx_reads_it() {
     let (files, _) = render(model(), Path::new("/nowhere"));
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/")) {
-        let read = syntax::parse(&file.content.bytes);
+        let read = syntax::parse(&file.content.bytes());
         assert!(read.is_ok(), "{path}: {read:?}");
     }
 }

@@ -89,7 +89,8 @@ pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirme
 /// Owners of lines that the old content did not have, in the order of the lines.
 fn changed_owners(file: &File, old: &[u8]) -> Vec<Arc<ObjectId>> {
     let known: HashSet<&[u8]> = old.split(|byte| *byte == b'\n').collect();
-    let lines = file.content.bytes.split(|byte| *byte == b'\n');
+    let bytes = file.content.bytes();
+    let lines = bytes.split(|byte| *byte == b'\n');
     let mut owners = Vec::new();
     for (_, number) in lines.zip(1..).filter(|(line, _)| !known.contains(line)) {
         if let Some(origin) = file.owners.of_line(number)
@@ -107,7 +108,7 @@ mod tests {
 
     use super::{Failure, Places, complaint};
     use crate::model::{Field, Kind, ObjectId, Origin};
-    use crate::render::{Content, Digest, File, FileSet, Owners};
+    use crate::render::{File, FileSet, Owners, Part};
 
     fn places() -> Places {
         Places { link: "/r/current".into(), copies: vec!["/s/scratch".into(), "/r/generations/7".into()] }
@@ -143,8 +144,7 @@ mod tests {
         let origin = |name: &str| Origin::field(&Arc::new(ObjectId::new(Kind::Ingress, "n", name)), Field::Rule(0));
         let bytes: &[u8] = b"server {\n a 1;\n b 2;\n c 3;\n}\n";
         let owners = Owners(vec![(1, origin("first")), (3, origin("second")), (4, origin("third"))]);
-        let content = Content { bytes: bytes.into(), secret: false };
-        let file = File { content, digest: Digest::of(bytes), owners: Arc::new(owners), requires: Arc::new([]) };
+        let file = File::plain([Part::Bytes(bytes.into())], owners, []);
         let files = FileSet { files: [("http/s.conf".into(), Arc::new(file))].into() };
         let confirmed = tempfile::tempdir().unwrap();
         std::fs::create_dir(confirmed.path().join("http")).unwrap();

@@ -11,6 +11,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use nix::unistd::{SysconfVar, sysconf};
+use rayon::prelude::*;
 
 use super::error::ApplyError;
 use super::process::{Process, Role, Stat, Table};
@@ -37,6 +38,11 @@ pub trait Host {
 
     /// Lets the binary test the host's own configuration, or this one instead.
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError>;
+
+    /// Lets the binary test these configurations, side by side where that is possible; the answers are in their order.
+    fn test_each(&mut self, configurations: &[PathBuf]) -> Result<Vec<Tested>, ApplyError> {
+        configurations.iter().map(|configuration| self.test(Some(configuration))).collect()
+    }
 
     /// The generation that the status address serves.
     fn served(&mut self) -> Option<u64>;
@@ -108,6 +114,17 @@ impl System {
     /// Where this nginx is.
     pub fn options(&self) -> &SystemOptions {
         &self.options
+    }
+
+    fn judge(&self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
+        let mut arguments = vec![OsString::from("-t"), "-q".into()];
+        let mut add = |name: &str, value: Option<&Path>| {
+            arguments.extend(value.iter().flat_map(|value| [name.into(), value.as_os_str().to_owned()]));
+        };
+        add("-p", self.options.prefix.as_deref());
+        add("-c", instead.or(self.options.configuration.as_deref()));
+        add("-e", self.knows_error_option.then_some(Path::new("stderr")));
+        run(&self.options.binary, &arguments, self.options.test_timeout)
     }
 
     /// The process of this number, when it is a master of our binary.
@@ -186,14 +203,11 @@ impl Host for System {
     }
 
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
-        let mut arguments = vec![OsString::from("-t"), "-q".into()];
-        let mut add = |name: &str, value: Option<&Path>| {
-            arguments.extend(value.iter().flat_map(|value| [name.into(), value.as_os_str().to_owned()]));
-        };
-        add("-p", self.options.prefix.as_deref());
-        add("-c", instead.or(self.options.configuration.as_deref()));
-        add("-e", self.knows_error_option.then_some(Path::new("stderr")));
-        run(&self.options.binary, &arguments, self.options.test_timeout)
+        self.judge(instead)
+    }
+
+    fn test_each(&mut self, configurations: &[PathBuf]) -> Result<Vec<Tested>, ApplyError> {
+        configurations.par_iter().map(|configuration| self.judge(Some(configuration))).collect()
     }
 
     fn served(&mut self) -> Option<u64> {

@@ -7,15 +7,18 @@ use std::sync::Arc;
 
 use super::blame::{Failure, Places, complaint};
 use super::error::ApplyError;
-use super::host::Host;
+use super::host::{Host, Tested};
 use super::outcome::Complaint;
 use super::staging::NUMBER_FILE;
 use super::tree;
 use crate::nginx::syntax::Directive;
 use crate::render::{FilePath, FileSet};
 
-/// How many changed files are tested at once: nginx compares each upstream with all others that it reads.
+/// How many changed files are tested in one configuration: nginx compares each upstream with all others that it reads.
 const MOST: usize = 1024;
+
+/// How many are worth a configuration of their own, which is tested beside others.
+const LEAST: usize = 128;
 
 /// How many after a culprit was found among them.
 const CHUNK: usize = 128;
@@ -91,6 +94,18 @@ pub struct Scratch<'a> {
     pub limit: usize,
 }
 
+/// Files that are tested together, and why nginx refuses them, where that is known already.
+struct Part {
+    roots: Vec<FilePath>,
+    known: Option<Failure>,
+}
+
+impl Part {
+    fn untested(roots: &[FilePath]) -> Self {
+        Part { roots: roots.to_vec(), known: None }
+    }
+}
+
 /// A test at work: what is written already.
 struct Run<'a, H> {
     scratch: &'a Scratch<'a>,
@@ -113,6 +128,19 @@ impl Scratch<'_> {
         let result = run.find(changed);
         remove(&self.folder)?;
         result
+    }
+
+    /// The files in lists to test side by side. What another file requires is tested with that.
+    fn parts(&self, changed: Vec<FilePath>) -> Vec<Vec<FilePath>> {
+        let files = changed.iter().filter_map(|path| self.files.files.get(path));
+        let required: HashSet<_> = files.flat_map(|file| &*file.requires).collect();
+        let roots: Vec<_> = changed.iter().filter(|path| !required.contains(path)).cloned().collect();
+        // One test without any file, too: the host's own configuration may be broken.
+        if roots.is_empty() {
+            return vec![roots];
+        }
+        let share = roots.len().div_ceil(rayon::current_num_threads()).clamp(LEAST, MOST);
+        roots.chunks(share).map(<[FilePath]>::to_vec).collect()
     }
 
     /// The files of the http and stream contexts that these need, themselves included, in order.
@@ -159,19 +187,19 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
 impl<H: Host> Run<'_, H> {
     fn find(&mut self, changed: Vec<FilePath>) -> Result<Judgement, ApplyError> {
         let mut complaints = Vec::new();
-        // One test without any file, too: the host's own configuration may be broken.
-        let mut open: Vec<_> = match changed.is_empty() {
-            true => vec![changed],
-            false => changed.rchunks(MOST).map(<[FilePath]>::to_vec).collect(),
-        };
-        while let Some(mut roots) = open.pop() {
-            let Some(failure) = self.refusal(&roots)? else { continue };
+        let mut open = self.refused(&self.scratch.parts(changed))?;
+        while let Some(Part { mut roots, known }) = open.pop() {
+            let failure = match known {
+                Some(failure) => Some(failure),
+                None => self.refusal(&roots)?,
+            };
+            let Some(failure) = failure else { continue };
             let (failure, culprit) = match self.culprit(&roots, failure)? {
                 Ok(found) => found,
                 // The host's directives may need what a test leaves out: try without them before giving up.
                 Err(_) if !self.bare => {
                     self.bare = true;
-                    open.push(roots);
+                    open.push(Part::untested(&roots));
                     continue;
                 }
                 Err(words) => return Ok(Judgement::HostRefused(words)),
@@ -185,7 +213,7 @@ impl<H: Host> Run<'_, H> {
             if complaints.len() >= self.scratch.limit {
                 break;
             }
-            open.extend(roots.chunks(CHUNK).map(<[FilePath]>::to_vec));
+            open.extend(roots.chunks(CHUNK).map(Part::untested));
         }
         Ok(if complaints.is_empty() { Judgement::Accepted } else { Judgement::Refused(complaints) })
     }
@@ -216,8 +244,28 @@ impl<H: Host> Run<'_, H> {
 
     /// Lets nginx test these files with what they require.
     fn refusal(&mut self, roots: &[FilePath]) -> Result<Option<Failure>, ApplyError> {
+        let configuration = self.write(roots, 0)?;
+        let tested = self.host.test(Some(&configuration))?;
+        Ok((!tested.accepted).then(|| self.places.failure(&tested.words)))
+    }
+
+    /// Lets nginx test each of these lists of files, and gives those that it refuses.
+    fn refused(&mut self, parts: &[Vec<FilePath>]) -> Result<Vec<Part>, ApplyError> {
+        let written = parts.iter().zip(0..).map(|(roots, number)| self.write(roots, number));
+        let configurations = written.collect::<Result<Vec<_>, _>>()?;
+        let tested = self.host.test_each(&configurations)?;
+        let refused = parts.iter().zip(&tested).rev().filter(|(_, tested)| !tested.accepted);
+        let part = |(roots, tested): (&Vec<FilePath>, &Tested)| Part {
+            roots: roots.clone(),
+            known: Some(self.places.failure(&tested.words)),
+        };
+        Ok(refused.map(part).collect())
+    }
+
+    /// Writes a configuration with these files and what they require; those with different numbers may be tested at once.
+    fn write(&mut self, roots: &[FilePath], number: usize) -> Result<PathBuf, ApplyError> {
         let folder = &self.scratch.folder;
-        let place = |name: &str| quoted(&folder.join(name));
+        let place = |name: &str| quoted(&folder.join(format!("{name}.{number}")));
         let mut http = format!("include {};\n", quoted(&self.scratch.staged.join(NUMBER_FILE)));
         let mut stream = String::new();
         for path in self.scratch.closure(roots) {
@@ -234,13 +282,12 @@ impl<H: Host> Run<'_, H> {
         let text = format!(
             "pid {};\nerror_log {};\nlock_file {};\n{main}http {{\naccess_log off;\n{of_host}{http}}}\n{stream}",
             place("pid"),
-            place("error.log"),
+            place("error"),
             place("lock"),
         );
-        let path = self.scratch.folder.join("nginx.conf");
+        let path = self.scratch.folder.join(format!("nginx.{number}.conf"));
         fs::write(&path, text).map_err(ApplyError::files("write", &path))?;
-        let tested = self.host.test(Some(&path))?;
-        Ok((!tested.accepted).then(|| self.places.failure(&tested.words)))
+        Ok(path)
     }
 
     /// A file that names certificates by the link is copied, with the staged generation in the link's place.
@@ -249,7 +296,7 @@ impl<H: Host> Run<'_, H> {
             return Ok(place.clone());
         }
         let staged = self.scratch.staged.join(&**path);
-        let text = String::from_utf8_lossy(&self.scratch.files.files[path].content.bytes);
+        let text = self.scratch.files.files[path].content.text();
         let link = format!("{}/", self.scratch.link.display());
         let place = match text.contains(&link) {
             false => staged,

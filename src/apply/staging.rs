@@ -15,7 +15,7 @@ use nix::unistd::{Gid, fchown, linkat, syncfs};
 use super::error::ApplyError;
 use super::manifest::{Entry, MANIFEST, Manifest, Traits};
 use super::steps::{Step, Steps};
-use crate::render::{Content, Digest, FilePath, FileSet};
+use crate::render::{Content, Digest, FilePath, FileSet, Part};
 
 /// The file with the generation's number, written here and not by `render`, because files must not depend on the number.
 pub const NUMBER_FILE: &str = "http/generation.conf";
@@ -77,10 +77,10 @@ impl Staging<'_> {
             };
             entries.insert(Arc::clone(path), entry);
         }
-        let content = Content { bytes: number_file(self.generation).into(), secret: false };
+        let content = Content::plain([Part::Bytes(number_file(self.generation).into())]);
         let number: FilePath = NUMBER_FILE.into();
         let (entry, handle) =
-            self.write_file(&number, &targets[0], "generation.conf", Digest::of(&content.bytes), &content)?;
+            self.write_file(&number, &targets[0], "generation.conf", Digest::of(&content.bytes()), &content)?;
         entries.insert(Arc::clone(&number), entry);
         steps.reached(Step::FilesComplete);
         let manifest = Manifest { generation: self.generation, digest: Some(files.digest()), entries };
@@ -140,7 +140,7 @@ impl Staging<'_> {
         let write = || -> std::io::Result<(Entry, File)> {
             let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
             let mut file = File::from(openat(folder.as_fd(), name, flags, mode)?);
-            file.write_all(&content.bytes)?;
+            file.write_all(&content.bytes())?;
             // Workers open password files themselves, at each request, as their own user.
             if let Some(group) = self.workers_group.filter(|_| path.starts_with("auth/")) {
                 fchown(&file, None, Some(Gid::from_raw(group)))?;

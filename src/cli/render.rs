@@ -53,7 +53,7 @@ fn print(files: &FileSet, output: &mut impl io::Write) -> io::Result<()> {
             continue;
         }
         writeln!(output, "# {path}")?;
-        output.write_all(&file.content.bytes)?;
+        output.write_all(&file.content.bytes())?;
     }
     Ok(())
 }
@@ -78,7 +78,7 @@ fn write(files: &FileSet, folder: &Path) -> io::Result<()> {
             DirBuilder::new().recursive(true).mode(0o755).create(parent)?;
         }
         let mut created = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
-        created.write_all(&file.content.bytes)?;
+        created.write_all(&file.content.bytes())?;
     }
     Ok(())
 }

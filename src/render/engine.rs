@@ -12,7 +12,7 @@ use handlebars::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::shape::{Form, Shapes};
+use super::shape::{Filled, Form, Shapes};
 
 /// A template with a name, its text and a full example of what fills it.
 pub struct Source {
@@ -69,10 +69,10 @@ impl Engine {
     /// # Errors
     ///
     /// When the view has another form than the example that the template was loaded with.
-    pub fn fill(&self, template: &'static str, view: &impl Serialize) -> Result<String, RenderError> {
+    pub fn fill(&self, template: &'static str, view: &impl Serialize) -> Result<Filled, RenderError> {
         let malformed = |error| RenderError::from(RenderErrorReason::SerdeError(error));
         let form = Form::of(view).map_err(malformed)?;
-        self.shapes.text(template, &form, |marked| {
+        self.shapes.fill(template, form, |marked| {
             let view: Value = serde_json::from_slice(marked).map_err(malformed)?;
             self.templates.render(template, &view)
         })
@@ -231,12 +231,13 @@ mod tests {
         let text = "{{word}} {{#when flag}}{{> known}}{{else}}no{{/when}}{{#unless flag}}!{{/unless}}\
             {{#each list}} {{inner}}{{#each plain}}-{{this}}{{/each}}{{/each}}";
         let engine = load(text).expect("it keeps the rules");
+        let text = |view| engine.fill("main", view).expect("same form").pieces().collect::<String>();
         let view = json!({ "word": "<&>", "flag": true, "list": [
             { "inner": "a", "plain": ["1", "2"] }, { "inner": "b", "plain": [] }
         ] });
-        assert_eq!(engine.fill("main", &view).expect("same form"), "<&> known a-1-2 b");
+        assert_eq!(text(&view), "<&> known a-1-2 b");
         let view = json!({ "word": 1, "flag": false, "list": [] });
-        assert_eq!(engine.fill("main", &view).expect("same form"), "1 no!");
+        assert_eq!(text(&view), "1 no!");
         assert!(engine.fill("main", &json!({ "word": 1, "list": [] })).is_err());
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
+use super::content::{Content, Part};
 use crate::model::{ObjectId, Origin};
 
 /// A path relative to the generation's folder: `http/...`, `stream/...`, `certs/...` or `auth/...`.
@@ -19,6 +20,13 @@ impl Digest {
     /// The digest of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Digest(Sha256::digest(bytes).into())
+    }
+
+    /// The digest of what is in a file.
+    fn of_content(content: &Content) -> Self {
+        let mut hasher = Sha256::new();
+        content.pieces().for_each(|piece| hasher.update(piece));
+        Digest(hasher.finalize().into())
     }
 
     /// The first `bytes` of it, two digits each. Names of all files and upstreams are made of them.
@@ -38,27 +46,6 @@ impl fmt::Display for Digest {
 impl fmt::Debug for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "Digest({self})")
-    }
-}
-
-/// Bytes of a file; secret ones are created with mode 0600 and never printed.
-///
-/// nginx's workers read password files (`auth/...`) themselves, at each request and as their own user, unlike keys,
-/// which the master reads: whoever stores them lets the workers' group read them, and nobody else.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Content {
-    /// The bytes.
-    pub bytes: Arc<[u8]>,
-    /// Whether they hold a key or a password hash.
-    pub secret: bool,
-}
-
-impl fmt::Debug for Content {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.secret {
-            true => write!(formatter, "Content(secret, {} bytes)", self.bytes.len()),
-            false => formatter.write_str(&String::from_utf8_lossy(&self.bytes)),
-        }
     }
 }
 
@@ -97,23 +84,21 @@ pub struct File {
 
 impl File {
     /// A file of configuration.
-    pub fn plain(text: String, owners: Owners, requires: impl IntoIterator<Item = FilePath>) -> Self {
-        File {
-            digest: Digest::of(text.as_bytes()),
-            content: Content { bytes: text.into_bytes().into(), secret: false },
-            owners: Arc::new(owners),
-            requires: requires.into_iter().collect(),
-        }
+    pub fn plain(
+        parts: impl IntoIterator<Item = Part>,
+        owners: Owners,
+        requires: impl IntoIterator<Item = FilePath>,
+    ) -> Self {
+        File { requires: requires.into_iter().collect(), ..File::of(Content::plain(parts), owners) }
     }
 
     /// A file that holds a key or password hashes, all of it from one place.
-    pub fn secret(bytes: Vec<u8>, origin: Origin) -> Self {
-        File {
-            digest: Digest::of(&bytes),
-            content: Content { bytes: bytes.into(), secret: true },
-            owners: Arc::new(Owners(vec![(1, origin)])),
-            requires: Arc::default(),
-        }
+    pub fn secret(parts: impl IntoIterator<Item = Part>, origin: Origin) -> Self {
+        File::of(Content::secret(parts), Owners(vec![(1, origin)]))
+    }
+
+    fn of(content: Content, owners: Owners) -> Self {
+        File { digest: Digest::of_content(&content), content, owners: Arc::new(owners), requires: Arc::default() }
     }
 }
 

@@ -56,7 +56,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::Memory;
-    use crate::render::{File, Owners};
+    use crate::render::{File, Owners, Part};
 
     #[test]
     fn only_new_sources_are_made_and_lost_ones_forgotten() {
@@ -64,7 +64,7 @@ mod tests {
         let mut render = |sources: &[Arc<String>]| {
             let make = |source: &String| {
                 made.fetch_add(1, Ordering::Relaxed);
-                File::plain(source.clone(), Owners::default(), [])
+                File::plain([Part::Bytes(source.as_bytes().into())], Owners::default(), [])
             };
             let mut files = Vec::new();
             memory.render(sources, |source| format!("http/{source}").into(), make, &mut files);

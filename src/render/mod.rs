@@ -1,5 +1,6 @@
 //! From a plan to files, byte for byte; it must not know annotations, Kubernetes types, the file system or what is there already.
 
+mod content;
 mod engine;
 mod file_set;
 mod lower;
@@ -12,7 +13,8 @@ mod tests;
 mod token;
 mod view;
 
-pub use file_set::{Content, Digest, File, FilePath, FileSet, Owners};
+pub use content::{Content, Part};
+pub use file_set::{Digest, File, FilePath, FileSet, Owners};
 
 use std::sync::Arc;
 
@@ -92,14 +94,17 @@ impl Renderer {
         let path = |one: &Upstream| names::upstream_file(&one.id);
         self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
         let path = |one: &Certificate| names::certificate_file(&one.id);
-        let make = |one: &Certificate| File::secret([&*one.chain, b"\n", &*one.key.0].concat(), one.origin.clone());
+        let make = |one: &Certificate| {
+            let parts = [Part::Bytes(Arc::clone(&one.chain)), Part::Fixed("\n"), Part::Bytes(Arc::clone(&one.key.0))];
+            File::secret(parts, one.origin.clone())
+        };
         self.certificates.render(&model.certificates, path, make, &mut all);
         let path = |one: &PasswordFile| names::password_file(&one.id);
-        let make = |one: &PasswordFile| File::secret(one.content.0.to_vec(), one.origin.clone());
+        let make = |one: &PasswordFile| File::secret([Part::Bytes(Arc::clone(&one.content.0))], one.origin.clone());
         self.password_files.render(&model.password_files, path, make, &mut all);
         let shared = [lower::cors(plan, engine), lower::limits(plan, engine)].into_iter().flatten();
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
-        all.push((names::SHARED.into(), Arc::new(lower::shared(plan, engine))));
+        all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
         FileSet { files: all.into_iter().collect() }
     }
 

@@ -3,6 +3,7 @@
 //! Parts are joined by characters that cannot occur in them, or hashed when they may hold anything.
 
 use std::fmt::Write as _;
+use std::sync::{Arc, LazyLock};
 
 use super::file_set::{Digest, FilePath};
 use crate::model::{
@@ -11,6 +12,16 @@ use crate::model::{
 
 /// The file with what all servers share. It sorts before every other.
 pub const SHARED: &str = "http/00-ingressd.conf";
+
+/// [`SHARED`], once for all files that require it.
+pub fn shared_file() -> FilePath {
+    static PATH: LazyLock<FilePath> = LazyLock::new(|| SHARED.into());
+    Arc::clone(&PATH)
+}
+
+/// Files that most servers require.
+static CATCH_ALL: LazyLock<FilePath> = LazyLock::new(|| "http/server-catch-all.conf".into());
+static SELF_SIGNED: LazyLock<FilePath> = LazyLock::new(|| "certs/self-signed.pem".into());
 
 /// Longest part of a file name that is kept readable; file systems take 255 bytes.
 const LONGEST_READABLE: usize = 200;
@@ -85,7 +96,7 @@ pub fn upstream_file(id: &UpstreamId) -> FilePath {
 /// written as one, precedes wildcards because `exact` does.
 pub fn server_file(name: &ServerName) -> FilePath {
     let (kind, host) = match name {
-        ServerName::CatchAll => return "http/server-catch-all.conf".into(),
+        ServerName::CatchAll => return Arc::clone(&CATCH_ALL),
         ServerName::Exact(host) => ("exact", host.as_str()),
         ServerName::Wildcard(host) => ("wildcard", host.as_str()),
     };
@@ -99,7 +110,7 @@ pub fn server_file(name: &ServerName) -> FilePath {
 /// The file of a certificate with its key.
 pub fn certificate_file(id: &CertificateId) -> FilePath {
     match id {
-        CertificateId::SelfSigned => "certs/self-signed.pem".into(),
+        CertificateId::SelfSigned => Arc::clone(&SELF_SIGNED),
         CertificateId::Secret(secret) => format!("certs/{}.pem", hash(&object(secret))).into(),
     }
 }

@@ -21,8 +21,20 @@ const MOST: usize = 4096;
 #[derive(Debug)]
 struct Shape {
     /// Text, and the number of the token behind it.
-    pieces: Vec<(Box<str>, usize)>,
+    pieces: Box<[(Box<str>, usize)]>,
     end: Box<str>,
+    /// How many lines end in the text. None does in a token.
+    lines: u32,
+}
+
+/// A template with the words that fill it.
+#[derive(Debug, Clone)]
+pub struct Filled {
+    shape: Arc<Shape>,
+    /// The tokens, one directly behind the other.
+    words: Box<str>,
+    /// Where each of them ends.
+    ends: Box<[u32]>,
 }
 
 /// The forms of one template, by the text of the marked view.
@@ -35,7 +47,8 @@ pub struct Shapes(RwLock<HashMap<&'static str, Forms>>);
 /// A view with marks in place of its tokens, and the tokens.
 pub struct Form {
     key: Vec<u8>,
-    tokens: Vec<String>,
+    words: String,
+    ends: Vec<u32>,
 }
 
 impl Form {
@@ -48,38 +61,39 @@ impl Form {
         let mut key = Vec::with_capacity(512);
         let mut marker = Marker::default();
         view.serialize(&mut Serializer::with_formatter(&mut key, &mut marker))?;
-        Ok(Form { key, tokens: marker.tokens })
+        Ok(Form { key, words: marker.words, ends: marker.ends })
     }
 }
 
 impl Shapes {
-    /// The text for a form; `fill` gets the marked view as JSON, only for forms that were never seen.
+    /// The text of a form; `fill` gets the marked view as JSON, only for forms that were never seen.
     ///
     /// # Errors
     ///
     /// Those of `fill`.
-    pub fn text<E>(
+    pub fn fill<E>(
         &self,
         template: &'static str,
-        form: &Form,
+        form: Form,
         fill: impl FnOnce(&[u8]) -> Result<String, E>,
-    ) -> Result<String, E> {
+    ) -> Result<Filled, E> {
+        let Form { key, words, ends } = form;
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let shape = known.get(template).and_then(|forms| forms.get(&form.key)).cloned();
+        let shape = known.get(template).and_then(|forms| forms.get(&key)).cloned();
         drop(known);
         let shape = match shape {
             Some(shape) => shape,
             None => {
-                let shape = Arc::new(Shape::read(&fill(&form.key)?));
+                let shape = Arc::new(Shape::read(&fill(&key)?));
                 let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
                 let forms = known.entry(template).or_default();
                 if forms.len() < MOST {
-                    forms.insert(form.key.clone(), Arc::clone(&shape));
+                    forms.insert(key, Arc::clone(&shape));
                 }
                 shape
             }
         };
-        Ok(shape.join(&form.tokens))
+        Ok(Filled { shape, words: words.into(), ends: ends.into() })
     }
 }
 
@@ -93,32 +107,35 @@ impl Shape {
             pieces.push((before.into(), number));
             before = after;
         }
-        Shape { pieces, end: before.into() }
+        let lines = text.bytes().map(|byte| u32::from(byte == b'\n')).sum();
+        Shape { pieces: pieces.into(), end: before.into(), lines }
+    }
+}
+
+impl Filled {
+    /// How many lines end in it.
+    pub fn lines(&self) -> u32 {
+        self.shape.lines
     }
 
-    fn join(&self, tokens: &[String]) -> String {
-        let length = self.pieces.iter().map(|(before, token)| before.len() + tokens[*token].len()).sum::<usize>();
-        let mut text = String::with_capacity(length + self.end.len());
-        for (before, token) in &self.pieces {
-            text.push_str(before);
-            text.push_str(&tokens[*token]);
-        }
-        text.push_str(&self.end);
-        text
+    /// Its text, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = &str> {
+        let pieces = self.shape.pieces.iter().flat_map(|(before, token)| [&**before, self.token(*token)]);
+        pieces.chain([&*self.shape.end])
+    }
+
+    fn token(&self, number: usize) -> &str {
+        let end = |number: usize| self.ends[number] as usize;
+        &self.words[number.checked_sub(1).map_or(0, end)..end(number)]
     }
 }
 
 /// Writes JSON with marks in place of strings, names of members left as they are.
 #[derive(Debug, Default)]
 struct Marker {
-    tokens: Vec<String>,
+    words: String,
+    ends: Vec<u32>,
     in_name: bool,
-}
-
-impl Marker {
-    fn token(&mut self) -> &mut String {
-        self.tokens.last_mut().expect("a string has begun")
-    }
 }
 
 impl Formatter for &mut Marker {
@@ -136,12 +153,13 @@ impl Formatter for &mut Marker {
         if self.in_name {
             return writer.write_all(b"\"");
         }
-        write!(writer, "\"\\u0001{}\\u0001", self.tokens.len())?;
-        self.tokens.push(String::new());
-        Ok(())
+        write!(writer, "\"\\u0001{}\\u0001", self.ends.len())
     }
 
     fn end_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        if !self.in_name {
+            self.ends.push(u32::try_from(self.words.len()).map_err(io::Error::other)?);
+        }
         writer.write_all(b"\"")
     }
 
@@ -149,7 +167,7 @@ impl Formatter for &mut Marker {
         if self.in_name {
             return writer.write_all(fragment.as_bytes());
         }
-        self.token().push_str(fragment);
+        self.words.push_str(fragment);
         Ok(())
     }
 
@@ -166,7 +184,7 @@ impl Formatter for &mut Marker {
             CharEscape::Tab => '\t',
             CharEscape::AsciiControl(byte) => char::from(byte),
         };
-        self.token().push(character);
+        self.words.push(character);
         Ok(())
     }
 }
@@ -190,7 +208,7 @@ mod tests {
                 let joined: Vec<_> = list.collect();
                 Ok::<_, serde_json::Error>(format!("{}: {};\n", view["name"].as_str().unwrap(), joined.join(", ")))
             };
-            shapes.text("t", &form, fill).unwrap()
+            shapes.fill("t", form, fill).unwrap().pieces().collect::<String>()
         };
         assert_eq!(text(json!({"name": "a", "list": ["\"x\\\"", "y/é"]})), "a: \"x\\\", y/é;\n");
         assert_eq!(text(json!({"name": "", "list": ["1", ""]})), ": 1, ;\n");

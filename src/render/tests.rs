@@ -46,7 +46,7 @@ fn plan(servers: Vec<Arc<Server>>) -> Plan {
 }
 
 fn text(file: &File) -> String {
-    String::from_utf8(file.content.bytes.to_vec()).unwrap()
+    String::from_utf8(file.content.bytes()).unwrap()
 }
 
 /// First lines of locations in order, each with the status that it answers.

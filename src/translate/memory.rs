@@ -35,7 +35,11 @@ impl Remembered {
         let none = Default::default();
         let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
         let mut reading = annotation::read(&ingress.id, annotations, &ingress.id.namespace, dialect, snapshot, options);
-        let behaviour = Arc::new(std::mem::take(&mut reading.behaviour));
+        let mut behaviour = std::mem::take(&mut reading.behaviour);
+        // They stay in memory as long as the object.
+        behaviour.directives.shrink_to_fit();
+        reading.findings.shrink_to_fit();
+        let behaviour = Arc::new(behaviour);
         Remembered { version: ingress.version.clone(), dialect, reading: Arc::new(reading), behaviour }
     }
 

@@ -46,7 +46,9 @@ impl<'a> Servers<'a> {
         let tls = self.tls.of_host(name, &site.subjects);
         let literal = site.claims.iter().filter(|claim| claim.matching != Matching::Regex);
         let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
-        let routes = site.claims.iter().filter_map(|claim| self.route(claim, &taken)).collect();
+        let mut routes: Vec<_> = site.claims.iter().filter_map(|claim| self.route(claim, &taken)).collect();
+        // They stay in memory as long as the host.
+        routes.shrink_to_fit();
         let fallback = self.fallback(name, site)?;
         let hsts = self.hsts(oldest.rule.dialect);
         Some(Server { name: name.clone(), origin: Origin::object(oldest.id()), tls, hsts, routes, fallback })

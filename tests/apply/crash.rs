@@ -44,8 +44,7 @@ fn on_disk(folder: &Path) -> Result<Option<usize>, String> {
     found.sort();
     let with_number = format!("geo $ingressd_generation {{\n    default {number};\n}}\n").into_bytes();
     let expected = |set: &FileSet| {
-        let mut all: Vec<_> =
-            set.files.iter().map(|(path, file)| (path.to_string(), file.content.bytes.to_vec())).collect();
+        let mut all: Vec<_> = set.files.iter().map(|(path, file)| (path.to_string(), file.content.bytes())).collect();
         all.push(("http/generation.conf".to_owned(), with_number.clone()));
         all.sort();
         all

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use ingressd::model::{Field, Kind, ObjectId, Origin};
-use ingressd::render::{Content, Digest, File, FilePath, FileSet, Owners};
+use ingressd::render::{File, FilePath, FileSet, Owners, Part};
 
 /// Builds a file set, starting with the server that tells the generation.
 pub struct Files(FileSet);
@@ -26,12 +26,11 @@ impl Files {
     pub fn file(mut self, path: &str, text: &str, requires: &[&str]) -> Self {
         let name = path.split(['/', '.']).nth(1).unwrap();
         let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-        let content = Content { bytes: text.as_bytes().into(), secret: !path.starts_with("http/") };
-        let file = File {
-            digest: Digest::of(text.as_bytes()),
-            content,
-            owners: Arc::new(Owners(vec![(1, Origin::field(&object, Field::Rule(0)))])),
-            requires: requires.iter().map(|path| FilePath::from(*path)).collect(),
+        let origin = Origin::field(&object, Field::Rule(0));
+        let part = [Part::Bytes(text.as_bytes().into())];
+        let file = match path.starts_with("http/") {
+            true => File::plain(part, Owners(vec![(1, origin)]), requires.iter().map(|path| FilePath::from(*path))),
+            false => File::secret(part, origin),
         };
         self.0.files.insert(path.into(), Arc::new(file));
         self

@@ -39,9 +39,9 @@ impl Judge {
             let target = folder.path().join(&**path);
             std::fs::create_dir_all(target.parent().unwrap()).unwrap();
             // The only absolute paths in generated files are those of the current generation.
-            match std::str::from_utf8(&file.content.bytes) {
+            match std::str::from_utf8(&file.content.bytes()) {
                 Ok(text) => std::fs::write(target, text.replace("/etc/nginx/ingressd/current", root)).unwrap(),
-                Err(_) => std::fs::write(target, &file.content.bytes).unwrap(),
+                Err(_) => std::fs::write(target, file.content.bytes()).unwrap(),
             }
         }
         let configuration = format!(

@@ -33,7 +33,7 @@ fn served(objects: &[Value]) -> Outcome {
     let before = of(&surroundings());
     assert_eq!(outcome.bytes("bystander.test"), before.bytes("bystander.test"), "another tenant's files changed");
     for (path, file) in outcome.files.files.iter().filter(|(path, _)| path.starts_with("http/")) {
-        let text = String::from_utf8_lossy(&file.content.bytes);
+        let text = file.content.text();
         let mut open = parse(&text);
         while let Some(directive) = open.pop() {
             assert!(!LOOT.contains(&directive.name.as_str()), "{path}: {directive:?}");
@@ -384,7 +384,7 @@ fn weakness_9_a_password_is_one_line() {
     let text = outcome.server("shop.test").unwrap();
     let path = text.split("current/").nth(1).unwrap().split('"').next().unwrap();
     let found = outcome.files.files.keys().filter(|path| path.starts_with("auth/"));
-    let contents: Vec<_> = found.map(|path| outcome.files.files[path].content.bytes.to_vec()).collect();
+    let contents: Vec<_> = found.map(|path| outcome.files.files[path].content.bytes()).collect();
     assert!(contents.contains(&b"d:{SHA}x\n".to_vec()), "{path}");
 }
 

@@ -63,8 +63,8 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
         let findings = translation.findings.iter().chain(&gated).cloned().collect();
         let files = Renderer::default().render(&plan);
         let read = |(path, file): (&FilePath, &Arc<File>)| {
-            let text = std::str::from_utf8(&file.content.bytes).unwrap();
-            path.starts_with("http/").then(|| (Arc::clone(path), shape(&parse(text))))
+            let text = String::from_utf8(file.content.bytes()).unwrap();
+            path.starts_with("http/").then(|| (Arc::clone(path), shape(&parse(&text))))
         };
         let trees = files.files.iter().filter_map(read).collect();
         Outcome { findings, files, trees }
@@ -97,7 +97,7 @@ impl Outcome {
     /// The text of a file that is not secret.
     pub fn text(&self, path: &str) -> Option<String> {
         let file = self.files.files.get(path)?;
-        (!file.content.secret).then(|| String::from_utf8_lossy(&file.content.bytes).into_owned())
+        (!file.content.secret).then(|| file.content.text())
     }
 
     /// The file of a host.
@@ -114,7 +114,7 @@ impl Outcome {
     /// The bytes of the same files.
     pub fn bytes(&self, host: &str) -> Option<BTreeMap<String, Vec<u8>>> {
         let paths = self.belongings(host)?;
-        Some(paths.into_iter().map(|path| (path.clone(), self.files.files[&*path].content.bytes.to_vec())).collect())
+        Some(paths.into_iter().map(|path| (path.clone(), self.files.files[&*path].content.bytes())).collect())
     }
 
     fn belongings(&self, host: &str) -> Option<Vec<String>> {
@@ -136,7 +136,7 @@ impl Outcome {
             let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-_+".contains(&byte);
             assert!(name.bytes().all(fits) && name.len() <= 255 && !name.starts_with('.'), "{path:?}");
             assert_eq!(file.content.secret, folder == "certs" || folder == "auth", "{path:?}");
-            let text = std::str::from_utf8(&file.content.bytes).unwrap();
+            let text = String::from_utf8(file.content.bytes()).unwrap();
             let odd = |character: &char| {
                 (character.is_control() && *character != '\n')
                     || (folder == "http" && matches!(character, '\u{2028}' | '\u{2029}'))

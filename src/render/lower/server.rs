@@ -7,9 +7,11 @@ use crate::model::{
     Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Route, Server, ServerName, TlsTermination,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
+use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
+use crate::render::shape::Filled;
 use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view;
 
@@ -40,13 +42,13 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
         let fallback =
             Route { action: Action::Respond { status: 503 }, behaviour: Arc::default(), ..server.fallback.clone() };
         let bare = Server { routes, fallback, tls: TlsTermination::Default, hsts: None, ..server.clone() };
-        written(&bare, facts, engine).unwrap_or_else(|_| File::plain(String::new(), Owners::default(), []))
+        written(&bare, facts, engine).unwrap_or_else(|_| File::plain([], Owners::default(), []))
     })
 }
 
 /// The files that a server needs; what these need in turn is among them.
 pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
-    let mut requires = BTreeSet::from([FilePath::from(names::SHARED)]);
+    let mut requires = BTreeSet::from([names::shared_file()]);
     requires.extend(certificate(server, facts).map(names::certificate_file));
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
         // nginx takes a TLS server without a certificate only beside a default server that has one.
@@ -81,23 +83,24 @@ fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, 
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
     let tls_host = server.tls != TlsTermination::Default && facts.decisions.listens.iter().any(|listen| listen.ssl);
     let common = location::common(server);
-    let mut writer = Writer { text: String::new(), line: 1, owners: Vec::new() };
-    writer.add_head(&fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
+    let mut writer = Writer { parts: Vec::new(), line: 1, owners: Vec::new() };
+    writer.add_head(fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
     for place in places(server) {
         let view = match location(&place, tls_host, hsts.as_ref(), &common, facts) {
             Ok(view) => view,
             Err(_) => closed(&place)?,
         };
-        writer.add_location(&fill(engine, "location", &view)?, &place, &common);
+        writer.add_location(fill(engine, "location", &view)?, &place, &common);
     }
-    writer.add("}\n", &server.origin);
+    writer.own(writer.line, &server.origin);
+    writer.parts.push(Part::Fixed("}\n"));
     let requires = requires(server, facts);
     // It stays in memory as long as the server.
     writer.owners.shrink_to_fit();
-    Ok(File::plain(writer.text, Owners(writer.owners), requires))
+    Ok(File::plain(writer.parts, Owners(writer.owners), requires))
 }
 
-fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<String, Refused> {
+fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<Filled, Refused> {
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
 }
 
@@ -177,22 +180,22 @@ fn server_name(name: &ServerName, longest: usize) -> String {
     }
 }
 
-/// Text that grows, with the owner of each line.
+/// A file that grows, with the owner of each line.
 struct Writer {
-    text: String,
+    parts: Vec<Part>,
     line: u32,
     owners: Vec<(u32, Origin)>,
 }
 
 impl Writer {
-    fn add(&mut self, text: &str, origin: &Origin) {
+    fn add(&mut self, text: Filled, origin: &Origin) {
         self.own(self.line, origin);
-        self.text.push_str(text);
-        self.line += text.bytes().map(|byte| u32::from(byte == b'\n')).sum::<u32>();
+        self.line += text.lines();
+        self.parts.push(text.into());
     }
 
     /// What all locations share stands in the last lines, one line each.
-    fn add_head(&mut self, text: &str, server: &Server, common: &[&Directive]) {
+    fn add_head(&mut self, text: Filled, server: &Server, common: &[&Directive]) {
         self.add(text, &server.origin);
         for (directive, before) in common.iter().zip((1..=common.len()).rev()) {
             self.own(self.line - u32::try_from(before).unwrap_or_default(), &directive.origin);
@@ -200,7 +203,7 @@ impl Writer {
     }
 
     /// The settings stand directly below the first line, one line each.
-    fn add_location(&mut self, text: &str, place: &Place<'_>, common: &[&Directive]) {
+    fn add_location(&mut self, text: Filled, place: &Place<'_>, common: &[&Directive]) {
         let first = self.line;
         self.add(text, &place.route.origin);
         let mut next = first + 1;

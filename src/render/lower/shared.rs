@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Behaviour, ClientLimits, Cors, HeaderName, Hsts, LimitRate, OriginPattern, Refused};
 use crate::nginx::Plan;
+use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
@@ -14,7 +15,7 @@ use super::server::resets;
 
 /// The file that all servers require.
 pub fn shared(plan: &Plan, engine: &Engine) -> File {
-    let text = shared_view(plan).ok().and_then(|view| engine.fill("shared", &view).ok()).unwrap_or_default();
+    let text = shared_view(plan).ok().and_then(|view| engine.fill("shared", &view).ok()).map(Part::Filled);
     File::plain(text, Owners::default(), [])
 }
 
@@ -63,7 +64,7 @@ pub fn cors(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         files.entry(names::cors_file(&name)).or_insert_with(|| {
             // Without a view no origin is allowed.
             let view = cors_view(cors, &name).or_else(|_| cors_view(&Cors { origins: Vec::new(), ..bare() }, &name));
-            let text = view.ok().and_then(|view| engine.fill("cors", &view).ok()).unwrap_or_default();
+            let text = view.ok().and_then(|view| engine.fill("cors", &view).ok()).map(Part::Filled);
             File::plain(text, Owners(vec![(1, origin.clone())]), [])
         });
     }
@@ -123,7 +124,7 @@ pub fn limits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         let name = names::limits(limits);
         files.entry(names::limits_file(&name)).or_insert_with(|| {
             let view = limits_view(limits, &name);
-            let text = view.ok().and_then(|view| engine.fill("limits", &view).ok()).unwrap_or_default();
+            let text = view.ok().and_then(|view| engine.fill("limits", &view).ok()).map(Part::Filled);
             File::plain(text, Owners(vec![(1, limits.origin.clone())]), [])
         });
     }

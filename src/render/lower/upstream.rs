@@ -2,20 +2,22 @@
 
 use crate::model::{Refused, Upstream};
 use crate::nginx::Decisions;
+use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, Owners};
 use crate::render::names;
+use crate::render::shape::Filled;
 use crate::render::token::{Number, Word};
 use crate::render::view;
 
 /// The file of an upstream.
 pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> File {
     // Names and addresses are words by construction; an empty file makes nginx name its users instead.
-    let text = written(upstream, decisions, engine).unwrap_or_default();
+    let text = written(upstream, decisions, engine).ok().map(Part::Filled);
     File::plain(text, Owners(vec![(1, upstream.origin.clone())]), [])
 }
 
-fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<String, Refused> {
+fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
     let filled = engine.fill(
         "upstream",
         &view::Upstream {

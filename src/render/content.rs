@@ -1,0 +1,112 @@
+//! Bytes of files, kept as templates and the words that fill them; it must not know paths, owners or where files are stored.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use super::shape::Filled;
+
+/// Bytes of a file; secret ones are created with mode 0600 and never printed.
+///
+/// Most of a file is the text of a template, which thousands of files share: kept are the words that differ, and the
+/// bytes are put together when somebody asks for them.
+///
+/// nginx's workers read password files (`auth/...`) themselves, at each request and as their own user, unlike keys,
+/// which the master reads: whoever stores them lets the workers' group read them, and nobody else.
+#[derive(Clone)]
+pub struct Content {
+    parts: Box<[Part]>,
+    /// Whether they hold a key or a password hash.
+    pub secret: bool,
+}
+
+/// A piece of a file.
+#[derive(Clone)]
+pub enum Part {
+    /// A filled template.
+    Filled(Filled),
+    /// Text of the program itself.
+    Fixed(&'static str),
+    /// Bytes that are kept elsewhere, too.
+    Bytes(Arc<[u8]>),
+}
+
+impl Content {
+    /// Configuration, made of these parts.
+    pub fn plain(parts: impl IntoIterator<Item = Part>) -> Self {
+        Content { parts: parts.into_iter().collect(), secret: false }
+    }
+
+    /// Keys or password hashes, made of these parts.
+    pub fn secret(parts: impl IntoIterator<Item = Part>) -> Self {
+        Content { parts: parts.into_iter().collect(), secret: true }
+    }
+
+    /// The bytes, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts.iter().flat_map(|part| {
+            let (filled, rest) = match part {
+                Part::Filled(filled) => (Some(filled), None),
+                Part::Fixed(text) => (None, Some(text.as_bytes())),
+                Part::Bytes(bytes) => (None, Some(&**bytes)),
+            };
+            filled.into_iter().flat_map(Filled::pieces).map(str::as_bytes).chain(rest)
+        })
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.pieces().map(<[u8]>::len).sum());
+        self.pieces().for_each(|piece| bytes.extend_from_slice(piece));
+        bytes
+    }
+
+    /// The bytes as text, for files of configuration.
+    pub fn text(&self) -> String {
+        match String::from_utf8_lossy(&self.bytes()) {
+            Cow::Borrowed(text) => text.to_owned(),
+            Cow::Owned(text) => text,
+        }
+    }
+}
+
+impl From<Filled> for Part {
+    fn from(filled: Filled) -> Self {
+        Part::Filled(filled)
+    }
+}
+
+/// However they are kept.
+impl PartialEq for Content {
+    fn eq(&self, other: &Self) -> bool {
+        self.secret == other.secret && self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for Content {}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.secret {
+            true => write!(formatter, "Content(secret, {} bytes)", self.bytes().len()),
+            false => formatter.write_str(&self.text()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Content, Part};
+
+    #[test]
+    fn contents_are_equal_by_their_bytes_and_secrets_are_never_printed() {
+        let whole = Content::plain([Part::Fixed("server {\n}\n")]);
+        let parts = Content::plain([Part::Fixed("server {\n"), Part::Bytes(b"}\n".as_slice().into())]);
+        assert_eq!(whole, parts);
+        assert_eq!(format!("{parts:?}"), "server {\n}\n");
+        let secret = Content::secret([Part::Fixed("server {\n}\n")]);
+        assert_ne!(whole, secret);
+        assert_eq!(format!("{secret:?}"), "Content(secret, 11 bytes)");
+        assert_ne!(whole, Content::plain([Part::Fixed("server {\n}")]));
+    }
+}
