@@ -17,7 +17,7 @@ mod yaml;
 
 pub use directory::{Directory, NeverRead};
 pub use list::List;
-pub use snapshot::{Place, Snapshot, Stored, Version};
+pub use snapshot::{LeftOut, Place, Snapshot, Stored, Version};
 pub use unread::SERVICE_NAME;
 pub use validation::is_label as is_namespace;
 pub use watch::{DirectorySource, WatchError};

@@ -136,7 +136,16 @@ pub struct Item<K> {
     /// Its name.
     pub id: Arc<ObjectId>,
     /// The object as it is kept, or what is wrong.
-    pub outcome: Result<Stored<K>, Vec<Problem>>,
+    pub outcome: Result<Stored<K>, Unfit>,
+}
+
+/// Why an object is not kept.
+#[derive(Debug)]
+pub struct Unfit {
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// What the API server calls it.
+    pub uid: Option<Arc<str>>,
 }
 
 impl<K: Watched> Item<K> {
@@ -150,9 +159,12 @@ impl<K: Watched> Item<K> {
                 object.complete();
                 let mut problems = Vec::new();
                 object.validate(&mut problems);
-                if problems.is_empty() { Ok(stored(&id, object)) } else { Err(problems) }
+                match problems.is_empty() {
+                    true => Ok(stored(&id, object)),
+                    false => Err(Unfit { problems, uid: object.metadata().uid.as_deref().map(Arc::from) }),
+                }
             }
-            Err(why) => Err(vec![Problem::undecodable(why)]),
+            Err((why, uid)) => Err(Unfit { problems: vec![Problem::undecodable(why)], uid }),
         };
         Some(Item { id, outcome })
     }
