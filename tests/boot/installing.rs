@@ -1,5 +1,7 @@
 //! Installing, removing and purging where nothing runs, as in an image that is being made; this must not know what a booted system does.
 
+use std::path::Path;
+
 use super::machine::Disk;
 use super::packages;
 
@@ -24,6 +26,16 @@ fn in_an_image(release: &str) {
     assert_eq!(run("ingressd --version").split(' ').next(), Some("ingressd"));
     assert_eq!(run("stat --format %a /etc/nginx/ingressd /var/lib/ingressd"), "755\n700\n");
     assert_eq!(run("cd / && md5sum --check --quiet /var/lib/dpkg/info/ingressd.md5sums"), "");
+
+    // The scripts of the .rpm, with the number of packages that stay, find the same files.
+    for (script, arguments) in
+        [("post", "1"), ("preun", "1"), ("postun", "1"), ("preun", "0"), ("postun", "0"), ("post", "1")]
+    {
+        let file = format!("/root/{script}");
+        disk.copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/rpm").join(script), &file);
+        assert_eq!(run(&format!("sh -e {file} {arguments}")), "", "{script} {arguments}");
+        test();
+    }
 
     // What was changed survives an upgrade and a downgrade, what was not follows the package.
     run("echo '# ours' >>/etc/ingressd/ingressd.toml");
