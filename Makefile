@@ -76,4 +76,4 @@ test-packages: boot-packages ## the packages as files: lintian, rpm, manual page
 	$(ON_A_HOST) $(CARGO) test --locked --test boot package::
 
 test-boot: boot-packages ## the packages on booted systems of Debian: install, run, upgrade, remove (root)
-	$(ON_A_HOST) $(CARGO) test --locked --test boot
+	$(ON_A_HOST) $(CARGO) test --locked --test boot -- package:: $(BOOT_RELEASES)

@@ -101,7 +101,10 @@ fn instances_run_as_the_first_one_does() {
         lines.map(ToOwned::to_owned).filter(|line| !line.is_empty()).collect::<Vec<_>>()
     };
     let template = read("ingressd@.service").into_iter().map(|line| {
-        let line = line.replace(" --config /etc/ingressd/%i/ingressd.toml", "").replace(" (%i)", "");
+        let line = line
+            .replace(" --config /etc/ingressd/%i/ingressd.toml", "")
+            .replace(" (%i)", "")
+            .replace(" nginx-%i.service", "");
         line.replace("ingressd-%i", "ingressd").replace("ingressd/%i", "ingressd")
     });
     assert_eq!(template.collect::<Vec<_>>(), read("ingressd.service"));

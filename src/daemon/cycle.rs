@@ -14,7 +14,7 @@ use crate::apply::{Complaint, Outcome};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
-use crate::source::{Snapshot, Version};
+use crate::source::{LeftOut, Snapshot, Version};
 use crate::translate::Accepted;
 
 /// How often files are made and applied in one cycle at most, while culprits are looked for.
@@ -201,8 +201,8 @@ impl Cycle {
     /// Adds the last good versions of objects that the source could not make anything of since it began.
     fn complete<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
         let mut completed = Cow::Borrowed(snapshot);
-        let missing = snapshot.left_out.iter().filter(|(id, _)| objects::version(snapshot, id).is_none());
-        for (id, _) in missing {
+        let missing = snapshot.left_out.iter().filter(|left_out| objects::version(snapshot, &left_out.id).is_none());
+        for LeftOut { id, .. } in missing {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
             // It has no version that the earlier one would have to differ from.
             objects::put_back(completed.to_mut(), id, &self.confirmed, Some(&Version("".into())), &*store);

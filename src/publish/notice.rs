@@ -116,7 +116,7 @@ fn cut(text: &str, longest: usize) -> String {
     format!("{}{MORE}", &text[..end])
 }
 
-/// The object in the words of the API. One that could not be decoded is not in the snapshot: its uid is not known.
+/// The object in the words of the API.
 fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
     fn uid<K: k8s_openapi::Metadata<Ty = ObjectMeta>>(list: &List<K>, id: &ObjectId) -> Option<String> {
         list.find(&id.namespace, &id.name)?.object.metadata().uid.clone()
@@ -133,6 +133,11 @@ fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
         Kind::ConfigMap => ("v1", uid(&snapshot.config_maps, id)),
         Kind::Node => ("v1", uid(&snapshot.nodes, id)),
         Kind::File | Kind::Settings | Kind::Host => return None,
+    };
+    // An earlier version of what cannot be used now may have been another object.
+    let uid = match snapshot.left_out(id) {
+        Some(left_out) => left_out.uid.as_deref().map(str::to_owned),
+        None => uid,
     };
     Some(ObjectReference {
         api_version: Some(api_version.to_owned()),

@@ -41,7 +41,7 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
     }
     snapshot.findings.sort();
     snapshot.left_out.sort();
-    snapshot.left_out.dedup_by(|later, first| later.0 == first.0);
+    snapshot.left_out.dedup_by(|later, first| later.id == first.id);
     snapshot
 }
 

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::document::split;
 use super::manifest::{Decoded, Entry, Object, decode};
 use super::validation::Problem;
-use super::{Place, Version};
+use super::{LeftOut, Place, Version};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, ObjectId, Origin};
 
@@ -23,7 +23,7 @@ pub struct ReadFile {
     /// Its objects, in order.
     pub held: Vec<Held>,
     /// Objects that cannot be used as they are now.
-    pub left_out: Vec<(Arc<ObjectId>, Option<Place>)>,
+    pub left_out: Vec<LeftOut>,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Objects of kinds that mean nothing to us.
@@ -96,14 +96,16 @@ impl ReadFile {
             (Err(problems), id) => {
                 let found = problems.iter().map(|problem| finding(&place, id.as_ref(), problem.clone()));
                 self.findings.extend(found);
-                self.left_out.extend(id.iter().map(|id| (Arc::clone(id), Some(place.clone()))));
+                let left_out =
+                    |id: &Arc<ObjectId>| LeftOut { id: Arc::clone(id), place: Some(place.clone()), uid: None };
+                self.left_out.extend(id.iter().map(left_out));
             }
         }
     }
 
     /// Stale is not gone: what is broken now stays as it was, and when it cannot be told what is broken, everything.
     fn keep(&mut self, before: &[Held], everything: bool) {
-        let broken = |id: &ObjectId| self.left_out.iter().any(|(left_out, _)| **left_out == *id);
+        let broken = |id: &ObjectId| self.left_out.iter().any(|left_out| *left_out.id == *id);
         if self.left_out.is_empty() && !everything {
             return;
         }

@@ -19,6 +19,6 @@ mod yaml;
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use list::List;
-pub use snapshot::{Place, Snapshot, Stored, Version};
+pub use snapshot::{LeftOut, Place, Snapshot, Stored, Version};
 pub use validation::is_label as is_namespace;
 pub use watch::{DirectorySource, WatchError};

@@ -72,9 +72,19 @@ pub struct Snapshot {
     pub nodes: List<Node>,
     /// What could not be read.
     pub findings: Vec<Finding>,
-    /// Objects that cannot be used as they are now, sorted, and where they were written, when that is a file. An older
-    /// version may be in the lists.
-    pub left_out: Vec<(Arc<ObjectId>, Option<Place>)>,
+    /// Objects that cannot be used as they are now, sorted. An older version may be in the lists.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// An object that cannot be used as it is now.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftOut {
+    /// Its name.
+    pub id: Arc<ObjectId>,
+    /// Where it is written, when that is a file.
+    pub place: Option<Place>,
+    /// What the API server calls it, when it comes from one.
+    pub uid: Option<Arc<str>>,
 }
 
 impl Snapshot {
@@ -98,10 +108,16 @@ impl Snapshot {
         self.ingress_classes.find("", name)
     }
 
+    /// The object of this name, when it cannot be used as it is now.
+    pub fn left_out(&self, id: &ObjectId) -> Option<&LeftOut> {
+        let index = self.left_out.binary_search_by(|left_out| (*left_out.id).cmp(id)).ok()?;
+        self.left_out.get(index)
+    }
+
     /// Where the newest version of an object was written, when it came from a file.
     pub fn place(&self, id: &ObjectId) -> Option<&Place> {
-        if let Ok(index) = self.left_out.binary_search_by(|(left_out, _)| (**left_out).cmp(id)) {
-            return self.left_out[index].1.as_ref();
+        if let Some(left_out) = self.left_out(id) {
+            return left_out.place.as_ref();
         }
         fn of<'a, K>(list: &'a List<K>, id: &ObjectId) -> Option<&'a Place> {
             list.find(&id.namespace, &id.name)?.place.as_ref()

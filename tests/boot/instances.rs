@@ -5,10 +5,20 @@ use super::{packages, site};
 
 super::on_each_release!(two_instances);
 
-const SETTINGS: &str = "\
-manifests = '/etc/ingressd/blue/manifests'
-listen = { http-port = 8081, https-port = 8444, status = '127.0.0.1:10247' }
-http.address = '127.0.0.1:10255'
+/// A file of docs/install.md: what follows the line that names its path.
+fn documented(path: &str) -> String {
+    let text = include_str!("../../docs/install.md");
+    let after = text.split(&format!("\n`{path}`")).nth(1).unwrap_or_else(|| panic!("docs/install.md has no {path}"));
+    after.split("```\n").nth(1).unwrap().to_owned()
+}
+
+const KUBECONFIG: &str = "\
+apiVersion: v1
+kind: Config
+current-context: here
+contexts: [{name: here, context: {cluster: here, user: here}}]
+clusters: [{name: here, cluster: {server: 'https://127.0.0.1:6443'}}]
+users: [{name: here, user: {token: secret}}]
 ";
 
 fn two_instances(release: &str) {
@@ -20,11 +30,16 @@ fn two_instances(release: &str) {
     site::put_manifests(&machine.disk, "/etc/ingressd/manifests", "shop");
     machine.disk.write("/etc/ingressd/conf.d/source.toml", "manifests = '/etc/ingressd/manifests'\n");
     site::put_manifests(&machine.disk, "/etc/ingressd/blue/manifests", "blue");
-    machine.disk.write("/etc/ingressd/blue/ingressd.toml", SETTINGS);
-    machine
-        .disk
-        .write("/etc/nginx/conf.d/ingressd-blue.conf", "include /etc/nginx/ingressd-blue/current/http/*.conf;\n");
-    machine.run("systemctl enable --now ingressd.service ingressd@blue.service");
+    for file in ["/etc/nginx/blue.conf", "/etc/systemd/system/nginx-blue.service"] {
+        machine.disk.write(file, &documented(file));
+    }
+    let settings = "/etc/ingressd/blue/ingressd.toml";
+    let cluster = "kubeconfig = \"/etc/ingressd/blue/kubeconfig\"";
+    let documented = documented(settings);
+    assert!(documented.starts_with(cluster), "{documented}");
+    machine.disk.write(settings, &documented.replace(cluster, "manifests = '/etc/ingressd/blue/manifests'"));
+    // Both at once: neither may see half of what the other writes.
+    machine.run("systemctl daemon-reload && systemctl enable --now ingressd nginx-blue ingressd@blue");
 
     let socket = |name: &str| machine.run(&format!("stat --format %a /run/{name}/control.sock /var/lib/{name}"));
     assert_eq!(socket("ingressd"), socket("ingressd-blue"));
@@ -32,6 +47,11 @@ fn two_instances(release: &str) {
         assert_eq!(machine.get(host, port), "backend 200", "{host}");
     }
     assert!(!machine.get("blue.example", 80).starts_with("backend"), "each serves its own");
+
+    // As docs/install.md has it.
+    let blue = "--config /etc/ingressd/blue/ingressd.toml --set control.socket=/run/ingressd-blue/control.sock";
+    let told = machine.run(&format!("ingressd status {blue}"));
+    assert!(told.contains("1 hosts"), "{told}");
 
     // One that ends takes nothing from the other.
     machine.run("systemctl stop ingressd@blue.service");
@@ -46,7 +66,28 @@ fn two_instances(release: &str) {
         assert_eq!(value.trim(), expected, "{property}");
     }
 
-    machine.run("rm /etc/nginx/conf.d/ingressd-blue.conf && apt-get purge --yes ingressd");
+    is_given_its_kubeconfig_by_systemd(&machine);
+
+    machine.run("systemctl stop ingressd@green.service && rm -r /run/systemd/system/ingressd@green.service.d");
+    machine.run("apt-get purge --yes ingressd");
     assert_eq!(machine.run("find /etc /run /usr /var/lib -xdev -name '*ingressd*'"), "");
-    machine.run("nginx -t");
+    machine.run("nginx -t && nginx -t -c /etc/nginx/blue.conf");
+}
+
+/// With the lines that the unit has as a comment. There is no cluster behind it: the first generation never comes.
+fn is_given_its_kubeconfig_by_systemd(machine: &Machine) {
+    machine.disk.write("/etc/ingressd/green/kubeconfig", KUBECONFIG);
+    machine.disk.write(
+        "/etc/ingressd/green/ingressd.toml",
+        "listen.status = '127.0.0.1:10248'\nhttp.address = '127.0.0.1:10256'\n",
+    );
+    machine.run(
+        "folder=/run/systemd/system/ingressd@green.service.d && mkdir -p $folder && \
+         (echo '[Service]'; sed -n 's/^#\\(LoadCredential\\|Environment\\)/\\1/p' /usr/lib/systemd/system/ingressd@.service) \
+         >$folder/credential.conf && systemctl daemon-reload && systemctl start --no-block ingressd@green.service",
+    );
+    let status = "systemctl show --value --property StatusText ingressd@green.service";
+    machine.until("the daemon to look for its cluster", status, |line| line.starts_with("starting"));
+    let journal = machine.run("journalctl --unit ingressd@green.service --no-pager");
+    assert!(!journal.contains("kubeconfig"), "{journal}");
 }

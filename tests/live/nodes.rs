@@ -188,7 +188,8 @@ fn a_leader_that_is_cut_off_gives_up_before_another_leads() {
 fn a_leader_that_stood_still_for_a_while_knows_that_it_no_longer_leads() {
     cluster::run(async |cluster| {
         let ([one, mut two], shop) = nodes(cluster, ["one", "two"], &[SHORT]).await;
-        let written = one.status_writes().await;
+        // One write for each of them; it is counted when the API has answered, which whoever watches may know before.
+        let written = wait::until_right("its writes", async || one.status_writes().await, |count| *count >= 2.0).await;
         one.daemon.signal(Signal::SIGSTOP);
         two.until_leader().await;
         shop.until_published(&[&two.address]).await;

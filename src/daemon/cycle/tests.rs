@@ -228,8 +228,8 @@ fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
     let mut rules = Rules::default();
     Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     let mut broken = snapshot(&["a@2"]);
-    broken.left_out.push((id("b"), None));
-    broken.left_out.push((id("never-seen"), None));
+    let left_out = |name: &str| LeftOut { id: id(name), place: None, uid: None };
+    broken.left_out.extend(["b", "never-seen"].map(left_out));
     Cycle::open(state.path(), None).turn(&broken, &mut rules);
     assert_eq!(rules.made, ["a@2", "b@1"]);
     // The version that took its place can be refused like any other.

@@ -1,5 +1,7 @@
 //! An object as the API server gave it, or what is wrong with it; it must not know how it came here.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
 use serde::de::DeserializeOwned;
@@ -31,8 +33,8 @@ pub struct Found<K> {
     pub name: String,
     /// The place of this version in the history of its kind.
     pub position: Option<String>,
-    /// The object, or why it cannot be decoded.
-    pub object: Result<K, String>,
+    /// The object, or why it cannot be decoded and what the API server calls it.
+    pub object: Result<K, (String, Option<Arc<str>>)>,
 }
 
 impl<K: Known> Found<K> {
@@ -52,7 +54,8 @@ impl<K: Known> Found<K> {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let name = text("/metadata/name")?;
         let (namespace, position) = (text("/metadata/namespace"), text("/metadata/resourceVersion"));
-        let object = serde_json::from_value(value).map_err(|error| error.to_string());
+        let uid = text("/metadata/uid").map(Arc::from);
+        let object = serde_json::from_value(value).map_err(|error| (error.to_string(), uid));
         Some(Found { namespace: namespace.unwrap_or_default(), name, position, object })
     }
 }

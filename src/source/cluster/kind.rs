@@ -178,7 +178,16 @@ pub struct Item<K: Watched> {
     /// Its name.
     pub id: Arc<ObjectId>,
     /// The object as it is kept, or what is wrong.
-    pub outcome: Result<Stored<K::Kept>, Vec<Problem>>,
+    pub outcome: Result<Stored<K::Kept>, Unfit>,
+}
+
+/// Why an object is not kept.
+#[derive(Debug)]
+pub struct Unfit {
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// What the API server calls it.
+    pub uid: Option<Arc<str>>,
 }
 
 impl<K: Watched> Item<K> {
@@ -192,9 +201,12 @@ impl<K: Watched> Item<K> {
                 object.complete();
                 let mut problems = Vec::new();
                 object.validate(&mut problems);
-                if problems.is_empty() { Ok(stored(&id, object)) } else { Err(problems) }
+                match problems.is_empty() {
+                    true => Ok(stored(&id, object)),
+                    false => Err(Unfit { problems, uid: object.metadata().uid.as_deref().map(Arc::from) }),
+                }
             }
-            Err(why) => Err(vec![Problem::undecodable(why)]),
+            Err((why, uid)) => Err(Unfit { problems: vec![Problem::undecodable(why)], uid }),
         };
         Some(Item { id, outcome })
     }

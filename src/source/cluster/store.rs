@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::kind::{Item, Watched};
+use super::kind::{Item, Unfit, Watched};
 use crate::finding::Finding;
 use crate::model::{ObjectId, Origin};
 use crate::source::validation::Problem;
@@ -25,7 +25,16 @@ pub enum Effect {
 pub struct Store<K: Watched> {
     list: List<K::Kept>,
     /// What is wrong with objects; their last good versions stay in the list.
-    problems: BTreeMap<Arc<ObjectId>, Vec<Finding>>,
+    problems: BTreeMap<Arc<ObjectId>, Unusable>,
+}
+
+/// What is wrong with an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    /// In words.
+    pub findings: Vec<Finding>,
+    /// What the API server calls the object.
+    pub uid: Option<Arc<str>>,
 }
 
 impl<K: Watched> Default for Store<K> {
@@ -41,7 +50,7 @@ impl<K: Watched> Store<K> {
     }
 
     /// What is wrong with objects, by object.
-    pub fn problems(&self) -> &BTreeMap<Arc<ObjectId>, Vec<Finding>> {
+    pub fn problems(&self) -> &BTreeMap<Arc<ObjectId>, Unusable> {
         &self.problems
     }
 
@@ -49,7 +58,7 @@ impl<K: Watched> Store<K> {
     pub fn apply(&mut self, item: Item<K>) -> Effect {
         let Item { id, outcome } = item;
         match outcome {
-            Err(problems) => self.object_to(&id, problems),
+            Err(unfit) => self.object_to(&id, unfit),
             Ok(stored) => {
                 let mended = match self.problems.remove(&id) {
                     Some(_) => Effect::Objects,
@@ -78,13 +87,14 @@ impl<K: Watched> Store<K> {
         }
     }
 
-    fn object_to(&mut self, id: &Arc<ObjectId>, problems: Vec<Problem>) -> Effect {
+    fn object_to(&mut self, id: &Arc<ObjectId>, unfit: Unfit) -> Effect {
+        let Unfit { problems, uid } = unfit;
         let finding = |problem: Problem| {
             let note = format!("{}; the last version that could be used goes on being served", problem.note);
             Finding::new(problem.reason, Origin::field(id, problem.field), note)
         };
         let findings: Vec<_> = problems.into_iter().map(finding).collect();
-        let before = self.problems.insert(Arc::clone(id), findings);
+        let before = self.problems.insert(Arc::clone(id), Unusable { findings, uid });
         if before.as_ref() == self.problems.get(id) { Effect::Nothing } else { Effect::Objects }
     }
 
@@ -129,8 +139,8 @@ impl<K: Watched> Store<K> {
                     effect = Effect::Objects;
                     objects.push(stored);
                 }
-                (Err(problems), known) => {
-                    self.object_to(&item.id, problems);
+                (Err(unfit), known) => {
+                    self.object_to(&item.id, unfit);
                     objects.extend(known.cloned());
                 }
             }
@@ -139,7 +149,7 @@ impl<K: Watched> Store<K> {
         objects.sort_by(|left, right| left.id.cmp(&right.id));
         objects.dedup_by(|later, first| later.id == first.id);
         let outside = problems_before.iter().filter(|(id, _)| !within(id));
-        self.problems.extend(outside.map(|(id, findings)| (Arc::clone(id), findings.clone())));
+        self.problems.extend(outside.map(|(id, unusable)| (Arc::clone(id), unusable.clone())));
         if objects.len() != before.len() || self.problems != problems_before {
             effect = Effect::Objects;
         }

@@ -11,10 +11,10 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use super::health::{Need, Section, WatchHealth};
 use super::kind::{Item, Watched};
 use super::references::{Name, References};
-use super::store::{Effect, Store};
+use super::store::{Effect, Store, Unusable};
 use crate::finding::Finding;
 use crate::model::ObjectId;
-use crate::source::{List, Snapshot};
+use crate::source::{LeftOut, List, Snapshot};
 
 /// Everything that is known of the cluster.
 #[derive(Debug, Default)]
@@ -225,9 +225,14 @@ impl Stores {
             self.nodes.problems(),
         ];
         let problems = || problems.into_iter().flatten();
-        let mut findings: Vec<Finding> = problems().flat_map(|(_, findings)| findings).cloned().collect();
+        let mut findings: Vec<Finding> = problems().flat_map(|(_, unusable)| &unusable.findings).cloned().collect();
         findings.sort();
-        let mut left_out: Vec<_> = problems().map(|(id, _)| (Arc::clone(id), None)).collect();
+        let left_out = |(id, unusable): (&Arc<ObjectId>, &Unusable)| LeftOut {
+            id: Arc::clone(id),
+            place: None,
+            uid: unusable.uid.clone(),
+        };
+        let mut left_out: Vec<_> = problems().map(left_out).collect();
         left_out.sort();
         Snapshot {
             ingresses: self.ingresses.list().clone(),
