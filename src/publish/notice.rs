@@ -125,7 +125,10 @@ fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
         Kind::Ingress => ("networking.k8s.io/v1", uid(&snapshot.ingresses, id)),
         Kind::IngressClass => ("networking.k8s.io/v1", uid(&snapshot.ingress_classes, id)),
         Kind::Service => ("v1", uid(&snapshot.services, id)),
-        Kind::EndpointSlice => ("discovery.k8s.io/v1", uid(&snapshot.endpoint_slices, id)),
+        Kind::EndpointSlice => {
+            let slice = snapshot.endpoint_slices.find(&id.namespace, &id.name);
+            ("discovery.k8s.io/v1", slice.and_then(|slice| slice.object.uid.as_deref()).map(str::to_owned))
+        }
         Kind::Secret => ("v1", uid(&snapshot.secrets, id)),
         Kind::ConfigMap => ("v1", uid(&snapshot.config_maps, id)),
         Kind::Node => ("v1", uid(&snapshot.nodes, id)),

@@ -10,6 +10,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::document::Document;
+use super::endpoints::Endpoints;
 use super::unread::DropUnread;
 use super::validation::{Problem, Validate};
 use super::yaml;
@@ -43,7 +44,7 @@ pub enum Object {
     Ingress(Arc<Ingress>),
     IngressClass(Arc<IngressClass>),
     Service(Arc<Service>),
-    EndpointSlice(Arc<EndpointSlice>),
+    EndpointSlice(Arc<Endpoints>),
     Secret(Arc<Secret>),
     ConfigMap(Arc<ConfigMap>),
     Node(Arc<Node>),
@@ -103,25 +104,25 @@ fn object(kind: Kind, value: Value) -> Result<(Version, Object), Vec<Problem>> {
     let digest = Sha256::digest(value.to_string());
     let version = Version(digest[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>().into());
     let object = match kind {
-        Kind::Ingress => Object::Ingress(typed(value)?),
-        Kind::IngressClass => Object::IngressClass(typed(value)?),
-        Kind::Service => Object::Service(typed(value)?),
-        Kind::EndpointSlice => Object::EndpointSlice(typed(value)?),
-        Kind::Secret => Object::Secret(typed(value)?),
-        Kind::ConfigMap => Object::ConfigMap(typed(value)?),
-        Kind::Node => Object::Node(typed(value)?),
+        Kind::Ingress => Object::Ingress(Arc::new(typed(value)?)),
+        Kind::IngressClass => Object::IngressClass(Arc::new(typed(value)?)),
+        Kind::Service => Object::Service(Arc::new(typed(value)?)),
+        Kind::EndpointSlice => Object::EndpointSlice(Arc::new(typed::<EndpointSlice>(value)?.into())),
+        Kind::Secret => Object::Secret(Arc::new(typed(value)?)),
+        Kind::ConfigMap => Object::ConfigMap(Arc::new(typed(value)?)),
+        Kind::Node => Object::Node(Arc::new(typed(value)?)),
         Kind::File | Kind::Settings | Kind::Host => return Err(vec![Problem::undecodable("it is not an object")]),
     };
     Ok((version, object))
 }
 
-fn typed<K: DeserializeOwned + Validate + DropUnread>(value: Value) -> Result<Arc<K>, Vec<Problem>> {
+fn typed<K: DeserializeOwned + Validate + DropUnread>(value: Value) -> Result<K, Vec<Problem>> {
     let mut object: K = serde_json::from_value(value).map_err(|error| vec![Problem::undecodable(error.to_string())])?;
     object.complete();
     let mut problems = Vec::new();
     object.validate(&mut problems);
     object.drop_unread();
-    if problems.is_empty() { Ok(Arc::new(object)) } else { Err(problems) }
+    if problems.is_empty() { Ok(object) } else { Err(problems) }
 }
 
 /// Annotations that are no strings, by far the most common mistake of form.

@@ -4,6 +4,7 @@ pub mod cluster;
 mod collection;
 pub mod directory;
 mod document;
+mod endpoints;
 mod file;
 mod identity;
 mod list;
@@ -16,8 +17,8 @@ mod watch;
 mod yaml;
 
 pub use directory::{Directory, NeverRead};
+pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use list::List;
 pub use snapshot::{LeftOut, Place, Snapshot, Stored, Version};
-pub use unread::SERVICE_NAME;
 pub use validation::is_label as is_namespace;
 pub use watch::{DirectorySource, WatchError};

@@ -4,10 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
-use super::List;
+use super::{Endpoints, List};
 use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
 
@@ -64,7 +63,7 @@ pub struct Snapshot {
     /// Services.
     pub services: List<Service>,
     /// Endpoint slices.
-    pub endpoint_slices: List<EndpointSlice>,
+    pub endpoint_slices: List<Endpoints>,
     /// Secrets.
     pub secrets: List<Secret>,
     /// ConfigMaps.

@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use k8s_openapi::api::core::v1::{Node, Service, ServicePort};
 
-use super::endpoint::{self, Family, SliceIndex};
+use super::endpoint::{self, SliceIndex};
 use super::{EndpointMode, Options, port};
 use crate::model::{Endpoint, ObjectId};
-use crate::source::Snapshot;
+use crate::source::{Family, Snapshot};
 
 /// The annotation of a Service that chooses its mode.
 pub const ANNOTATION: &str = "ingressd/endpoints";
@@ -104,7 +104,7 @@ impl Reach<'_> {
                     Some(weights) => *weights.get(&*node.id.name)?,
                     None => 1,
                 };
-                let address = internal_address(&node.object, Family::preferred(self.service))?;
+                let address = internal_address(&node.object, endpoint::preferred(self.service))?;
                 Some(Endpoint { address: SocketAddr::new(address, node_port), weight })
             })
             .collect();

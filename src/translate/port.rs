@@ -1,12 +1,12 @@
 //! Ports of Services and of their slices; it must not know addresses.
 
 use k8s_openapi::api::core::v1::{Service, ServicePort};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::ServiceBackendPort;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Dialect;
 use crate::model::Protocol;
+use crate::source::Endpoints;
 
 /// How a backend names a port of its Service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -62,17 +62,17 @@ pub fn find<'s>(service: &'s Service, wanted: &PortReference<'_>, dialect: Diale
 
 /// The port that the endpoints of a slice listen on: of the same name; the only one for a port without a name; else a
 /// numeric target port, for slices written by hand without ports.
-pub fn of_slice(slice: &EndpointSlice, port: &ServicePort) -> Option<u16> {
-    let ports = slice.ports.as_deref().unwrap_or_default();
+pub fn of_slice(slice: &Endpoints, port: &ServicePort) -> Option<u16> {
+    let ports = &slice.ports;
     let name = port.name.as_deref().unwrap_or_default();
-    let mut tcp = ports.iter().filter(|candidate| is_tcp(candidate.protocol.as_deref()));
-    let named = tcp.clone().find(|candidate| candidate.name.as_deref().unwrap_or_default() == name);
+    let mut tcp = ports.iter().filter(|candidate| candidate.tcp);
+    let named = tcp.clone().find(|candidate| *candidate.name == *name);
     let only = match (name.is_empty(), tcp.next(), tcp.next()) {
         (true, Some(only), None) => Some(only),
         _ => None,
     };
     match (named.or(only), &port.target_port) {
-        (Some(found), _) => found.port.and_then(number),
+        (Some(found), _) => found.number.and_then(number),
         (None, Some(IntOrString::Int(target))) if ports.is_empty() => number(*target),
         _ => None,
     }

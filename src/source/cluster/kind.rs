@@ -17,7 +17,7 @@ use crate::model::{Kind, ObjectId};
 use crate::source::identity;
 use crate::source::unread::DropUnread;
 use crate::source::validation::{Problem, Validate};
-use crate::source::{Stored, Version};
+use crate::source::{Endpoints, Stored, Version};
 
 /// Secrets that are never referred to and can be many and large: releases of Helm, and tokens.
 const SECRETS: &str = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
@@ -40,11 +40,17 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
     /// Whether only objects are kept that something refers to.
     const REFERENCED: bool = false;
 
+    /// What is kept of an object.
+    type Kept: std::fmt::Debug + Send + Sync;
+
+    /// Keeps what is read later.
+    fn keep(self) -> Self::Kept;
+
     /// Where its objects are.
     fn store(stores: &mut Stores) -> &mut Store<Self>;
 
     /// The objects of kinds kept by reference that it may refer to.
-    fn references(&self) -> BTreeSet<Name> {
+    fn references(_kept: &Self::Kept) -> BTreeSet<Name> {
         BTreeSet::new()
     }
 
@@ -53,22 +59,28 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
         act(self)
     }
 
-    /// Whether those parts differ.
-    fn has_status_of(&self, _other: &Self) -> bool {
+    /// Whether those parts are the same.
+    fn has_status_of(_kept: &Self::Kept, _other: &Self::Kept) -> bool {
         true
     }
 }
 
 impl Watched for Ingress {
+    type Kept = Self;
+
     const MODEL_KIND: Kind = Kind::Ingress;
     const IS_PUBLISHED: bool = true;
+
+    fn keep(self) -> Self {
+        self
+    }
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.ingresses
     }
 
-    fn references(&self) -> BTreeSet<Name> {
-        references::of_ingress(self)
+    fn references(kept: &Self) -> BTreeSet<Name> {
+        references::of_ingress(kept)
     }
 
     fn without_status<T>(&mut self, act: impl FnOnce(&Self) -> T) -> T {
@@ -78,14 +90,20 @@ impl Watched for Ingress {
         done
     }
 
-    fn has_status_of(&self, other: &Self) -> bool {
-        self.status == other.status && self.metadata.resource_version == other.metadata.resource_version
+    fn has_status_of(kept: &Self, other: &Self) -> bool {
+        kept.status == other.status && kept.metadata.resource_version == other.metadata.resource_version
     }
 }
 
 impl Watched for IngressClass {
+    type Kept = Self;
+
     const MODEL_KIND: Kind = Kind::IngressClass;
     const NAMESPACED: bool = false;
+
+    fn keep(self) -> Self {
+        self
+    }
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.ingress_classes
@@ -93,7 +111,13 @@ impl Watched for IngressClass {
 }
 
 impl Watched for Service {
+    type Kept = Self;
+
     const MODEL_KIND: Kind = Kind::Service;
+
+    fn keep(self) -> Self {
+        self
+    }
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.services
@@ -101,7 +125,13 @@ impl Watched for Service {
 }
 
 impl Watched for EndpointSlice {
+    type Kept = Endpoints;
+
     const MODEL_KIND: Kind = Kind::EndpointSlice;
+
+    fn keep(self) -> Endpoints {
+        self.into()
+    }
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.endpoint_slices
@@ -109,11 +139,17 @@ impl Watched for EndpointSlice {
 }
 
 impl Watched for Secret {
+    type Kept = Self;
+
     const MODEL_KIND: Kind = Kind::Secret;
     const FIELDS: Option<&'static str> = Some(SECRETS);
     /// One of them may be a megabyte large.
     const PAGE: u32 = 100;
     const REFERENCED: bool = true;
+
+    fn keep(self) -> Self {
+        self
+    }
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.secrets
@@ -121,9 +157,15 @@ impl Watched for Secret {
 }
 
 impl Watched for Node {
+    type Kept = Self;
+
     const MODEL_KIND: Kind = Kind::Node;
     const NAMESPACED: bool = false;
     const PAGE: u32 = 100;
+
+    fn keep(self) -> Self {
+        self
+    }
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.nodes
@@ -132,11 +174,11 @@ impl Watched for Node {
 
 /// An object that is fit to be kept, or what is wrong with it.
 #[derive(Debug)]
-pub struct Item<K> {
+pub struct Item<K: Watched> {
     /// Its name.
     pub id: Arc<ObjectId>,
     /// The object as it is kept, or what is wrong.
-    pub outcome: Result<Stored<K>, Unfit>,
+    pub outcome: Result<Stored<K::Kept>, Unfit>,
 }
 
 /// Why an object is not kept.
@@ -170,7 +212,7 @@ impl<K: Watched> Item<K> {
     }
 }
 
-fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K> {
+fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K::Kept> {
     object.drop_unread();
     let metadata = object.metadata_mut();
     metadata.managed_fields = None;
@@ -189,7 +231,7 @@ fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K> {
         }
     }
     let version = object.without_status(version);
-    Stored { id: Arc::clone(id), version, object: Arc::new(object), place: None }
+    Stored { id: Arc::clone(id), version, object: Arc::new(object.keep()), place: None }
 }
 
 /// A digest of what is kept: a change of anything else, such as a status or a label, makes no new version. It stays the same over

@@ -81,7 +81,7 @@ impl Shared {
 
 /// Keeps the objects of one kind.
 #[derive(Debug)]
-pub struct ObjectSink<K> {
+pub struct ObjectSink<K: Watched> {
     shared: Arc<Shared>,
     section: Section,
     /// The list so far.

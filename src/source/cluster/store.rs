@@ -22,8 +22,8 @@ pub enum Effect {
 
 /// The objects of one kind.
 #[derive(Debug)]
-pub struct Store<K> {
-    list: List<K>,
+pub struct Store<K: Watched> {
+    list: List<K::Kept>,
     /// What is wrong with objects; their last good versions stay in the list.
     problems: BTreeMap<Arc<ObjectId>, Unusable>,
 }
@@ -37,7 +37,7 @@ pub struct Unusable {
     pub uid: Option<Arc<str>>,
 }
 
-impl<K> Default for Store<K> {
+impl<K: Watched> Default for Store<K> {
     fn default() -> Self {
         Store { list: List::default(), problems: BTreeMap::new() }
     }
@@ -45,7 +45,7 @@ impl<K> Default for Store<K> {
 
 impl<K: Watched> Store<K> {
     /// The objects, to share.
-    pub fn list(&self) -> &List<K> {
+    pub fn list(&self) -> &List<K::Kept> {
         &self.list
     }
 
@@ -69,10 +69,10 @@ impl<K: Watched> Store<K> {
         }
     }
 
-    fn put(&mut self, stored: Stored<K>) -> Effect {
+    fn put(&mut self, stored: Stored<K::Kept>) -> Effect {
         match self.list.position(&stored.id.namespace, &stored.id.name) {
             Ok(index) => {
-                let effect = effect(&self.list[index], &stored);
+                let effect = effect::<K>(&self.list[index], &stored);
                 if effect != Effect::Nothing {
                     let place = &mut self.list.edit()[index];
                     // Whoever refers to the name shares it.
@@ -124,11 +124,11 @@ impl<K: Watched> Store<K> {
         let before = std::mem::take(&mut self.list);
         let problems_before = std::mem::take(&mut self.problems);
         let mut effect = Effect::Nothing;
-        let mut objects: Vec<Stored<K>> = Vec::with_capacity(items.len());
+        let mut objects: Vec<Stored<K::Kept>> = Vec::with_capacity(items.len());
         for item in items {
             let known = before.find(&item.id.namespace, &item.id.name);
             match (item.outcome, known) {
-                (Ok(stored), Some(known)) => match self::effect(known, &stored) {
+                (Ok(stored), Some(known)) => match self::effect::<K>(known, &stored) {
                     Effect::Nothing => objects.push(known.clone()),
                     differs => {
                         effect = effect.max(differs);
@@ -159,10 +159,10 @@ impl<K: Watched> Store<K> {
     }
 }
 
-fn effect<K: Watched>(known: &Stored<K>, new: &Stored<K>) -> Effect {
+fn effect<K: Watched>(known: &Stored<K::Kept>, new: &Stored<K::Kept>) -> Effect {
     match known.version == new.version {
         false => Effect::Objects,
-        true if known.object.has_status_of(&new.object) => Effect::Nothing,
+        true if K::has_status_of(&known.object, &new.object) => Effect::Nothing,
         true => Effect::Status,
     }
 }

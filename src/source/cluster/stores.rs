@@ -102,8 +102,8 @@ impl Stores {
         if K::REFERENCED {
             self.references.told(namespace, name);
         }
-        let before = K::store(self).list().find(namespace, name).map(|known| known.object.references());
-        let after = item.outcome.as_ref().ok().map(|stored| stored.object.references());
+        let before = K::store(self).list().find(namespace, name).map(|known| K::references(&known.object));
+        let after = item.outcome.as_ref().ok().map(|stored| K::references(&stored.object));
         let effect = K::store(self).apply(item);
         // One that broke is served as it was, with what it referred to.
         let after = after.or_else(|| before.clone()).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Stores {
         if K::REFERENCED {
             self.references.told(namespace, name);
         }
-        let before = K::store(self).list().find(namespace, name).map(|known| known.object.references());
+        let before = K::store(self).list().find(namespace, name).map(|known| K::references(&known.object));
         let effect = K::store(self).delete(namespace, name);
         self.refer(&before.unwrap_or_default(), &BTreeSet::new());
         self.note(effect);
@@ -137,7 +137,7 @@ impl Stores {
         let before = K::store(self).list().clone();
         let effect = K::store(self).replace(section.as_deref(), items, spared);
         let after = K::store(self).list().clone();
-        self.refer_all(&before, &after);
+        self.refer_all::<K>(&before, &after);
         self.note(effect);
         if let Some(health) = self.health.get_mut(&(K::MODEL_KIND.name(), section.clone())) {
             if !health.synced {
@@ -149,17 +149,17 @@ impl Stores {
     }
 
     /// The references of everything in two lists; what is the same in both costs nothing but a look.
-    fn refer_all<K: Watched>(&mut self, before: &List<K>, after: &List<K>) {
+    fn refer_all<K: Watched>(&mut self, before: &List<K::Kept>, after: &List<K::Kept>) {
         for stored in after {
             let known = before.find(&stored.id.namespace, &stored.id.name);
             if !known.is_some_and(|known| Arc::ptr_eq(&known.object, &stored.object)) {
-                let references = known.map(|known| known.object.references()).unwrap_or_default();
-                self.refer(&references, &stored.object.references());
+                let references = known.map(|known| K::references(&known.object)).unwrap_or_default();
+                self.refer(&references, &K::references(&stored.object));
             }
         }
         for stored in before {
             if after.find(&stored.id.namespace, &stored.id.name).is_none() {
-                self.refer(&stored.object.references(), &BTreeSet::new());
+                self.refer(&K::references(&stored.object), &BTreeSet::new());
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{ByteString, Metadata};
 use serde::de::DeserializeOwned;
@@ -27,7 +28,11 @@ fn add(snapshot: &mut Snapshot, document: &str) {
         Some("Ingress") => snapshot.ingresses.edit().push(stored(Kind::Ingress, document)),
         Some("IngressClass") => snapshot.ingress_classes.edit().push(stored(Kind::IngressClass, document)),
         Some("Service") => snapshot.services.edit().push(stored(Kind::Service, document)),
-        Some("EndpointSlice") => snapshot.endpoint_slices.edit().push(stored(Kind::EndpointSlice, document)),
+        Some("EndpointSlice") => {
+            let Stored { id, version, object, place } = stored::<EndpointSlice>(Kind::EndpointSlice, document);
+            let object = Arc::new(EndpointSlice::clone(&object).into());
+            snapshot.endpoint_slices.edit().push(Stored { id, version, object, place });
+        }
         Some("Node") => snapshot.nodes.edit().push(stored(Kind::Node, document)),
         Some("Secret") => {
             let mut secret: Stored<Secret> = stored(Kind::Secret, document);

@@ -1,0 +1,190 @@
+//! What an EndpointSlice says, read once and kept small because clusters have many; it must not know which endpoints are chosen.
+
+use std::net::IpAddr;
+
+use k8s_openapi::api::discovery::v1::{self as api, EndpointSlice};
+
+use super::unread::SERVICE_NAME;
+
+/// A family of addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// IPv4.
+    Four,
+    /// IPv6.
+    Six,
+}
+
+/// Whether an endpoint should get requests, by its conditions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// It is ready.
+    Ready,
+    /// It terminates and still serves: good enough where nothing is ready.
+    Draining,
+    /// Neither.
+    Unready,
+}
+
+/// An endpoint of a Service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Its addresses of the slice's family.
+    pub addresses: Box<[IpAddr]>,
+    /// Whether it should get requests.
+    pub condition: Condition,
+    /// The node that it runs on.
+    pub node: Option<Box<str>>,
+    /// The object behind it, usually a pod: the same in slices of both families.
+    pub target: Option<Box<str>>,
+}
+
+/// A port that the endpoints of a slice listen on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointPort {
+    /// Its name; empty for the only one of a Service.
+    pub name: Box<str>,
+    /// Its number; none means all.
+    pub number: Option<i32>,
+    /// Whether it is a port of TCP.
+    pub tcp: bool,
+}
+
+/// The endpoints that one EndpointSlice tells of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoints {
+    /// The slice's unique name in time and space.
+    pub uid: Option<Box<str>>,
+    /// The Service that they belong to, by the label that ties a slice to it.
+    pub service: Option<Box<str>>,
+    /// The family of all addresses; none where they are names.
+    pub family: Option<Family>,
+    /// The ports.
+    pub ports: Box<[EndpointPort]>,
+    /// The endpoints.
+    pub endpoints: Box<[Endpoint]>,
+}
+
+impl Family {
+    /// The family of an address.
+    pub fn of(address: IpAddr) -> Self {
+        match address {
+            IpAddr::V4(_) => Family::Four,
+            IpAddr::V6(_) => Family::Six,
+        }
+    }
+}
+
+impl From<EndpointSlice> for Endpoints {
+    fn from(slice: EndpointSlice) -> Self {
+        let family = match slice.address_type.as_str() {
+            "IPv4" => Some(Family::Four),
+            "IPv6" => Some(Family::Six),
+            _ => None,
+        };
+        let labels = slice.metadata.labels.as_ref();
+        Endpoints {
+            uid: slice.metadata.uid.map(Into::into),
+            service: labels.and_then(|labels| labels.get(SERVICE_NAME)).map(|service| service.as_str().into()),
+            family,
+            ports: slice.ports.unwrap_or_default().into_iter().map(port).collect(),
+            endpoints: slice.endpoints.into_iter().flatten().map(|endpoint| self::endpoint(endpoint, family)).collect(),
+        }
+    }
+}
+
+fn port(port: api::EndpointPort) -> EndpointPort {
+    EndpointPort {
+        tcp: matches!(port.protocol.as_deref(), None | Some("" | "TCP")),
+        name: port.name.unwrap_or_default().into(),
+        number: port.port,
+    }
+}
+
+fn endpoint(endpoint: api::Endpoint, family: Option<Family>) -> Endpoint {
+    let parsed = endpoint.addresses.iter().filter_map(|address| address.parse::<IpAddr>().ok());
+    let target = endpoint.target_ref.and_then(|target| {
+        let namespace = target.namespace.unwrap_or_default();
+        // No name holds a slash.
+        Some(format!("{}/{namespace}/{}", target.kind?, target.name?).into())
+    });
+    Endpoint {
+        addresses: parsed.filter(|address| Some(Family::of(*address)) == family).collect(),
+        condition: condition(endpoint.conditions.as_ref()),
+        node: endpoint.node_name.map(Into::into),
+        target,
+    }
+}
+
+/// Without conditions an endpoint is ready (`EndpointConditions` of the Kubernetes API).
+fn condition(conditions: Option<&api::EndpointConditions>) -> Condition {
+    let Some(conditions) = conditions else { return Condition::Ready };
+    match conditions {
+        _ if conditions.ready.unwrap_or(true) => Condition::Ready,
+        _ if conditions.terminating == Some(true) && conditions.serving == Some(true) => Condition::Draining,
+        _ => Condition::Unready,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::discovery::v1::EndpointConditions;
+    use serde_json::{Value, json};
+
+    use super::{Condition, Endpoints, Family, condition};
+
+    fn read(slice: Value) -> Endpoints {
+        Endpoints::from(serde_json::from_value::<super::EndpointSlice>(slice).unwrap())
+    }
+
+    #[test]
+    fn addresses_of_the_family_and_the_label_are_kept() {
+        let slice = json!({
+            "metadata": { "name": "x", "uid": "u", "labels": { "kubernetes.io/service-name": "shop", "other": "label" } },
+            "addressType": "IPv6",
+            "endpoints": [{
+                "addresses": ["fd00::1", "10.0.0.1", "no address"],
+                "nodeName": "n",
+                "targetRef": { "kind": "Pod", "namespace": "a", "name": "p" },
+            }],
+            "ports": [{ "name": "http", "port": 80 }, { "port": 53, "protocol": "UDP" }],
+        });
+        let read = read(slice);
+        assert_eq!(
+            (read.uid.as_deref(), read.service.as_deref(), read.family),
+            (Some("u"), Some("shop"), Some(Family::Six))
+        );
+        let [endpoint] = &*read.endpoints else { panic!("{read:?}") };
+        assert_eq!(*endpoint.addresses, ["fd00::1".parse::<std::net::IpAddr>().unwrap()]);
+        assert_eq!((endpoint.node.as_deref(), endpoint.target.as_deref()), (Some("n"), Some("Pod/a/p")));
+        let ports: Vec<_> = read.ports.iter().map(|port| (&*port.name, port.number, port.tcp)).collect();
+        assert_eq!(ports, [("http", Some(80), true), ("", Some(53), false)]);
+    }
+
+    #[test]
+    fn names_have_no_family() {
+        let read = read(json!({
+            "metadata": {}, "addressType": "FQDN", "endpoints": [{ "addresses": ["10.0.0.1", "a.example"] }]
+        }));
+        assert_eq!((read.family, read.service), (None, None));
+        assert!(read.endpoints[0].addresses.is_empty());
+    }
+
+    #[test]
+    fn conditions() {
+        let table = [
+            (None, None, None, Condition::Ready),
+            (Some(true), None, Some(true), Condition::Ready),
+            (Some(false), Some(true), Some(true), Condition::Draining),
+            (Some(false), Some(false), Some(true), Condition::Unready),
+            (Some(false), Some(true), Some(false), Condition::Unready),
+            (Some(false), Some(true), None, Condition::Unready),
+            (Some(false), None, None, Condition::Unready),
+        ];
+        assert_eq!(condition(None), Condition::Ready);
+        for (ready, serving, terminating, expected) in table {
+            let conditions = EndpointConditions { ready, serving, terminating };
+            assert_eq!(condition(Some(&conditions)), expected, "{conditions:?}");
+        }
+    }
+}
