@@ -149,7 +149,7 @@ impl System {
         let runs = match fs::read_link(&link) {
             Ok(runs) => runs,
             // Telling takes the right to look into any process (CAP_SYS_PTRACE), which the unit does without. Root's own
-            // processes have to be believed then: nobody else can start one.
+            // processes have to be believed then: what others start as root by a set-uid bit keeps their own number.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_root(&folder) => return Ok(()),
             Err(error) => return Err(format!("cannot read {}: {error}", link.display())),
         };
@@ -222,11 +222,12 @@ impl Host for System {
     }
 }
 
-/// Whether a process acts as root, by its status in `/proc`; the owner of its folder there is its own choice.
+/// Whether a process is root's own, by its status in `/proc`: the real, the effective and the saved user. The owner of its
+/// folder there is its own choice.
 fn is_root(folder: &Path) -> bool {
     let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
     let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    users.and_then(|users| users.split_whitespace().nth(1)) == Some("0")
+    users.is_some_and(|users| users.split_whitespace().take(3).eq(["0"; 3]))
 }
 
 /// Sends a signal to this process, and to no other that got its number meanwhile.
@@ -339,11 +340,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_acts_as_root_is_known_by_the_status() {
+    fn processes_of_root_are_known_by_their_status() {
         let folder = tempfile::tempdir().unwrap();
         for (status, expected) in [
             ("Name:\tnginx\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\n", true),
             ("Name:\tnginx\nUid:\t0\t33\t0\t33\n", false),
+            ("Name:\tset-uid\nUid:\t1000\t0\t0\t0\n", false),
+            ("Name:\tset-uid\nUid:\t0\t0\t1000\t0\n", false),
             ("Name:\tnginx\nUid:\t33\t33\t33\t33\nGid:\t0\t0\t0\t0\n", false),
             // A name cannot hold the end of a line.
             ("Name:\tUid: 0 0\\nUid: 0 0\nUid:\t33\t33\t33\t33\n", false),

@@ -130,7 +130,11 @@ impl Writer {
             let mut go_on = Ok(());
             let again = tokio::select! {
                 biased;
-                changed = inputs.served.changed() => { go_on = changed; Some(next_comparison(self.planned.as_ref(), inputs.served.borrow().as_ref(), Instant::now())) }
+                changed = inputs.served.changed() => {
+                    go_on = changed;
+                    let served = inputs.served.borrow();
+                    Some(next_comparison(self.planned.as_ref(), served.as_ref(), Instant::now()))
+                }
                 changed = inputs.roster.changed() => { go_on = changed; Some(now) }
                 changed = inputs.leadership.changed() => { go_on = changed; Some(now) }
                 Some(done) = self.requests.join_next() => match done {

@@ -1,6 +1,5 @@
 //! Bytes of files, kept as templates and the words that fill them; it must not know paths, owners or where files are stored.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -63,10 +62,7 @@ impl Content {
 
     /// The bytes as text, for files of configuration.
     pub fn text(&self) -> String {
-        match String::from_utf8_lossy(&self.bytes()) {
-            Cow::Borrowed(text) => text.to_owned(),
-            Cow::Owned(text) => text,
-        }
+        String::from_utf8_lossy(&self.bytes()).into_owned()
     }
 }
 

@@ -37,9 +37,7 @@ impl DropUnread for EndpointSlice {
         if let Some(labels) = &mut self.metadata.labels {
             labels.retain(|label, _| label == SERVICE_NAME);
         }
-        fit(&mut self.ports);
-        for endpoint in fit(&mut self.endpoints) {
-            endpoint.addresses.shrink_to_fit();
+        for endpoint in self.endpoints.iter_mut().flatten() {
             endpoint.deprecated_topology = None;
             endpoint.hints = None;
             endpoint.hostname = None;
@@ -54,8 +52,7 @@ impl DropUnread for EndpointSlice {
     }
 }
 
-/// The elements of a list, which gives back the room it has for more: decoding leaves room for four, and an endpoint takes
-/// a third of a kilobyte.
+/// The elements of a list, which gives back the room it has for more: decoding leaves room for four.
 fn fit<T>(list: &mut Option<Vec<T>>) -> &mut [T] {
     let Some(list) = list else { return &mut [] };
     list.shrink_to_fit();

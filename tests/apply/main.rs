@@ -45,6 +45,25 @@ fn a_change_is_confirmed_and_repeating_it_does_nothing() {
 }
 
 #[test]
+fn culprits_are_found_in_every_part_of_a_large_first_generation() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    let bad = (0..400).fold(Files::with_status(nginx.status), |files, index| {
+        let upstream = format!("http/20-u{index}.conf");
+        let server = if index == 390 { "server 10.0.0.1:80 weight=x;" } else { "server 10.0.0.1:80;" };
+        let body = if index == 7 { "return 200 $no_such_variable;" } else { "return 204;" };
+        let text = format!("server {{\n  listen {};\n  server_name s{index};\n  {body}\n}}\n", nginx.status);
+        let files = files.file(&upstream, &format!("upstream u{index} {{\n  {server}\n}}\n"), &[]);
+        files.file(&format!("http/s{index}.conf"), &text, &[&upstream])
+    });
+    let Outcome::Refused { complaints, .. } = applier.apply(&bad.set()) else { panic!("nginx took it") };
+    let mut found: Vec<_> =
+        complaints.iter().map(|complaint| complaint.place.as_ref().unwrap().0.to_string()).collect();
+    found.sort();
+    assert_eq!(found, ["http/20-u390.conf", "http/s7.conf"]);
+}
+
+#[test]
 fn every_culprit_is_named_by_one_call_and_nothing_is_switched() {
     let nginx = Nginx::started();
     let mut applier = nginx.applier();
