@@ -43,14 +43,16 @@ test: requirements ## unit, table, golden, property and end-to-end tests against
 lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
+	$(CARGO) clippy --locked --test boot --test playground -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee /dev/stderr)"
 
+BENCHES ?= pipeline cluster
 bench: requirements ## measure speed and memory, over a folder and at an API server; prints tables and JSON
 	@tests/requirements namespaces
 	@tests/cluster/build
-	$(CARGO) bench --locked --bench pipeline --bench cluster --no-run
-	$(IN_NAMESPACE) $(CARGO) bench --locked --no-fail-fast --bench pipeline --bench cluster
+	$(CARGO) bench --locked $(BENCHES:%=--bench %) --no-run
+	$(IN_NAMESPACE) $(CARGO) bench --locked --no-fail-fast $(BENCHES:%=--bench %)
 
 generate: ## write again what is generated: man pages, completions, settings sample, references, golden files
 	UPDATE=1 INSTA_UPDATE=always $(CARGO) test --locked
@@ -62,8 +64,9 @@ packages: ## the .deb and the .rpm, in target/packages
 # Packages of an unoptimised binary, in this version and in a higher one, and systems to install them on.
 BOOT_RELEASES ?= bookworm trixie forky
 .PHONY: boot-packages
-boot-packages:
+boot-packages: requirements
 	@tests/boot/roots $(BOOT_RELEASES)
+	@tests/cluster/build
 	$(CARGO) build --locked --bin ingressd
 	PACKAGES=$(TARGET)/boot/packages packaging/build dev
 	PACKAGES=$(TARGET)/boot/next-packages PACKAGE_VERSION=99.0.0 packaging/build dev

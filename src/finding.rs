@@ -156,9 +156,11 @@ reasons! {
     Quarantined, Error, Author, "nginx refused this version of the object; its last good version, if there is one, goes on being served.";
     StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
     PublishingFailed, Warning, Operator, "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";
+    MissingAddress, Warning, Operator, "An entry of `publish.addresses`, or the Service of `publish.service`, gives no address that can be published; the note says why. What else the settings name is published all the same.";
     MissingCapability, Warning, Operator, "The nginx of this host lacks a module or is too old for what is asked; the note says what is left out.";
     DefaultServerTaken, Warning, Operator, "Another site of this host is the default server of a port; requests for unknown hosts go there.";
     HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";
+    Pinned, Warning, Operator, "The administrator went back to an earlier generation with `ingressd rollback`: nothing that changes is applied until `ingressd rollback --resume`, and endpoints of that generation may be gone.";
     ReloadFailed, Error, Operator, "nginx did not take a new configuration; the last confirmed one is served.";
     WriteFailed, Error, Operator, "A file could not be written; the last confirmed configuration is served.";
     NginxDown, Error, Operator, "nginx does not run; the configuration is ready for its start.";
@@ -168,6 +170,15 @@ impl Reason {
     /// What it stands for.
     pub fn row(self) -> &'static ReasonRow {
         &Reason::ALL[self as usize]
+    }
+
+    /// Where it is explained, as Events and log lines name it: a page of the documentation, and the place on it.
+    pub fn page(self) -> String {
+        format!("docs/findings.md#{}", self.anchor())
+    }
+
+    fn anchor(self) -> String {
+        self.row().name.to_lowercase()
     }
 }
 
@@ -182,12 +193,13 @@ pub fn document() -> String {
     let mut text = String::from(
         "# Findings\n\nWhatever is wrong with an object, a setting or this host is told as a finding: in `ingressd check`, in\n\
          the journal (`REASON=`), in `ingressd status` and as the label `reason` of the metric `ingressd_findings`. Each has the\n\
-         object, the field, a note with the remedy, and one of these reasons.\n\n\
+         object, the field, a note with the remedy, and one of these reasons. Events have the same reasons; they and the lines\n\
+         of the journal name the place on this page. By symptom: [troubleshooting.md](troubleshooting.md).\n\n\
          | reason | severity | who can mend it |\n| --- | --- | --- |\n",
     );
     for row in Reason::ALL {
-        let anchor = row.name.to_lowercase();
-        text.push_str(&format!("| [{}](#{anchor}) | {} | {} |\n", row.name, row.severity.name(), row.audience.name()));
+        let (anchor, severity, audience) = (row.reason.anchor(), row.severity.name(), row.audience.name());
+        text.push_str(&format!("| [{}](#{anchor}) | {severity} | {audience} |\n", row.name));
     }
     for row in Reason::ALL {
         text.push_str(&format!("\n## {}\n\n{}\n", row.name, row.meaning));

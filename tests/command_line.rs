@@ -25,6 +25,22 @@ const ROWS: &[(&[&str], i32, &str)] = &[
         "nginx",
     ),
     (&["status", "--config", "DIR/good.toml"], 69, "no daemon runs here"),
+    (&["doctor", "dance"], 64, "nginx-version"),
+    (&["doctor", "--config", "DIR/bad.toml"], 2, ""),
+    (&["setup", "--yes", "--undo"], 64, "cannot be used with"),
+    (&["setup", "--config", "DIR/bad.toml"], 78, "did you mean listen.http-port?"),
+    (&["setup", "--config", "DIR/good.toml", "--set", "nginx.binary=/nonexistent/nginx"], 69, "nginx"),
+    (&["status", "--cluster", "--config", "DIR/good.toml"], 69, "no daemon runs here"),
+    (&["kubeconfig", "--print"], 0, ""),
+    (&["kubeconfig", "--duration", "5m"], 64, "at least 10m"),
+    (&["kubeconfig", "--server", "http://10.0.0.1"], 64, "https://"),
+    (&["kubeconfig", "--account", "Edge"], 64, "not a name"),
+    (&["kubeconfig", "--output", "DIR/good.toml"], 73, "good.toml is there already and stays; --force replaces it"),
+    (
+        &["kubeconfig", "--admin-kubeconfig", "DIR/none", "--output", "DIR/kubeconfig"],
+        78,
+        "the administrator's kubeconfig cannot be used",
+    ),
 ];
 
 #[test]
@@ -52,6 +68,23 @@ fn exit_codes_follow_sysexits() {
         assert_eq!(output.status.code(), Some(*code), "{arguments:?}: {complaint}");
         assert!(complaint.contains(words), "{arguments:?}: {complaint}");
     }
+}
+
+/// What it would apply is what packages bring, and the Secret for a token where one is wanted.
+#[test]
+fn kubeconfig_prints_the_manifests_of_packages() {
+    let print = |more: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ingressd")).args(["kubeconfig", "--print"]).args(more).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/rbac/ingressd.yaml");
+    let shipped = std::fs::read_to_string(shipped).unwrap();
+    let (introduction, manifests) = shipped.split_at(shipped.find("---").unwrap());
+    assert!(introduction.lines().all(|line| line.starts_with('#')), "{introduction}");
+    assert_eq!(print(&["--duration", "1h"]), manifests);
+    let secret = print(&[]);
+    let secret = secret.strip_prefix(manifests).expect("the manifests come first");
+    assert!(secret.contains("type: kubernetes.io/service-account-token"), "{secret}");
 }
 
 #[test]

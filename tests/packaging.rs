@@ -102,7 +102,7 @@ fn instances_run_as_the_first_one_does() {
     };
     let template = read("ingressd@.service").into_iter().map(|line| {
         let line = line
-            .replace(" --config /etc/ingressd/%i/ingressd.toml", "")
+            .replace(" --instance %i --config /etc/ingressd/%i/ingressd.toml", "")
             .replace(" (%i)", "")
             .replace(" nginx-%i.service", "");
         line.replace("ingressd-%i", "ingressd").replace("ingressd/%i", "ingressd")

@@ -19,7 +19,25 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("config", &["apply", "finding", "model", "nginx", "publish", "source", "translate"]),
     ("daemon", &["apply", "config", "finding", "model", "nginx", "publish", "render", "source", "translate"]),
     ("demo", &["config", "daemon", "finding", "model"]),
-    ("cli", &["apply", "config", "daemon", "demo", "finding", "model", "nginx", "render", "source", "translate"]),
+    ("setup", &["apply", "config", "nginx", "source"]),
+    ("doctor", &["apply", "config", "daemon", "finding", "model", "nginx", "publish", "setup", "source", "translate"]),
+    (
+        "cli",
+        &[
+            "apply",
+            "config",
+            "daemon",
+            "demo",
+            "doctor",
+            "finding",
+            "model",
+            "nginx",
+            "render",
+            "setup",
+            "source",
+            "translate",
+        ],
+    ),
 ];
 
 /// Crates that only some rooms may name.
@@ -28,7 +46,8 @@ const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("k8s_openapi", &["source", "publish", "translate"]),
     ("handlebars", &["render"]),
     ("hickory_resolver", &["daemon"]),
-    ("serde", &["source", "translate", "render", "apply", "publish", "config", "daemon", "demo", "cli"]),
+    ("rtnetlink", &["doctor/look/routes"]),
+    ("serde", &["source", "translate", "render", "apply", "publish", "config", "daemon", "demo", "setup", "cli"]),
 ];
 
 /// Names of the standard library and of crates that touch the file system or processes, and who may use them.
@@ -41,6 +60,10 @@ const KEPT_NAMES: &[(&str, &[&str])] = &[
             "config",
             "cli",
             "demo",
+            "setup",
+            "doctor/look",
+            "publish/host",
+            "source/cluster/administrator",
             "source/cluster/kubeconfig",
             "source/cluster/renewal",
             "source/directory",
@@ -51,7 +74,10 @@ const KEPT_NAMES: &[(&str, &[&str])] = &[
     ("std::process::Command", &["apply/host", "demo/nginx"]),
     ("tokio::process", &["source/cluster/plugin"]),
     ("nix::sys::signal", &["apply/host", "demo/nginx", "source/cluster/plugin"]),
-    ("std::time::SystemTime", &["apply", "daemon", "demo", "cli", "source/directory", "source/watch"]),
+    (
+        "std::time::SystemTime",
+        &["apply", "daemon", "demo", "doctor/look", "cli", "source/cluster/probe", "source/directory", "source/watch"],
+    ),
     ("kube::Client", &["source", "publish"]),
     ("kube::Api", &["source", "publish"]),
 ];

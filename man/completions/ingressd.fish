@@ -30,7 +30,13 @@ complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "run" -d 'Serve: k
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "status" -d 'Ask the running daemon how it is'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "drain" -d 'Take this node out of what is published, or back in'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "drain" -d 'Take this node out of what is published, and wait until nobody is connected'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "setup" -d 'Make this host\'s nginx ready for ingressd, or as it was before'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "doctor" -d 'Look whether this host and its cluster are fit for each other, and say what to do'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "undrain" -d 'Take this node back into what is published'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "diff" -d 'Show what differs between two kept generations, and which object caused it'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "rollback" -d 'Go back to a kept generation and stay there, or end that'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "kubeconfig" -d 'Give a node its rights in a cluster and write its kubeconfig, as an administrator'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -38,10 +44,12 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l kubeconfig -d 
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l manifests -d 'Folder of manifests to serve and watch instead of a cluster' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l http-address -d 'Address for /healthz, /readyz, /metrics and /status.json' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l log-level -d 'Least level that is logged: error, warn, info, debug or trace' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand run" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -d 'How findings are printed' -r -f -a "text\t'A line each, and a summary'
@@ -49,28 +57,81 @@ json\t'An array of objects'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l strict -d 'Fail on warnings too'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l output -d 'Write files to this folder, which must be empty or written by an earlier `render`, instead of standard output' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'How the answer is shown' -r -f -a "text\t'A table for people'
 json\t'The daemon\'s own words, one JSON object'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l cluster -d 'Show all nodes that share the work, as their Leases tell, instead of this one'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l timeout -d 'How long to wait for the withdrawal, such as 90s or 5m' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l connections-timeout -d 'How long to wait then for the end of connections; 0s does not' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l undo -d 'Take the node back in'
+complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l no-wait -d 'Only note it, and wait for nothing'
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l yes -d 'Do it. Without this, what would be done is only shown'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l disable-default-site -d 'Also move the distribution\'s default site out of the way, where it has the requests for unknown hosts'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo -d 'Put back every byte as it was before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l keep-edited -d 'Leave files as they are that somebody changed since, and forget them'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'How the lines are printed' -r -f -a "text\t'A line each, and a summary'
+json\t'One object'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l summary -d 'Name only the files and the objects'
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l list -d 'List the generations that are kept'
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l resume -d 'Apply what the cluster says again'
+complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l output -d 'Where to write; otherwise where the settings look for it, /etc/ingressd/kubeconfig' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l account -d 'Name of the ServiceAccount' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l duration -d 'A token that ends after this time, such as 720h, instead of one in a Secret' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l server -d 'URL by which the node reaches the API server, when not the administrator\'s' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l print -d 'Only show the manifests that would be applied'
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l force -d 'Replace the file if it is there'
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "status" -d 'Ask the running daemon how it is'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "drain" -d 'Take this node out of what is published, or back in'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "status" -d 'Ask the running daemon how it is'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "drain" -d 'Take this node out of what is published, and wait until nobody is connected'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "setup" -d 'Make this host\'s nginx ready for ingressd, or as it was before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "doctor" -d 'Look whether this host and its cluster are fit for each other, and say what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "undrain" -d 'Take this node back into what is published'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "diff" -d 'Show what differs between two kept generations, and which object caused it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "rollback" -d 'Go back to a kept generation and stay there, or end that'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "kubeconfig" -d 'Give a node its rights in a cluster and write its kubeconfig, as an administrator'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

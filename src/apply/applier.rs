@@ -1,7 +1,12 @@
 //! Brings a file set into service or leaves the old one there, and tells which; it must not know objects, versions or quarantine.
 
+use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 
 use super::blame::{Places, complaint};
 use super::confirm::{Confirm, Confirmation};
@@ -11,11 +16,16 @@ use super::host::Host;
 use super::options::Options;
 use super::outcome::Outcome;
 use super::process::{Process, Role};
+use super::record::Contents;
 use super::scratch::{Context, Judgement, Scratch, changed_files};
 use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
 use crate::render::{Digest, FileSet};
+
+mod pinning;
+
+pub use pinning::Pinned;
 
 /// Applies file sets to the nginx of one host.
 #[derive(Debug)]
@@ -26,6 +36,9 @@ pub struct Applier<H> {
     steps: Steps,
     /// The master that was seen to run the current generation.
     running: Option<Process>,
+    /// What the files that come next serve.
+    contents: Arc<Contents>,
+    pinned: Option<Pinned>,
 }
 
 /// What is true at one moment, for whoever asks.
@@ -62,7 +75,9 @@ impl<H: Host> Applier<H> {
     /// When a folder cannot be made, read or cleaned.
     pub fn open(options: Options, host: H) -> Result<Self, ApplyError> {
         let generations = Generations::open(&options)?;
-        Ok(Applier { options, host, generations, steps: Steps::default(), running: None })
+        let pinned = generations.pinned().map(|pin| Pinned::of(&generations, pin));
+        let (steps, contents) = (Steps::default(), Arc::default());
+        Ok(Applier { options, host, generations, steps, running: None, contents, pinned })
     }
 
     /// The files of the generation in place, as far as they are still what was written.
@@ -73,6 +88,11 @@ impl<H: Host> Applier<H> {
     /// The workers run as another group from now on: the next files are for them, even when they are the same.
     pub fn set_workers_group(&mut self, group: Option<u32>) {
         self.generations.set_workers_group(group);
+    }
+
+    /// What the files that come next serve: it is kept with their generation.
+    pub fn set_contents(&mut self, contents: Arc<Contents>) {
+        self.contents = contents;
     }
 
     /// Tells each step to an observer, for tests.
@@ -92,11 +112,19 @@ impl<H: Host> Applier<H> {
 
     /// Brings the files into service; blocks until that is certain or has failed.
     pub fn apply(&mut self, files: &FileSet) -> Outcome {
+        let _turn = self.turn();
         self.try_apply(files).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
     }
 
     /// Looks whether nginx came up, went down or was restarted since; `None` when nothing is new.
     pub fn recheck(&mut self) -> Option<Outcome> {
+        // While another instance has nginx reload there is nothing to see; the next look comes soon.
+        let path = self.options.nginx_configuration.as_deref().unwrap_or(std::path::Path::new(""));
+        let _turn = match File::open(path).map(|file| Flock::lock(file, FlockArg::LockExclusiveNonblock)) {
+            Ok(Err((_, Errno::EWOULDBLOCK))) => return None,
+            Ok(turn) => turn.ok(),
+            Err(_) => None,
+        };
         let generation = self.generations.current()?.generation;
         let master = match self.host.master() {
             Ok(master) => master,
@@ -140,7 +168,17 @@ impl<H: Host> Applier<H> {
         self.generations.sweep()
     }
 
+    /// One instance after the other: a reload for one must not be taken for that of another, nor may two write what only one
+    /// may say. Whoever cannot have the lock goes on without; nginx is asked before anything is switched.
+    fn turn(&self) -> Option<Flock<File>> {
+        let file = File::open(self.options.nginx_configuration.as_deref()?).ok()?;
+        Flock::lock(file, FlockArg::LockExclusive).ok()
+    }
+
     fn try_apply(&mut self, files: &FileSet) -> Result<Outcome, ApplyError> {
+        if self.pinned.is_some() {
+            return self.stay(files);
+        }
         let current = self.generations.current().map(|manifest| (manifest.generation, manifest.digest));
         if let Some((generation, Some(digest))) = current
             && digest == files.digest()
@@ -148,7 +186,7 @@ impl<H: Host> Applier<H> {
         {
             return self.same_again(generation);
         }
-        let staged = self.generations.stage(files, &mut self.steps)?;
+        let staged = self.generations.stage(files, &self.contents, &mut self.steps)?;
         let begun = Instant::now();
         let context = self.context();
         let mut whole = context.is_none();

@@ -4,13 +4,17 @@ use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::error::ApplyError;
 use super::journal::Journal;
 use super::manifest::Manifest;
 use super::options::Options;
+use super::pin::Pin;
+use super::record::{Contents, Record};
 use super::staging::Staging;
 use super::steps::{Step, Steps};
+use crate::model::Instance;
 use crate::render::FileSet;
 
 /// The name that a generation's folder has until it is complete.
@@ -22,10 +26,17 @@ pub struct Generations {
     root: PathBuf,
     keep: usize,
     workers_group: Option<u32>,
+    instance: Instance,
     /// Files of the current generation may be for another group.
     regrouped: bool,
+    state: PathBuf,
     journal: Journal,
+    pin: Option<Pin>,
     current: Option<Manifest>,
+    /// That of the current generation, when this run made it.
+    record: Option<Record>,
+    /// That of the generation of this number, which is staged.
+    staged: Option<(u64, Record)>,
 }
 
 /// A generation that is complete on disk and not yet in use.
@@ -48,11 +59,17 @@ impl Generations {
             root: options.root.clone(),
             keep: options.keep.max(2),
             workers_group: options.workers_group,
+            instance: options.instance.clone(),
             regrouped: false,
+            state: options.state.clone(),
             journal,
+            pin: None,
             current: None,
+            record: None,
+            staged: None,
         };
         generations.current = generations.read_current();
+        generations.pin = Pin::read(&options.state, generations.linked())?;
         generations.remove_leftovers()?;
         Ok(generations)
     }
@@ -94,12 +111,27 @@ impl Generations {
     }
 
     /// Writes a new generation, linked to the current one where files are the same.
-    pub fn stage(&mut self, files: &FileSet, steps: &mut Steps) -> Result<Staged, ApplyError> {
+    pub fn stage(
+        &mut self,
+        files: &FileSet,
+        contents: &Arc<Contents>,
+        steps: &mut Steps,
+    ) -> Result<Staged, ApplyError> {
         let generation = self.numbers()?.into_iter().max().unwrap_or(0).max(self.journal.issued()) + 1;
         let folder = self.folder(generation);
         let unfinished = folder.with_extension(&UNFINISHED[1..]);
         let base = self.current.as_ref().map(|manifest| (self.folder(manifest.generation), manifest));
-        let staging = Staging { folder: unfinished.clone(), generation, base, workers_group: self.workers_group };
+        let record = Record::of(files, contents);
+        let before = self.record.as_ref().zip(base.as_ref().map(|(folder, _)| folder.as_path()));
+        let segment = record.segment(before);
+        let staging = Staging {
+            folder: unfinished.clone(),
+            generation,
+            base,
+            workers_group: self.workers_group,
+            segment,
+            instance: &self.instance,
+        };
         let staged = staging.write(files, steps).and_then(|(manifest, written)| {
             fs::rename(&unfinished, &folder).map_err(ApplyError::files("rename", &unfinished))?;
             flush_folder(&self.root.join("generations"))?;
@@ -107,6 +139,7 @@ impl Generations {
         });
         match staged {
             Ok(staged) => {
+                self.staged = Some((generation, record));
                 steps.reached(Step::Staged);
                 Ok(staged)
             }
@@ -141,6 +174,7 @@ impl Generations {
         }
         switched?;
         self.current = Some(manifest);
+        self.record = self.staged.take().filter(|(number, _)| *number == generation).map(|(_, record)| record);
         self.regrouped = false;
         steps.reached(Step::Switched);
         Ok(())
@@ -157,8 +191,66 @@ impl Generations {
             }
         }
         self.current = self.read_current();
+        self.record = None;
         steps.reached(Step::SwitchedBack);
         Ok(target)
+    }
+
+    /// The generation that the administrator wants to stay at.
+    pub fn pinned(&self) -> Option<Pin> {
+        self.pin
+    }
+
+    /// Stays at a generation from now on, whichever is in use; also after a restart.
+    pub fn pin(&mut self, pin: Pin) -> Result<(), ApplyError> {
+        pin.keep(&self.state)?;
+        self.pin = Some(pin);
+        Ok(())
+    }
+
+    /// Stays at none any more.
+    pub fn unpin(&mut self) -> Result<Option<Pin>, ApplyError> {
+        Pin::forget(&self.state)?;
+        Ok(self.pin.take())
+    }
+
+    /// The numbers of all generations on disk, in order.
+    pub fn kept(&self) -> Result<Vec<u64>, ApplyError> {
+        let mut numbers = self.numbers()?;
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Lets the link name a generation that is kept.
+    ///
+    /// # Errors
+    ///
+    /// When it is not on disk, or not as it was written, and what the file system says.
+    pub fn switch_to_kept(&mut self, generation: u64, steps: &mut Steps) -> Result<(), ApplyError> {
+        let manifest = self.intact(generation)?;
+        self.point_to(generation, steps)?;
+        self.current = Some(manifest);
+        self.record = None;
+        steps.reached(Step::Switched);
+        Ok(())
+    }
+
+    /// The manifest of a generation of which every file is as it was written.
+    pub fn intact(&self, generation: u64) -> Result<Manifest, ApplyError> {
+        let folder = self.folder(generation);
+        let manifest = Manifest::read_verified(generation, &folder)?;
+        match manifest.digest {
+            Some(_) => Ok(manifest),
+            None => Err(ApplyError::Damaged { path: folder, what: "files were changed or removed".to_owned() }),
+        }
+    }
+
+    /// What a generation serves; `None` when nobody wrote it down.
+    pub fn contents(&self, generation: u64) -> Option<Arc<Contents>> {
+        let record = Record::read(&self.folder(generation));
+        let record =
+            record.inspect_err(|error| tracing::warn!(%error, "what generation {generation} serves is not known"));
+        record.ok().map(|record| record.contents)
     }
 
     /// Records that nginx runs the current generation.
@@ -166,9 +258,10 @@ impl Generations {
         self.journal.confirm(generation)
     }
 
-    /// Deletes generations that are neither in use, nor the last confirmed one, nor among the latest; returns how many.
+    /// Deletes generations that are neither in use, nor pinned, nor the last confirmed one, nor among the latest; returns how many.
     pub fn sweep(&self) -> Result<usize, ApplyError> {
-        let protected = [self.current.as_ref().map(|manifest| manifest.generation), self.confirmed()];
+        let current = self.current.as_ref().map(|manifest| manifest.generation);
+        let protected = [current, self.confirmed(), self.pin.map(|pin| pin.generation)];
         let mut numbers = self.numbers()?;
         numbers.sort_unstable_by(|a, b| b.cmp(a));
         let old = numbers.into_iter().skip(self.keep).filter(|number| !protected.contains(&Some(*number)));
@@ -219,7 +312,10 @@ impl Generations {
         remove_link(&self.root.join("current.next"))?;
         let current = self.linked().unwrap_or(0);
         for name in self.names()? {
-            let unused = name.parse().is_ok_and(|number: u64| number > current && !self.is_confirmed(number));
+            let pinned = self.pin.map(|pin| pin.generation);
+            let unused = name
+                .parse()
+                .is_ok_and(|number: u64| number > current && !self.is_confirmed(number) && pinned != Some(number));
             if unused || name.ends_with(UNFINISHED) {
                 let folder = self.root.join("generations").join(name);
                 fs::remove_dir_all(&folder).map_err(ApplyError::files("remove", &folder))?;

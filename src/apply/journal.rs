@@ -74,19 +74,28 @@ impl Journal {
         if content == self.content {
             return Ok(());
         }
-        let next = self.path.with_extension("next");
-        let written = || -> std::io::Result<()> {
-            let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
-            serde_json::to_writer(&mut file, &content)?;
-            file.write_all(b"\n")?;
-            file.sync_data()?;
-            fs::rename(&next, &self.path)?;
-            self.path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
-        };
-        written().map_err(ApplyError::files("write", &self.path))?;
+        replace(&self.path, &content)?;
         self.content = content;
         Ok(())
     }
+}
+
+/// Puts a file of JSON, for root alone, in the place of the one that is there; it is on the disk then.
+///
+/// # Errors
+///
+/// What the file system says; then the old one is there, or the new one.
+pub fn replace(path: &Path, content: &impl Serialize) -> Result<(), ApplyError> {
+    let next = path.with_extension("next");
+    let write = || -> std::io::Result<()> {
+        let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+        serde_json::to_writer(&mut file, content)?;
+        file.write_all(b"\n")?;
+        file.sync_data()?;
+        fs::rename(&next, path)?;
+        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    };
+    write().map_err(ApplyError::files("write", path))
 }
 
 #[cfg(test)]

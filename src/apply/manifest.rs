@@ -55,12 +55,17 @@ pub struct Manifest {
 }
 
 impl Manifest {
-    /// Reads the manifest of a generation and leaves out files that were changed since it was written.
-    pub fn read_verified(generation: u64, folder: &Path) -> Result<Manifest, ApplyError> {
+    /// Reads the manifest of a generation.
+    pub fn read(generation: u64, folder: &Path) -> Result<Manifest, ApplyError> {
         let path = folder.join(MANIFEST);
         let text = fs::read_to_string(&path).map_err(ApplyError::files("read", &path))?;
-        let mut manifest = Manifest::parse(generation, &text)
-            .ok_or_else(|| ApplyError::Damaged { path, what: "it is not a complete list of files".to_owned() })?;
+        Manifest::parse(generation, &text)
+            .ok_or_else(|| ApplyError::Damaged { path, what: "it is not a complete list of files".to_owned() })
+    }
+
+    /// Reads the manifest of a generation and leaves out files that were changed since it was written.
+    pub fn read_verified(generation: u64, folder: &Path) -> Result<Manifest, ApplyError> {
+        let mut manifest = Manifest::read(generation, folder)?;
         let written = manifest.entries.len();
         manifest.entries.retain(|path, entry| {
             let found = fs::symlink_metadata(folder.join(&**path));

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::model::Instance;
+
 /// Folders, limits and waiting times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -27,6 +29,8 @@ pub struct Options {
     pub culprits: usize,
     /// The group of nginx's workers, by number: password files are readable for it because workers read them.
     pub workers_group: Option<u32>,
+    /// Which of several this is.
+    pub instance: Instance,
 }
 
 impl Default for Options {
@@ -42,6 +46,7 @@ impl Default for Options {
             poll: Duration::from_millis(3),
             culprits: 64,
             workers_group: None,
+            instance: Instance::default(),
         }
     }
 }

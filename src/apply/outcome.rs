@@ -58,6 +58,15 @@ pub enum Outcome {
         /// Why nginx is held not to run.
         why: String,
     },
+    /// The administrator wants to stay at a generation: these files were not applied.
+    Pinned {
+        /// The generation.
+        generation: u64,
+        /// How many files differ from those of the generation, or are in one of both alone.
+        waiting: usize,
+        /// What came of keeping nginx at the generation: anything but this.
+        outcome: Box<Outcome>,
+    },
     /// The outside world failed before anything was switched: disk, permissions. The last generation stays.
     Failed {
         /// What failed, with path and remedy.
@@ -76,11 +85,21 @@ impl Outcome {
         }
     }
 
+    /// What became of nginx, whether the files that were asked for are the ones that it got or not.
+    pub fn of_nginx(&self) -> &Outcome {
+        match self {
+            Outcome::Pinned { outcome, .. } => outcome.of_nginx(),
+            outcome => outcome,
+        }
+    }
+
     /// Whether the files are in place, so that nginx runs them or will when it starts.
     pub const fn is_in_place(&self) -> bool {
         match self {
             Outcome::Unchanged { .. } | Outcome::Confirmed { .. } | Outcome::Ready { .. } => true,
-            Outcome::Refused { .. } | Outcome::RolledBack { .. } | Outcome::Failed { .. } => false,
+            Outcome::Refused { .. } | Outcome::RolledBack { .. } | Outcome::Pinned { .. } | Outcome::Failed { .. } => {
+                false
+            }
         }
     }
 }

@@ -14,7 +14,9 @@ use nix::unistd::{Gid, fchown, linkat, syncfs};
 
 use super::error::ApplyError;
 use super::manifest::{Entry, MANIFEST, Manifest, Traits};
+use super::record::Segment;
 use super::steps::{Step, Steps};
+use crate::model::Instance;
 use crate::render::{Content, Digest, FilePath, FileSet, Part};
 
 /// The file with the generation's number, written here and not by `render`, because files must not depend on the number.
@@ -37,11 +39,16 @@ pub struct Staging<'a> {
     pub base: Option<(PathBuf, &'a Manifest)>,
     /// The group of nginx's workers.
     pub workers_group: Option<u32>,
+    /// Which of several this is: its variable tells the number.
+    pub instance: &'a Instance,
+    /// What is added to the record.
+    pub segment: Segment,
 }
 
 /// The content of the file with the number.
-fn number_file(generation: u64) -> Vec<u8> {
-    format!("geo $ingressd_generation {{\n    default {generation};\n}}\n").into_bytes()
+fn number_file(generation: u64, instance: &Instance) -> Vec<u8> {
+    let variable = instance.generation_variable();
+    format!("geo ${variable} {{\n    default {generation};\n}}\n").into_bytes()
 }
 
 /// Splits a path into folder and name; a generation has no deeper folders, and names cannot lead out of it.
@@ -56,6 +63,7 @@ impl Staging<'_> {
     /// Writes and flushes everything; returns the manifest and how many files were written rather than linked.
     pub fn write(&self, files: &FileSet, steps: &mut Steps) -> Result<(Manifest, usize), ApplyError> {
         let targets = self.make_folders()?;
+        let recorded = self.segment.write(&self.folder, self.generation)?;
         steps.reached(Step::FolderMade);
         let sources = self.base.as_ref().map(|(folder, _)| open_folders(folder)).transpose()?;
         let (mut entries, mut written) = (BTreeMap::new(), Vec::new());
@@ -77,7 +85,7 @@ impl Staging<'_> {
             };
             entries.insert(Arc::clone(path), entry);
         }
-        let content = Content::plain([Part::Bytes(number_file(self.generation).into())]);
+        let content = Content::plain([Part::Bytes(number_file(self.generation, self.instance).into())]);
         let number: FilePath = NUMBER_FILE.into();
         let (entry, handle) =
             self.write_file(&number, &targets[0], "generation.conf", Digest::of(&content.bytes()), &content)?;
@@ -93,6 +101,7 @@ impl Staging<'_> {
             written.iter().flatten().try_for_each(|(_, file)| file.sync_data())?;
             handle.sync_data()?;
             list.sync_data()?;
+            recorded.iter().try_for_each(File::sync_all)?;
             targets.into_iter().try_for_each(|folder| File::from(folder).sync_all())?;
             File::open(&self.folder)?.sync_all()
         };

@@ -29,11 +29,13 @@ pub enum Step {
     Recorded,
     /// `current` names the last confirmed generation again.
     SwitchedBack,
+    /// It is recorded that the node stays at a kept generation, which nginx does not run yet.
+    Pinned,
 }
 
 impl Step {
     /// Every step, in order.
-    pub const ALL: [Step; 12] = [
+    pub const ALL: [Step; 13] = [
         Step::FolderMade,
         Step::FileWritten,
         Step::FilesComplete,
@@ -46,6 +48,7 @@ impl Step {
         Step::Confirmed,
         Step::Recorded,
         Step::SwitchedBack,
+        Step::Pinned,
     ];
 
     /// The step of this name, as [`Display`](fmt::Display) writes it.

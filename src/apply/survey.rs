@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::error::ApplyError;
 use super::host::build_information;
 use super::tree::{Tree, built_in, workers_group};
+use crate::model::Instance;
 use crate::nginx::{Capabilities, Neighbours};
 use crate::render::Digest;
 
@@ -30,7 +31,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Asks the binary and reads the configuration, files below `own` left out.
+    /// Asks the binary and reads the configuration, files below `own` left out, for this instance of several.
     ///
     /// # Errors
     ///
@@ -40,6 +41,7 @@ impl Survey {
         configuration: Option<&Path>,
         prefix: Option<&Path>,
         own: &Path,
+        instance: &Instance,
     ) -> Result<Survey, ApplyError> {
         let build = build_information(binary)?;
         let flag = |flag| built_in(&build, flag);
@@ -50,7 +52,7 @@ impl Survey {
             .or_else(|| flag("--conf-path="))
             .unwrap_or_else(|| "conf/nginx.conf".into());
         let configuration = prefix.join(configuration);
-        let host = Tree::read(&configuration, own)?.survey();
+        let host = Tree::read(&configuration, own)?.survey(instance);
         let pid_file = host.pid.map(PathBuf::from).or_else(|| flag("--pid-path="));
         let capabilities = Capabilities::parse(&build, &host.load_modules)
             .map_err(|error| ApplyError::Damaged { path: binary.to_owned(), what: error.to_string() })?;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::error::ApplyError;
+use crate::model::Instance;
 use crate::nginx::syntax::{self, Directive};
 use crate::nginx::{HostConfiguration, ParsedFile, survey};
 
@@ -31,10 +32,10 @@ impl Tree {
     }
 
     /// What sites and the main file say; ours is the current generation.
-    pub fn survey(&self) -> HostConfiguration {
+    pub fn survey(&self, instance: &Instance) -> HostConfiguration {
         let current = self.own.join("current");
         let is_ours = |pattern: &str| self.folder.join(pattern).starts_with(&current);
-        survey(&self.main, &mut |pattern| (!is_ours(pattern)).then(|| self.files(pattern)))
+        survey(&self.main, instance, &mut |pattern| (!is_ours(pattern)).then(|| self.files(pattern)))
     }
 
     /// The files for the argument of an `include`, in nginx's order. What cannot be read is left to nginx to complain of.
@@ -124,7 +125,7 @@ pub fn write(directives: &[Directive], text: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tree, write};
+    use super::{Instance, Tree, write};
     use crate::nginx::syntax;
 
     #[test]
@@ -143,9 +144,11 @@ mod tests {
             std::fs::write(path(name), text).unwrap();
         }
         let tree = Tree::read(&path("nginx.conf"), &path("ours")).unwrap();
-        let found = tree.survey();
+        let found = tree.survey(&Instance::default());
         assert!(found.includes_ours);
-        assert!(!Tree::read(&path("nginx.conf"), &path("elsewhere")).unwrap().survey().includes_ours);
+        assert!(
+            !Tree::read(&path("nginx.conf"), &path("elsewhere")).unwrap().survey(&Instance::default()).includes_ours
+        );
         let ports: Vec<_> = found.neighbours.listens.iter().map(|listen| listen.address.port()).collect();
         assert_eq!((ports, found.user), (vec![81], Some(("www-data".to_owned(), None))));
         let names: Vec<_> = tree.expanded()[1].children().iter().map(|directive| directive.name.clone()).collect();

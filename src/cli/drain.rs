@@ -1,39 +1,202 @@
-//! The command `drain`: takes this node out of what is published, or back in; it must not know how that is done.
+//! The commands `drain` and `undrain`: take this node out of what is published and wait until that is true; they must not know how it is done.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
 
 use super::exit::Exit;
 use super::settings::SettingsArguments;
 use super::status::ask;
+use crate::config::Settings;
+
+/// How often the daemon is asked how far it is.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Least time between two lines about how far it is.
+const SPACING: Duration = Duration::from_secs(2);
 
 /// Arguments of `ingressd drain`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "The addresses of this node are withdrawn from the status of all Ingresses; nginx and the daemon go on \
-    as they are, so that clients who still come are served. It lasts over restarts until it is undone.\n\n\
-    Exit status: 0 when it is noted, 69 when no daemon answers, 77 when its socket may not be used."
+    after_long_help = "The addresses of this node are withdrawn from the status of all Ingresses, and /readyz answers 503; nginx \
+    and the daemon go on as they are, so that clients who still come are served. It lasts over restarts of daemon and host until \
+    `ingressd undrain`, and is shown in `ingressd status`, in the line of `systemctl status` and by the metric ingressd_drained.\n\n\
+    The command waits until the cluster itself returns no status with an address of this node any more (unless another node publishes the \
+    same address), and then until no client is connected to the ports of Ingresses. What other sites of this host serve on the same \
+    ports is counted, too. When it gives up waiting the node stays drained.\n\n\
+    Where no other node is published, hosts are left without any address: clients that look them up get none. It is done all the \
+    same, with a warning.\n\n\
+    Exit status: 0 when nobody is connected any more, or with --no-wait when it is noted; 1 when the node is withdrawn and clients are still \
+    connected; 69 when no daemon answers, or the withdrawal was not seen in time; 77 when the socket may not be used."
 )]
 pub struct Arguments {
-    /// Take the node back in.
+    /// How long to wait for the withdrawal, such as 90s or 5m.
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = duration)]
+    timeout: Duration,
+    /// How long to wait then for the end of connections; 0s does not.
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration)]
+    connections_timeout: Duration,
+    /// Only note it, and wait for nothing.
     #[arg(long)]
-    undo: bool,
+    no_wait: bool,
     #[command(flatten)]
     settings: SettingsArguments,
 }
 
-/// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let settings = match arguments.settings.load([]) {
-        Ok(settings) => settings,
-        Err(exit) => return exit,
-    };
-    let request = if arguments.undo { "undrain" } else { "drain" };
-    match ask(&settings, request) {
-        Ok((_, answer)) => match answer["error"].as_str() {
-            None => Exit::Success,
-            Some(why) => {
-                eprintln!("ingressd: {}", why.escape_debug());
-                Exit::Unavailable
-            }
-        },
+/// Arguments of `ingressd undrain`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "The leader adds the addresses of this node again, and /readyz answers as before.\n\n\
+    Exit status: 0 when it is noted, 69 when no daemon answers, 77 when its socket may not be used.")]
+pub struct UndoArguments {
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let duration: jiff::SignedDuration = text.parse().map_err(|_| "it is no duration such as 90s or 5m".to_owned())?;
+    Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+}
+
+/// Runs the command `undrain`.
+pub fn undo(arguments: &UndoArguments) -> Exit {
+    match arguments.settings.load([]).and_then(|settings| order(&settings, "undrain")) {
+        Ok(()) => Exit::Success,
         Err(exit) => exit,
+    }
+}
+
+/// Runs the command `drain`.
+pub fn run(arguments: &Arguments) -> Exit {
+    match drain(arguments) {
+        Ok(exit) | Err(exit) => exit,
+    }
+}
+
+fn drain(arguments: &Arguments) -> Result<Exit, Exit> {
+    let settings = arguments.settings.load([])?;
+    order(&settings, "drain")?;
+    if arguments.no_wait {
+        return Ok(Exit::Success);
+    }
+    let Some(withdrawal) = wait(&settings, arguments.timeout, &mut Withdrawing::default())? else {
+        eprintln!(
+            "ingressd: the node is drained, but its withdrawal was not seen within {} s: is there a leader, and does it reach the \
+             API server? `ingressd status` tells. The node stays drained.",
+            arguments.timeout.as_secs()
+        );
+        return Ok(Exit::Unavailable);
+    };
+    let withdrawn = match withdrawal["published"].as_bool() {
+        Some(true) => "no status of the cluster has an address of this node",
+        _ => "the source is a folder: nothing is published of this node",
+    };
+    eprintln!("{withdrawn}");
+    match wait(&settings, arguments.connections_timeout, &mut Emptying::default())? {
+        Some(_) => {
+            eprintln!("no client is connected");
+            Ok(Exit::Success)
+        }
+        None => {
+            eprintln!("ingressd: clients are still connected; the node stays drained");
+            Ok(Exit::Findings)
+        }
+    }
+}
+
+fn order(settings: &Settings, request: &str) -> Result<(), Exit> {
+    let (_, answer) = ask(settings, request)?;
+    match answer["error"].as_str() {
+        None => Ok(()),
+        Some(why) => {
+            eprintln!("ingressd: {}", why.escape_debug());
+            Err(Exit::Unavailable)
+        }
+    }
+}
+
+/// Something that is waited for, and told of meanwhile.
+trait Progress {
+    /// Looks; true when it is reached.
+    fn look(&mut self, withdrawal: &Value) -> bool;
+}
+
+/// Asks until it is reached, at least once; `None` when the time is over.
+fn wait(settings: &Settings, limit: Duration, progress: &mut impl Progress) -> Result<Option<Value>, Exit> {
+    let begun = Instant::now();
+    loop {
+        let (_, status) = ask(settings, "status")?;
+        if status["drained"] == true && progress.look(&status["withdrawal"]) {
+            return Ok(Some(status["withdrawal"].clone()));
+        }
+        if begun.elapsed() >= limit {
+            return Ok(None);
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Until the cluster has no address of this node.
+#[derive(Default)]
+struct Withdrawing {
+    teller: Teller,
+    warned: bool,
+}
+
+impl Progress for Withdrawing {
+    fn look(&mut self, withdrawal: &Value) -> bool {
+        if withdrawal["others"] == 0 && !std::mem::replace(&mut self.warned, true) {
+            eprintln!(
+                "ingressd: warning: no other node is published: hosts are left without any address, and clients who look them up \
+                 get none. `ingressd undrain` takes this node back in."
+            );
+        }
+        let words = match (&withdrawal["current"], withdrawal["ingresses"].as_u64()) {
+            (Value::Bool(false), _) => "what the cluster says is not known at the moment".to_owned(),
+            (_, Some(0) | None) => "waiting for the cluster to know of it".to_owned(),
+            (_, Some(left)) => format!("{left} Ingresses have an address of this node in their status"),
+        };
+        let done = withdrawal["done"] == true;
+        if !done {
+            self.teller.tell(words);
+        }
+        done
+    }
+}
+
+/// Until nobody is connected.
+#[derive(Default)]
+struct Emptying {
+    teller: Teller,
+}
+
+impl Progress for Emptying {
+    fn look(&mut self, withdrawal: &Value) -> bool {
+        match withdrawal["connections"].as_u64() {
+            Some(0) => true,
+            Some(open) => {
+                self.teller.tell(format!("{open} connections are open"));
+                false
+            }
+            None => {
+                self.teller.tell("how many connections are open is not known".to_owned());
+                false
+            }
+        }
+    }
+}
+
+/// Tells what is new, at once and then now and then: connections come and go by the hundred.
+#[derive(Default)]
+struct Teller {
+    told: Option<(String, Instant)>,
+}
+
+impl Teller {
+    fn tell(&mut self, words: String) {
+        let is_due = |(told, at): &(String, Instant)| *told != words && at.elapsed() >= SPACING;
+        if self.told.as_ref().is_none_or(is_due) {
+            eprintln!("{words}");
+            self.told = Some((words, Instant::now()));
+        }
     }
 }

@@ -9,12 +9,16 @@ pub enum Exit {
     Success,
     /// The command did its work and found what is wrong.
     Findings,
+    /// The command did its work and found what does not work at all.
+    Failures,
     /// The command line is wrong.
     Usage,
     /// An input file or folder cannot be read.
     NoInput,
     /// Something that must be there is not: the daemon, nginx, a port.
     Unavailable,
+    /// A file is there already and stays.
+    CannotCreate,
     /// A file or socket may not be used.
     Permission,
     /// The settings are wrong.
@@ -27,9 +31,11 @@ impl Exit {
         match self {
             Exit::Success => 0,
             Exit::Findings => 1,
+            Exit::Failures => 2,
             Exit::Usage => 64,
             Exit::NoInput => 66,
             Exit::Unavailable => 69,
+            Exit::CannotCreate => 73,
             Exit::Permission => 77,
             Exit::Configuration => 78,
         }

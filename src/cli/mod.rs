@@ -2,13 +2,19 @@
 
 pub mod check;
 pub mod demo;
+pub mod diff;
+pub mod doctor;
 pub mod drain;
 pub mod exit;
 pub mod generate;
+pub mod kubeconfig;
+mod members;
 mod offline;
 pub mod render;
+pub mod rollback;
 pub mod run;
 pub mod settings;
+pub mod setup;
 pub mod status;
 
 use std::ffi::OsString;
@@ -37,8 +43,20 @@ pub enum Command {
     Render(render::Arguments),
     /// Ask the running daemon how it is.
     Status(status::Arguments),
-    /// Take this node out of what is published, or back in.
+    /// Take this node out of what is published, and wait until nobody is connected.
     Drain(drain::Arguments),
+    /// Make this host's nginx ready for ingressd, or as it was before.
+    Setup(setup::Arguments),
+    /// Look whether this host and its cluster are fit for each other, and say what to do.
+    Doctor(doctor::Arguments),
+    /// Take this node back into what is published.
+    Undrain(drain::UndoArguments),
+    /// Show what differs between two kept generations, and which object caused it.
+    Diff(diff::Arguments),
+    /// Go back to a kept generation and stay there, or end that.
+    Rollback(rollback::Arguments),
+    /// Give a node its rights in a cluster and write its kubeconfig, as an administrator.
+    Kubeconfig(kubeconfig::Arguments),
     /// Serve example manifests with a private nginx until Ctrl-C.
     Demo(demo::Arguments),
     /// Print a completion script for a shell.
@@ -61,6 +79,12 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Render(arguments) => render::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),
+        Command::Setup(arguments) => setup::run(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Undrain(arguments) => drain::undo(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
+        Command::Rollback(arguments) => rollback::run(&arguments),
+        Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Completions(arguments) => generate::run(&arguments),
     }

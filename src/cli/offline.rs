@@ -9,8 +9,8 @@ use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
 use crate::daemon::{Dns, look_up, to_look_with};
 use crate::finding::Finding;
-use crate::model::HostName;
 use crate::model::catalogue::Version;
+use crate::model::{HostName, Instance};
 use crate::nginx::{Capabilities, Neighbours, Plan, gate};
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
@@ -41,6 +41,8 @@ pub struct Processed {
     pub plan: Plan,
     /// What is wrong, sorted.
     pub findings: Vec<Finding>,
+    /// Whose names are used.
+    pub instance: Instance,
 }
 
 fn version(text: &str) -> Result<Version, String> {
@@ -86,7 +88,7 @@ impl Manifests {
         findings.extend(gated);
         findings.sort();
         findings.dedup();
-        Ok(Processed { snapshot, plan, findings })
+        Ok(Processed { snapshot, plan, findings, instance: settings.instance })
     }
 
     /// What nginx is judged for, and what its other sites claim.
@@ -95,7 +97,7 @@ impl Manifests {
             return (Capabilities::profile(version), Neighbours::default());
         }
         let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
-        match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root) {
+        match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
             Ok(survey) => (survey.capabilities, survey.neighbours),
             Err(error) => {
                 eprintln!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");

@@ -4,16 +4,24 @@ use std::path::PathBuf;
 
 use crate::cli::exit::Exit;
 use crate::config::{Error, Settings, Sources};
+use crate::model::Instance;
 
 /// Flags for settings, to be flattened into the arguments of a command.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct SettingsArguments {
+    /// One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end.
+    #[arg(long, value_name = "NAME", env = "INGRESSD_INSTANCE", value_parser = instance, default_value = "", hide_default_value = true)]
+    pub instance: Instance,
     /// Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it.
     #[arg(long, value_name = "FILE", env = "INGRESSD_CONFIG")]
     pub config: Option<PathBuf>,
     /// Set one key of ingressd.toml(5); may be repeated.
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = key_and_value)]
     pub set: Vec<(String, String)>,
+}
+
+fn instance(text: &str) -> Result<Instance, String> {
+    Instance::new(text).map_err(|why| why.0.into_owned())
 }
 
 fn key_and_value(text: &str) -> Result<(String, String), String> {
@@ -29,6 +37,7 @@ impl SettingsArguments {
         let environment =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
         Sources {
+            instance: self.instance.clone(),
             file: self.config.clone(),
             environment: environment.collect(),
             flags: self.set.iter().cloned().chain(named).collect(),

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use serde_json::Value;
 
 use super::exit::Exit;
+use super::members;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::daemon::control;
@@ -12,8 +13,13 @@ use crate::daemon::control;
 /// Arguments of `ingressd status`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Exit status: 0 when nginx serves the confirmed generation, 1 when it does not, \
-    69 when no daemon answers, 77 when its socket may not be used.")]
+    69 when no daemon answers, 77 when its socket may not be used.\n\n\
+    With --cluster: 0 when every node that is not drained lives and serves, 1 when one does not, 69 also when the \
+    daemon serves a folder and knows no other nodes.")]
 pub struct Arguments {
+    /// Show all nodes that share the work, as their Leases tell, instead of this one.
+    #[arg(long)]
+    cluster: bool,
     /// How the answer is shown.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -40,12 +46,19 @@ pub fn run(arguments: &Arguments) -> Exit {
         Ok(answered) => answered,
         Err(exit) => return exit,
     };
-    let shown = match arguments.format {
-        Format::Json => answer + "\n",
-        Format::Text => table(&status),
+    let is_json = arguments.format == Format::Json;
+    if arguments.cluster && status["publishes"].is_null() {
+        eprintln!("ingressd: the daemon serves a folder of manifests: it knows no other nodes");
+        return Exit::Unavailable;
+    }
+    let (shown, is_well) = match (arguments.cluster, is_json) {
+        (true, true) => (members::json(&status).to_string() + "\n", members::are_well(&status)),
+        (true, false) => (members::table(&status), members::are_well(&status)),
+        (false, true) => (answer + "\n", status["ready"] == true),
+        (false, false) => (table(&status), status["ready"] == true),
     };
     match io::stdout().write_all(shown.as_bytes()) {
-        Ok(()) if status["ready"] == true => Exit::Success,
+        Ok(()) if is_well => Exit::Success,
         Ok(()) => Exit::Findings,
         Err(error) => Exit::of_error(&error),
     }
@@ -54,15 +67,25 @@ pub fn run(arguments: &Arguments) -> Exit {
 /// Asks the daemon; what is wrong is told on standard error.
 pub fn ask(settings: &Settings, request: &str) -> Result<(String, Value), Exit> {
     let path = &settings.control_socket;
-    let answer = control::ask(path, request).map_err(|error| {
-        match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-                eprintln!("ingressd: no daemon runs here: nobody answers on {}", path.display());
-            }
-            _ => eprintln!("ingressd: the daemon cannot be asked on {}: {error}", path.display()),
+    let answer = control::ask(path, request, control::PATIENCE).map_err(|error| unanswered(settings, &error))?;
+    understood(settings, answer)
+}
+
+/// Tells that the daemon could not be asked.
+pub fn unanswered(settings: &Settings, error: &io::Error) -> Exit {
+    let path = settings.control_socket.display();
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            eprintln!("ingressd: no daemon runs here: nobody answers on {path}");
         }
-        Exit::of_error(&error)
-    })?;
+        _ => eprintln!("ingressd: the daemon cannot be asked on {path}: {error}"),
+    }
+    Exit::of_error(error)
+}
+
+/// An answer with what it says.
+pub fn understood(settings: &Settings, answer: String) -> Result<(String, Value), Exit> {
+    let path = &settings.control_socket;
     match serde_json::from_str(&answer) {
         Ok(value) => Ok((answer, value)),
         Err(_) => {
@@ -83,7 +106,7 @@ fn table(status: &Value) -> String {
     let nginx = &status["nginx"];
     let mut lines = vec![
         format!("state       {}{why}", text(&status["phase"])),
-        format!("generation  {}", text(&status["generation"])),
+        format!("generation  {}{}", text(&status["generation"]), pinned(&status["pinned"])),
         format!(
             "nginx       {}, master {}, {} workers, {} draining",
             text(&nginx["version"]),
@@ -96,7 +119,7 @@ fn table(status: &Value) -> String {
             Value::Null => "data        not read yet".to_owned(),
             age => format!("data        read {} s ago", text(age)),
         },
-        format!("role        {}{}", text(&status["role"]), if status["drained"] == true { ", drained" } else { "" }),
+        format!("role        {}{}", text(&status["role"]), drained(status)),
     ];
     if let Some(leader) = status["leader"].as_str() {
         lines.push(format!("leader      {}", printable(leader)));
@@ -114,11 +137,12 @@ fn table(status: &Value) -> String {
         lines.push(String::new());
         let mut table = vec![["NODE", "STATE", "GENERATION", "VERSION", "ADDRESSES"].map(str::to_owned)];
         table.extend(members.iter().map(|member| {
-            let state = match (&member["drained"], &member["serving"]) {
+            let mut state = match (&member["drained"], &member["serving"]) {
                 (Value::Bool(true), _) => format!("{}, drained", text(&member["state"])),
                 (_, Value::Bool(false)) => format!("{}, not serving", text(&member["state"])),
                 _ => text(&member["state"]),
             };
+            state.push_str(if member["pinned"].is_null() { "" } else { ", pinned" });
             let [node, generation, version] = [&member["node"], &member["generation"], &member["version"]].map(text);
             [node, state, generation, version, list(&member["addresses"])]
         }));
@@ -150,8 +174,35 @@ fn table(status: &Value) -> String {
     lines.join("\n") + "\n"
 }
 
+/// That the administrator took the node out, and how far it is.
+fn drained(status: &Value) -> String {
+    if status["drained"] != true {
+        return String::new();
+    }
+    let withdrawal = &status["withdrawal"];
+    let left = match (&withdrawal["done"], withdrawal["ingresses"].as_u64()) {
+        (Value::Bool(true), _) => ", withdrawn".to_owned(),
+        (_, Some(left)) => format!(", still published in {left} Ingresses"),
+        _ => String::new(),
+    };
+    let open = withdrawal["connections"].as_u64().map(|open| format!(", {open} open connections")).unwrap_or_default();
+    format!(", drained{left}{open}")
+}
+
+/// That the administrator wants to stay at a generation.
+fn pinned(pinned: &Value) -> String {
+    let Some(generation) = pinned["generation"].as_u64() else { return String::new() };
+    let since = pinned["since"].as_i64().and_then(|since| jiff::Timestamp::from_second(since).ok());
+    let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
+    let waiting = match pinned["waiting_files"].as_u64() {
+        Some(waiting) => format!("{waiting} changed files wait, "),
+        None => String::new(),
+    };
+    format!(", PINNED to {generation}{since}: {waiting}endpoints may be stale; `ingressd rollback --resume` ends it")
+}
+
 /// Notes may quote what users wrote: nothing of it may steer the terminal.
-fn printable(text: &str) -> String {
+pub(super) fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|character| match character.is_control() {
             true => character.escape_default().collect::<Vec<_>>(),
@@ -161,14 +212,14 @@ fn printable(text: &str) -> String {
 }
 
 /// How long something has lasted, in its greatest unit.
-fn duration(seconds: u64) -> String {
+pub(super) fn duration(seconds: u64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
     let unit = units.iter().find(|(length, _)| seconds >= 2 * length);
     unit.map_or_else(|| format!("{seconds} s"), |(length, name)| format!("{} {name}", seconds / length))
 }
 
 /// Columns as wide as their widest cell, the last one as it is.
-fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
+pub(super) fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> Vec<String> {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<_> = (0..COLUMNS - 1).map(width).chain([0]).collect();
     let line = |row: &[String; COLUMNS]| {
@@ -212,5 +263,9 @@ SEVERITY  REASON       OBJECT             NOTE
 error     Quarantined  Ingress shop/cart  bad \\u{1b}[2J\\nvalue
 ";
         assert_eq!(table(&status), expected);
+        let pinned = serde_json::json!({"generation": 7, "pinned": {"generation": 7, "since": 0, "waiting_files": 3}});
+        let line = "generation  7, PINNED to 7 since 1970-01-01T00:00:00Z: 3 changed files wait, endpoints may be stale; \
+                    `ingressd rollback --resume` ends it";
+        assert!(table(&pinned).lines().any(|found| found == line), "{}", table(&pinned));
     }
 }

@@ -1,4 +1,4 @@
-//! Writes the sample file and the man page from the table of keys; it must not know what any key does.
+//! Writes the sample file, the man page and the reference from the table of keys; it must not know what any key does.
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
@@ -129,6 +129,34 @@ pub fn manual() -> String {
         roman("(7)"),
     ]);
     page.to_roff()
+}
+
+/// The reference of all keys in Markdown; each has an anchor.
+pub fn reference() -> String {
+    let mut text = String::from(
+        "# Settings\n\nIn `/etc/ingressd/ingressd.toml`, then `/etc/ingressd/conf.d/*.toml` in the order of their names, then environment\n\
+         variables, then flags: what comes later wins. A key stands below the header of its section: `http-port = 8080` below\n\
+         `[listen]`, or `listen.http-port = 8080` before any header. Unknown keys and values of the wrong form are errors that name file,\n\
+         line and key: exit status 78 at the start, and nothing changes on `systemctl reload ingressd`.\n\n\
+         The same is in `ingressd.toml(5)`.\n",
+    );
+    for (_, about, rows) in sections() {
+        text.push_str(&format!("\n## {about}\n"));
+        for row in rows {
+            let (key, form, default, variable) = (row.key, row.form.name(), row.default, row.variable());
+            text.push_str(&format!(
+                "\n### {key}\n\n{}\n\nForm: {form}; default `{default}`; variable `{variable}`.\n",
+                row.doc
+            ));
+            if row.form == Form::Tables {
+                text.push_str("\n| key | form | what |\n| --- | --- | --- |\n");
+                for key in CLASS_KEYS {
+                    text.push_str(&format!("| `{}` | {} | {} |\n", key.key, key.form.name(), key.doc));
+                }
+            }
+        }
+    }
+    text
 }
 
 #[cfg(test)]

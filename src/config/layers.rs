@@ -11,16 +11,19 @@ use toml_edit::{Document, Item, TableLike, Value};
 use super::settings::Settings;
 use super::table::{Row, rows};
 use super::value::nearest;
+use crate::model::Instance;
 
 /// The file that is read when no other is named.
 pub const DEFAULT_FILE: &str = "/etc/ingressd/ingressd.toml";
 
 /// Environment variables with our prefix that are not keys: they name the file, or what a shell may set.
-const OTHER_VARIABLES: &[&str] = &["INGRESSD_CONFIG"];
+const OTHER_VARIABLES: &[&str] = &["INGRESSD_CONFIG", "INGRESSD_INSTANCE"];
 
 /// Where settings come from, apart from their defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
+    /// Which of several instances this is: it has folders of its own, and its settings in `/etc/ingressd/NAME/`.
+    pub instance: Instance,
     /// The file, which must then exist; `None` reads [`DEFAULT_FILE`] where there is one. Drop-ins are `conf.d/*.toml` beside it.
     pub file: Option<PathBuf>,
     /// Environment variables, of which those that begin with `INGRESSD_` count.
@@ -99,7 +102,8 @@ struct Reading {
 impl Sources {
     /// Reads every layer and reports every mistake at once.
     pub fn load(&self) -> Result<Settings, Error> {
-        let mut reading = Reading { settings: Settings::default(), places: BTreeMap::new(), mistakes: Vec::new() };
+        let settings = Settings::of_instance(&self.instance);
+        let mut reading = Reading { settings, places: BTreeMap::new(), mistakes: Vec::new() };
         for path in self.files()? {
             let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
             reading.file(path.into(), &text);
@@ -120,9 +124,17 @@ impl Sources {
         }
     }
 
+    /// The file that is read when no other is named.
+    fn default_file(&self) -> PathBuf {
+        match self.instance.name() {
+            "" => PathBuf::from(DEFAULT_FILE),
+            name => PathBuf::from(format!("/etc/ingressd/{name}/ingressd.toml")),
+        }
+    }
+
     /// The file and its drop-ins in the order of their names.
     fn files(&self) -> Result<Vec<PathBuf>, Error> {
-        let file = self.file.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_FILE));
+        let file = self.file.clone().unwrap_or_else(|| self.default_file());
         let folder = file.with_file_name("conf.d");
         let mut drop_ins = match std::fs::read_dir(&folder) {
             Ok(entries) => {
@@ -234,7 +246,7 @@ mod tests {
         }
         let pairs = |list: &[(&str, &str)]| list.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
         let file = files.iter().any(|(name, _)| *name == "ingressd.toml").then(|| folder.path().join("ingressd.toml"));
-        let sources = Sources { file, environment: pairs(environment), flags: pairs(flags) };
+        let sources = Sources { file, environment: pairs(environment), flags: pairs(flags), ..Sources::default() };
         sources.load().map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
     }
 
@@ -293,6 +305,29 @@ mod tests {
                 "[[classes]]\ncontroler = 'x'\n",
                 "ingressd.toml:1: classes: unknown key \"controler\"; did you mean controller?",
             ),
+            ("[publish]\nmode = 'vip'\n", "ingressd.toml:2: publish.mode: \"vip\" is none of nodes, fixed, service"),
+            ("[publish]\nmode = 'service'\n", "ingressd.toml:2: publish.mode: the Service to copy is not named"),
+            ("[publish]\n\nservice = 'edge/front'\n", "ingressd.toml:3: publish.service: it has no effect with"),
+            ("publish.service = 'front'\n", "ingressd.toml:1: publish.service: \"front\" is not of the form"),
+            (
+                "publish.service = 'edge/Front'\n",
+                "ingressd.toml:1: publish.service: edge/Front is no name of a Service",
+            ),
+            (
+                "publish.node-object = 'Edge 1'\n",
+                "ingressd.toml:1: publish.node-object: \"Edge 1\" is no name of a Node",
+            ),
+            ("publish.addresses = []\n", "ingressd.toml:1: publish.addresses: without an address"),
+            (
+                "[publish]\nmode = 'fixed'\naddresses = ['203.0.113.1', 'interface:eth0']\n",
+                "ingressd.toml:3: publish.addresses: interface:eth0 differs from node to node",
+            ),
+            ("publish.mode = 'fixed'\n", "default: publish.addresses: auto differs from node to node"),
+            (
+                "publish.addresses = ['192.0.2.1', '169.254.0.1']\n",
+                "ingressd.toml:1: publish.addresses: 169.254.0.1 means nothing beyond one network segment",
+            ),
+            ("publish.addresses = ['interface:']\n", "ingressd.toml:1: publish.addresses: \"\" is not a name"),
             ("[apply]\nroot = 'relative'\n", "ingressd.toml:2: apply.root: \"relative\" is not an absolute path"),
         ];
         for (text, expected) in rows {

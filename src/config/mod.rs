@@ -7,7 +7,7 @@ mod settings;
 mod table;
 mod value;
 
-pub use document::{manual, sample};
+pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
 pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};
 pub use table::{Row, rows};

@@ -7,7 +7,7 @@ use toml_edit::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting as _, put};
-use crate::source::is_namespace;
+use crate::source::{is_namespace, is_object_name};
 
 /// The least duration of a Lease: renewals must have the time to fail once.
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);
@@ -15,11 +15,45 @@ const SHORTEST_LEASE: Duration = Duration::from_secs(3);
 /// Its keys.
 pub const ROWS: &[Row] = &[
     Row {
+        key: "publish.mode",
+        form: Form::Text,
+        default: r#""nodes""#,
+        doc: "Which addresses the status of Ingresses tells: `nodes` those of all nodes that serve the object, each as its own `publish.addresses` say; `fixed` the same ones whichever node serves it, an address that moves among the nodes (keepalived) or that all of them announce (BGP), as `publish.addresses` of all nodes say; `service` those of the Service that `publish.service` names. In each of them an object has an address only while a node serves it.",
+        set: |settings, value| put(&mut settings.publish.mode, value),
+    },
+    Row {
         key: "publish.addresses",
         form: Form::List,
         default: r#"["auto"]"#,
-        doc: "Where clients reach this node, as the status of Ingresses tells it: IP addresses, host names, or `auto` for the addresses from which this host reaches the rest of the world, one for each family. Loopback and link-local addresses are refused.",
+        doc: "Where clients reach this node, at most 16 of: an IP address; a host name; `auto` for the addresses from which this host reaches the rest of the world, one for each family; `interface:NAME` for all lasting addresses of an interface that is up; `node:InternalIP` or `node:ExternalIP` for addresses of this host's Node object. Those that change are followed. Addresses that other machines cannot use (loopback, link-local, unspecified, multicast, reserved) are refused. With the mode `fixed` IP addresses and host names only, the same on all nodes; with `service` none of this counts.",
         set: |settings, value| put(&mut settings.publish.addresses, value),
+    },
+    Row {
+        key: "publish.service",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Service, as namespace/name, whose addresses are published with the mode `service`: those in its status and its `externalIPs`. They are followed as they change. It need not be in a namespace that is served.",
+        set: |settings, value| {
+            put(&mut settings.publish.service, value)?;
+            let wrong = |(namespace, name): &(Arc<str>, Arc<str>)| !is_namespace(namespace) || !is_namespace(name);
+            match settings.publish.service.as_ref().filter(|service| wrong(service)) {
+                Some((namespace, name)) => Err(format!("{namespace}/{name} is no name of a Service")),
+                None => Ok(()),
+            }
+        },
+    },
+    Row {
+        key: "publish.node-object",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Name of the Node object of this host, for `node:InternalIP` and `node:ExternalIP` among the addresses. Empty takes the name of this node (`publish.node`) in lower case.",
+        set: |settings, value| {
+            put(&mut settings.publish.node_object, value)?;
+            match settings.publish.node_object.as_ref().filter(|name| !is_object_name(name)) {
+                Some(name) => Err(format!("{name:?} is no name of a Node")),
+                None => Ok(()),
+            }
+        },
     },
     Row {
         key: "publish.node",

@@ -6,11 +6,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::table::rows;
+use crate::model::Instance;
 use crate::{nginx, publish, translate};
 
 /// Everything that the administrator decides.
 #[derive(Debug, Clone)]
 pub struct Settings {
+    /// Which of several instances this is.
+    pub instance: Instance,
     /// Folder of manifests to serve.
     pub manifests: Option<PathBuf>,
     /// The cluster to serve.
@@ -133,6 +136,7 @@ pub enum LogFormat {
 impl Default for Settings {
     fn default() -> Self {
         let mut settings = Settings {
+            instance: Instance::default(),
             manifests: None,
             cluster: Cluster::default(),
             nginx: Nginx::default(),
@@ -156,6 +160,18 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The defaults of one of several instances, which shares nothing with the others but nginx.
+    pub fn of_instance(instance: &Instance) -> Self {
+        let mut settings = Settings { instance: instance.clone(), ..Settings::default() };
+        if !instance.name().is_empty() {
+            settings.apply.root = format!("/etc/nginx/ingressd-{instance}").into();
+            settings.apply.state = format!("/var/lib/ingressd-{instance}").into();
+            settings.control_socket = format!("/run/ingressd-{instance}/control.sock").into();
+            settings.publish.lease = format!("ingressd-{instance}").into();
+        }
+        settings
+    }
+
     /// The options of the translation, with our own listeners as addresses that are never an upstream.
     pub fn translate_options(&self) -> translate::Options {
         let mut options = self.translate.clone();
@@ -192,17 +208,44 @@ impl Settings {
         if !self.cluster.namespaces.is_empty() && self.cluster.namespace_selector.is_some() {
             found.push(("namespaces", "it cannot be combined with namespace-selector".into()));
         }
-        if self.publish.addresses.is_empty() && self.publish.status {
-            found.push((
-                "publish.addresses",
-                "without an address there is nothing to publish: set publish.status = false".into(),
-            ));
-        }
+        found.extend(self.publishing_contradictions());
         if self.pacing.ceiling < self.pacing.gather {
             found.push(("pacing.ceiling", "it is shorter than pacing.gather".into()));
         }
         if self.translate.classes.is_empty() {
             found.push(("classes", "without a class no Ingress is served".into()));
+        }
+        found
+    }
+
+    fn publishing_contradictions(&self) -> Vec<(&'static str, String)> {
+        let publish = &self.publish;
+        let mut found = Vec::new();
+        let mut refuse = |key, why: String| found.push((key, why));
+        if publish.mode == publish::Mode::Service && publish.service.is_none() {
+            refuse("publish.mode", "the Service to copy is not named: set publish.service".into());
+        }
+        if publish.mode != publish::Mode::Service && publish.service.is_some() {
+            let why =
+                format!("it has no effect with publish.mode = {:?}: set that to \"service\"", publish.mode.name());
+            refuse("publish.service", why);
+        }
+        if publish.mode == publish::Mode::Service {
+            return found;
+        }
+        if publish.addresses.is_empty() && publish.status {
+            let why = "without an address there is nothing to publish: set publish.status = false";
+            refuse("publish.addresses", why.into());
+        }
+        if publish.addresses.len() > publish::MOST_ADDRESSES {
+            let why = format!("there are {}, and at most {}", publish.addresses.len(), publish::MOST_ADDRESSES);
+            refuse("publish.addresses", why);
+        }
+        let own = publish.addresses.iter().find(|entry| !matches!(entry, publish::Announced::Fixed(_)));
+        if let (publish::Mode::Fixed, Some(own)) = (publish.mode, own) {
+            let why =
+                format!("{own} differs from node to node: with publish.mode = \"fixed\" name the addresses themselves");
+            refuse("publish.addresses", why);
         }
         found
     }

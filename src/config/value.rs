@@ -171,10 +171,15 @@ impl Setting for IpAddr {
 
 impl Setting for Announced {
     fn read(value: &Value) -> Result<Self, String> {
-        match text(value)? {
-            "auto" => Ok(Announced::Automatic),
-            text => text.parse().map(Announced::Fixed).map_err(|why: publish::Refused| why.to_string()),
-        }
+        text(value)?.parse().map_err(|why: publish::Refused| why.to_string())
+    }
+}
+
+impl Setting for publish::Mode {
+    fn read(value: &Value) -> Result<Self, String> {
+        use publish::Mode::{Fixed, Nodes, Service};
+        let modes = [Nodes, Fixed, Service].map(|mode| (mode.name(), mode));
+        one_of(value, &modes)
     }
 }
 

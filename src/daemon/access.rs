@@ -1,5 +1,12 @@
 //! What the daemon may do in a cluster, permission by permission, and the manifests that grant exactly that; it must not know how any of it is used.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::config::Settings;
+use crate::publish::{Announced, Mode};
+use crate::translate::EndpointMode;
+
 /// One permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permission {
@@ -34,7 +41,12 @@ pub const CLUSTER: &[Permission] = &[
         &["get", "list", "watch"],
         "certificates and passwords; only those that are referred to are kept",
     ),
-    permission("", "nodes", &["list", "watch"], "the endpoint mode nodeport; may be left out otherwise"),
+    permission(
+        "",
+        "nodes",
+        &["list", "watch"],
+        "the endpoint mode nodeport and addresses of Nodes; may be left out otherwise",
+    ),
     permission("", "namespaces", &["list", "watch"], "the setting namespace-selector; may be left out otherwise"),
     permission(
         "networking.k8s.io",
@@ -58,23 +70,150 @@ pub const LEASES: &[Permission] = &[permission(
     "who leads and which nodes are there",
 )];
 
-/// The manifests: namespace, account, roles and bindings.
+/// Resources that are in no namespace: a Role cannot grant them.
+pub const WITHOUT_NAMESPACE: &[&str] = &["ingressclasses", "nodes", "namespaces"];
+
+/// Name of the account, its roles and its namespace where nothing else is said.
+const STANDARD: &str = "ingressd";
+
+/// Who may do how much of it, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// The name of the ServiceAccount.
+    pub account: String,
+    /// Its namespace, which is that of the Leases too.
+    pub namespace: String,
+    /// The namespaces that are served; empty for all.
+    pub namespaces: Vec<Arc<str>>,
+    /// Resources that are not needed.
+    pub without: Vec<&'static str>,
+    /// A Service outside of these namespaces that is watched.
+    pub service: Option<(Arc<str>, Arc<str>)>,
+}
+
+impl Default for Grant {
+    fn default() -> Self {
+        Grant {
+            account: STANDARD.to_owned(),
+            namespace: STANDARD.to_owned(),
+            namespaces: Vec::new(),
+            without: Vec::new(),
+            service: None,
+        }
+    }
+}
+
+impl Grant {
+    /// What these settings need for an account of this name. What is not switched off by them is granted, but where only some
+    /// namespaces are served: whoever restricts that wants nothing seen of the rest of the cluster that is not needed.
+    pub fn of(settings: &Settings, account: &str) -> Self {
+        let (cluster, publish) = (&settings.cluster, &settings.publish);
+        let is_restricted = !cluster.namespaces.is_empty();
+        let modes = settings.translate.classes.iter().filter_map(|class| class.endpoints);
+        let by_node = |mode| matches!(mode, EndpointMode::NodePort | EndpointMode::Auto);
+        let needs_nodes = modes.chain([settings.translate.endpoints]).any(by_node)
+            || (publish.mode != Mode::Service
+                && publish.addresses.iter().any(|entry| matches!(entry, Announced::Node(_))));
+        let mut without = Vec::new();
+        let mut leave_out = |resource, when| without.extend(Some(resource).filter(|_| when));
+        leave_out("nodes", is_restricted && !needs_nodes);
+        leave_out("namespaces", is_restricted);
+        leave_out("ingresses/status", !publish.status);
+        leave_out("events", !publish.events);
+        let outside = |(namespace, _): &&(Arc<str>, Arc<str>)| is_restricted && !cluster.namespaces.contains(namespace);
+        Grant {
+            account: account.to_owned(),
+            namespace: publish.namespace.to_string(),
+            namespaces: cluster.namespaces.clone(),
+            without,
+            service: publish.service.as_ref().filter(|_| publish.mode == Mode::Service).filter(outside).cloned(),
+        }
+    }
+
+    /// The manifests: namespace, account, roles and bindings, one document each.
+    pub fn documents(&self) -> Vec<String> {
+        let mut documents = vec![
+            document("v1", "Namespace", &format!("  name: {}\n", scalar(&self.namespace)), ""),
+            document("v1", "ServiceAccount", &self.place(&self.namespace, &self.account), ""),
+        ];
+        let needed = || CLUSTER.iter().filter(|permission| !self.without.contains(&permission.resource));
+        let everywhere =
+            |permission: &&Permission| self.namespaces.is_empty() || WITHOUT_NAMESPACE.contains(&permission.resource);
+        let metadata = format!("  name: {}\n", scalar(&self.name()));
+        documents.push(document(RBAC, "ClusterRole", &metadata, &rules(needed().filter(everywhere))));
+        documents.push(document(RBAC, "ClusterRoleBinding", &metadata, &self.binding("ClusterRole", &self.name())));
+        for (namespace, rules) in self.within(needed().filter(|permission| !everywhere(permission)).collect()) {
+            // In its own namespace there are the Leases, and a Role for each of its groups.
+            let name = if *namespace == self.namespace { self.account.clone() } else { self.name() };
+            let metadata = self.place(&namespace, &name);
+            documents.push(document(RBAC, "Role", &metadata, &format!("rules:\n{rules}")));
+            documents.push(document(RBAC, "RoleBinding", &metadata, &self.binding("Role", &name)));
+        }
+        documents
+    }
+
+    /// The rules of each namespace.
+    fn within(&self, served: Vec<&Permission>) -> BTreeMap<String, String> {
+        let mut rules = BTreeMap::from([(self.namespace.clone(), LEASES.iter().map(rule).collect::<String>())]);
+        for namespace in &self.namespaces {
+            let text = rules.entry(namespace.to_string()).or_default();
+            served.iter().for_each(|permission| text.push_str(&rule(permission)));
+        }
+        if let Some((namespace, name)) = &self.service {
+            let text = rules.entry(namespace.to_string()).or_default();
+            text.push_str(&format!(
+                "  # the addresses that are published\n  - apiGroups: [\"\"]\n    resources: [services]\n    \
+                 resourceNames: [{}]\n    verbs: [list, watch]\n",
+                scalar(name)
+            ));
+        }
+        rules
+    }
+
+    /// A Secret that the cluster fills with a token of the account, which lasts until it is deleted.
+    pub fn secret(&self) -> String {
+        let annotations =
+            format!("  annotations:\n    kubernetes.io/service-account.name: {}\n", scalar(&self.account));
+        let metadata = self.place(&self.namespace, &self.secret_name()) + &annotations;
+        document("v1", "Secret", &metadata, "type: kubernetes.io/service-account-token\n")
+    }
+
+    /// Its name.
+    pub fn secret_name(&self) -> String {
+        format!("{}-token", self.account)
+    }
+
+    /// The name of what is outside of its namespace: other groups have their own.
+    fn name(&self) -> String {
+        match self.namespace == STANDARD {
+            true => self.account.clone(),
+            false => format!("{}:{}", self.account, self.namespace),
+        }
+    }
+
+    fn place(&self, namespace: &str, name: &str) -> String {
+        format!("  name: {}\n  namespace: {}\n", scalar(name), scalar(namespace))
+    }
+
+    fn binding(&self, kind: &str, role: &str) -> String {
+        format!(
+            "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {}\n\
+             subjects:\n  - kind: ServiceAccount\n    name: {}\n    namespace: {}\n",
+            scalar(role),
+            scalar(&self.account),
+            scalar(&self.namespace)
+        )
+    }
+}
+
+/// The manifests that packages bring.
 pub fn manifests() -> String {
-    let mut text = String::from(
-        "# What ingressd may do in a cluster, and nothing else. Generated from the table that the program is built with.\n\
+    let introduction = "# What ingressd may do in a cluster, and nothing else. Generated from the table that the program is built with.\n\
          #\n\
-         # Each node gets a kubeconfig with credentials of this account, for example a token:\n\
-         #   kubectl create token ingressd --namespace ingressd --duration 8760h\n",
-    );
-    let names = "  name: ingressd\n";
-    let namespaced = "  name: ingressd\n  namespace: ingressd\n";
-    text.push_str(&document("v1", "Namespace", names, ""));
-    text.push_str(&document("v1", "ServiceAccount", namespaced, ""));
-    text.push_str(&document(RBAC, "ClusterRole", names, &rules(CLUSTER)));
-    text.push_str(&document(RBAC, "ClusterRoleBinding", names, &binding("ClusterRole")));
-    text.push_str(&document(RBAC, "Role", namespaced, &rules(LEASES)));
-    text.push_str(&document(RBAC, "RoleBinding", namespaced, &binding("Role")));
-    text
+         # `ingressd kubeconfig` applies this and writes the kubeconfig of a node. By hand: apply it, and give each node a\n\
+         # kubeconfig with credentials of this account, for example a token:\n\
+         #   kubectl create token ingressd --namespace ingressd --duration 8760h\n";
+    introduction.to_owned() + &Grant::default().documents().concat()
 }
 
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
@@ -83,19 +222,22 @@ fn document(api_version: &str, kind: &str, metadata: &str, content: &str) -> Str
     format!("---\napiVersion: {api_version}\nkind: {kind}\nmetadata:\n{metadata}{content}")
 }
 
-fn rules(permissions: &[Permission]) -> String {
-    let rule = |Permission { group, resource, verbs, purpose }: &Permission| {
-        let verbs = verbs.join(", ");
-        format!("  # {purpose}\n  - apiGroups: [\"{group}\"]\n    resources: [{resource}]\n    verbs: [{verbs}]\n")
-    };
-    format!("rules:\n{}", permissions.iter().map(rule).collect::<String>())
+/// A name as YAML, in quotes where it would be a number, a truth value or nothing.
+fn scalar(name: &str) -> String {
+    let is_word = name.starts_with(|first: char| first.is_ascii_lowercase());
+    match is_word && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&name) {
+        true => name.to_owned(),
+        false => format!("{name:?}"),
+    }
 }
 
-fn binding(kind: &str) -> String {
-    format!(
-        "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: ingressd\n\
-         subjects:\n  - kind: ServiceAccount\n    name: ingressd\n    namespace: ingressd\n"
-    )
+fn rules<'a>(permissions: impl Iterator<Item = &'a Permission>) -> String {
+    format!("rules:\n{}", permissions.map(rule).collect::<String>())
+}
+
+fn rule(Permission { group, resource, verbs, purpose }: &Permission) -> String {
+    let verbs = verbs.join(", ");
+    format!("  # {purpose}\n  - apiGroups: [\"{group}\"]\n    resources: [{resource}]\n    verbs: [{verbs}]\n")
 }
 
 #[cfg(test)]
@@ -111,5 +253,86 @@ mod tests {
             assert!(permission.verbs.iter().all(|verb| !dangerous.contains(verb)), "{permission:?}");
         }
         assert_eq!(manifests().matches("\n---\n").count(), 6);
+    }
+
+    fn settings(lines: &[(&str, &str)]) -> Settings {
+        let flags = lines.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        crate::config::Sources { file: None, environment: Vec::new(), flags, ..Default::default() }.load().unwrap()
+    }
+
+    /// Kinds with their namespaces, names and resources, in the order of the documents.
+    fn outline(grant: &Grant) -> Vec<String> {
+        let line = |document: &String| {
+            let value: serde_json::Value = serde_saphyr::from_str(document.trim_start_matches("---\n")).unwrap();
+            let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+            let metadata = &value["metadata"];
+            let rules = value["rules"].as_array().into_iter().flatten();
+            let resources: Vec<_> = rules.map(|rule| text(&rule["resources"][0])).collect();
+            let place =
+                format!("{} {}/{}", text(&value["kind"]), text(&metadata["namespace"]), text(&metadata["name"]));
+            format!("{place} {}", resources.join(",")).trim_end().to_owned()
+        };
+        grant.documents().iter().map(line).collect()
+    }
+
+    #[test]
+    fn the_settings_of_a_fresh_installation_need_what_packages_grant() {
+        assert_eq!(Grant::of(&settings(&[]), "ingressd"), Grant::default());
+    }
+
+    #[test]
+    fn what_is_switched_off_needs_no_right() {
+        let grant = Grant::of(&settings(&[("publish.status", "false"), ("publish.events", "false")]), "ingressd");
+        let outline = outline(&grant);
+        assert!(!outline[2].contains("status") && !outline[2].contains("events"), "{outline:?}");
+        assert!(outline[2].contains("ingresses,") && outline[2].contains("nodes"), "{outline:?}");
+    }
+
+    #[test]
+    fn where_some_namespaces_are_served_the_rights_are_in_them() {
+        let settings = settings(&[
+            ("namespaces", "shop,edge"),
+            ("publish.namespace", "edge"),
+            ("publish.mode", "service"),
+            ("publish.service", "front/lb"),
+        ]);
+        let served = "ingresses,services,endpointslices,secrets,ingresses/status,events";
+        assert_eq!(
+            outline(&Grant::of(&settings, "reader")),
+            [
+                "Namespace /edge".to_owned(),
+                "ServiceAccount edge/reader".to_owned(),
+                "ClusterRole /reader:edge ingressclasses".to_owned(),
+                "ClusterRoleBinding /reader:edge".to_owned(),
+                format!("Role edge/reader leases,{served}"),
+                "RoleBinding edge/reader".to_owned(),
+                "Role front/reader:edge services".to_owned(),
+                "RoleBinding front/reader:edge".to_owned(),
+                format!("Role shop/reader:edge {served}"),
+                "RoleBinding shop/reader:edge".to_owned(),
+            ]
+        );
+    }
+
+    #[test]
+    fn names_stay_names() {
+        let settings = settings(&[("namespaces", "[\"123\", \"null\", \"1e3\"]"), ("publish.namespace", "true")]);
+        let outline = outline(&Grant::of(&settings, "0"));
+        let roles: Vec<_> = outline.iter().filter_map(|line| line.strip_prefix("RoleBinding ")).collect();
+        assert_eq!(roles, ["123/0:true", "1e3/0:true", "null/0:true", "true/0"]);
+        assert_eq!(outline[1], "ServiceAccount true/0");
+    }
+
+    #[test]
+    fn nodes_are_seen_where_they_are_needed() {
+        for (lines, needed) in [
+            (&[("namespaces", "shop")][..], false),
+            (&[("namespaces", "shop"), ("upstreams.endpoints", "nodeport")], true),
+            (&[("namespaces", "shop"), ("publish.addresses", "node:ExternalIP")], true),
+            (&[("namespace-selector", "ingress=edge")], true),
+        ] {
+            let grant = Grant::of(&settings(lines), "ingressd");
+            assert_eq!(outline(&grant)[2].contains("nodes"), needed, "{lines:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The socket that `ingressd status` and `ingressd drain` ask: root only, one word in, one answer out; it must not know what the answers mean.
+//! The socket that `ingressd status`, `drain` and `rollback` ask: root only, one line in, one answer out; it must not know what the answers mean.
 
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,16 +9,22 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::drain::Drain;
+use super::order::{Orders, Wish};
 use super::state_file;
 use super::status::Status;
 
 /// Longest request in bytes: nothing longer is ever read, so that there is little to attack.
 const LONGEST_REQUEST: u64 = 64;
 
-/// How long one exchange may take.
+/// How long reading a request and writing an answer may take each.
 const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How many may ask at the same time: an order is answered when it is carried out.
+const MOST_EXCHANGES: usize = 16;
 
 /// The socket, removed when it is dropped.
 #[derive(Debug)]
@@ -48,14 +54,23 @@ impl Control {
         Ok(Control { listener, path: path.to_owned() })
     }
 
-    /// Answers, one after the other, until it is dropped.
-    pub async fn serve(self, status: watch::Receiver<Arc<Status>>, drain: Drain) {
+    /// Answers until it is dropped.
+    pub async fn serve(self, status: watch::Receiver<Arc<Status>>, drain: Drain, orders: Orders) {
+        // They end with the socket.
+        let mut exchanges = JoinSet::new();
         loop {
+            while exchanges.try_join_next().is_some() {}
+            if exchanges.len() >= MOST_EXCHANGES {
+                exchanges.join_next().await;
+            }
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    if let Ok(Err(error)) = tokio::time::timeout(TIMEOUT, answer(stream, &status, &drain)).await {
-                        tracing::debug!("an exchange on the control socket ended early: {error}");
-                    }
+                    let (status, drain, orders) = (status.clone(), drain.clone(), orders.clone());
+                    exchanges.spawn(async move {
+                        if let Err(error) = exchange(stream, &status, &drain, &orders).await {
+                            tracing::debug!("an exchange on the control socket ended early: {error}");
+                        }
+                    });
                 }
                 Err(error) => {
                     tracing::warn!("the control socket fails: {error}");
@@ -73,20 +88,44 @@ impl Drop for Control {
     }
 }
 
-async fn answer(mut stream: UnixStream, status: &watch::Receiver<Arc<Status>>, drain: &Drain) -> io::Result<()> {
+async fn exchange(
+    mut stream: UnixStream,
+    status: &watch::Receiver<Arc<Status>>,
+    drain: &Drain,
+    orders: &Orders,
+) -> io::Result<()> {
+    let request = timeout(TIMEOUT, read(&mut stream)).await??;
+    let mut words = request.split(' ');
+    let content = match (words.next(), words.next(), words.next()) {
+        (Some("status"), None, _) => Arc::clone(&status.borrow()).json(Instant::now()).to_string(),
+        (Some("drain"), None, _) => set(drain, true),
+        (Some("undrain"), None, _) => set(drain, false),
+        (Some("rollback"), None, _) => obey(orders, Wish::RollBack(None)).await,
+        (Some("rollback"), Some(number), None) => match number.parse() {
+            Ok(number) => obey(orders, Wish::RollBack(Some(number))).await,
+            Err(_) => serde_json::json!({ "error": "a generation is named by its number" }).to_string(),
+        },
+        (Some("resume"), None, _) => obey(orders, Wish::Resume).await,
+        _ => String::from("{\"error\":\"the requests are status, drain, undrain, rollback and resume\"}"),
+    };
+    timeout(TIMEOUT, stream.write_all(content.as_bytes())).await??;
+    stream.shutdown().await
+}
+
+async fn read(stream: &mut UnixStream) -> io::Result<String> {
     let mut request = Vec::new();
     let mut byte = [0];
     while (request.len() as u64) < LONGEST_REQUEST && stream.read(&mut byte).await? == 1 && byte != *b"\n" {
         request.extend(byte);
     }
-    let content = match request.as_slice() {
-        b"status" => Arc::clone(&status.borrow()).json(Instant::now()).to_string(),
-        b"drain" => set(drain, true),
-        b"undrain" => set(drain, false),
-        _ => String::from("{\"error\":\"the requests are status, drain and undrain\"}"),
-    };
-    stream.write_all(content.as_bytes()).await?;
-    stream.shutdown().await
+    Ok(String::from_utf8_lossy(&request).into_owned())
+}
+
+async fn obey(orders: &Orders, wish: Wish) -> String {
+    match orders.give(wish).await {
+        Ok(done) => serde_json::json!({ "done": done }).to_string(),
+        Err(error) => serde_json::json!({ "error": error }).to_string(),
+    }
 }
 
 fn set(drain: &Drain, drained: bool) -> String {
@@ -98,20 +137,27 @@ fn set(drain: &Drain, drained: bool) -> String {
     }
 }
 
-/// Asks the daemon behind this socket: for its `status`, to `drain` this node or to `undrain` it. The answer is JSON.
+/// Asks the daemon behind this socket: for its `status`, to `drain` this node or to `undrain` it, to `rollback` or to
+/// `resume`. The answer is JSON. The last two are answered when they are carried out: their `patience` is none.
 ///
 /// # Errors
 ///
 /// `NotFound` and `ConnectionRefused` when no daemon is there, and what the system says.
-pub fn ask(path: &Path, request: &str) -> io::Result<String> {
+pub fn ask(path: &Path, request: &str, patience: Option<Duration>) -> io::Result<String> {
     use std::io::{Read as _, Write as _};
     let mut stream = std::os::unix::net::UnixStream::connect(path)?;
-    stream.set_read_timeout(Some(TIMEOUT * 2))?;
+    stream.set_read_timeout(patience)?;
     stream.write_all(format!("{request}\n").as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
-    Ok(answer)
+    match answer.is_empty() {
+        true => Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the daemon ended before it answered")),
+        false => Ok(answer),
+    }
 }
+
+/// How long an answer that needs no work may take.
+pub const PATIENCE: Option<Duration> = Some(Duration::from_secs(4));
 
 #[cfg(test)]
 mod tests {
@@ -126,13 +172,25 @@ mod tests {
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let (_sender, status) = watch::channel(Arc::default());
         let drain = Drain::open(folder.path());
-        let task = tokio::spawn(control.serve(status, drain.clone()));
+        let (orders, mut ordered) = Orders::channel();
+        let task = tokio::spawn(control.serve(status, drain.clone(), orders));
+        // An order is answered when it is carried out, and keeps nobody else waiting.
+        let (first, order) = (path.clone(), |path: PathBuf, request: &'static str| {
+            tokio::task::spawn_blocking(move || ask(&path, request, None).unwrap())
+        });
+        let rolled_back = order(first, "rollback 5");
+        let given = ordered.recv().await.unwrap();
         let asked = path.clone();
         let answers = tokio::task::spawn_blocking(move || {
-            ["status", "drain", "other"]
-                .map(|request| -> serde_json::Value { serde_json::from_str(&ask(&asked, request).unwrap()).unwrap() })
+            ["status", "drain", "other", "rollback five"].map(|request| -> serde_json::Value {
+                serde_json::from_str(&ask(&asked, request, PATIENCE).unwrap()).unwrap()
+            })
         });
-        let [status, drained, other] = answers.await.unwrap();
+        let [status, drained, other, five] = answers.await.unwrap();
+        assert!(five["error"].is_string() && !rolled_back.is_finished());
+        let (wish, reply) = given.into_parts();
+        reply.send(Ok("it is".to_owned())).unwrap();
+        assert_eq!((wish, rolled_back.await.unwrap().as_str()), (Wish::RollBack(Some(5)), r#"{"done":"it is"}"#));
         assert_eq!((&status["phase"], &drained["drained"]), (&"starting".into(), &true.into()));
         assert!(other["error"].is_string() && *drain.watch().borrow());
         assert_eq!(Control::bind(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);

@@ -191,7 +191,7 @@ impl Cycle {
                         self.convict_all(running, snapshot);
                     }
                 }
-                Outcome::RolledBack { .. } | Outcome::Failed { .. } => {}
+                Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Pinned { .. } => {}
             }
             let report = self.report(snapshot, &served, product, worth, outcome);
             return Report { attempts, tests, ..report };
@@ -363,7 +363,7 @@ impl Cycle {
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
         }
-        findings.extend(finding_of(&outcome));
+        findings.extend(findings_of(&outcome));
         findings.sort();
         findings.dedup();
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
@@ -381,11 +381,18 @@ fn is_same(one: &Complaint, other: &Complaint) -> bool {
 }
 
 /// What an outcome means for whoever runs the host.
-fn finding_of(outcome: &Outcome) -> Option<Finding> {
+fn findings_of(outcome: &Outcome) -> Vec<Finding> {
     let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
-    let tell = |reason, note: String| Some(Finding::new(reason, Origin::object(&nginx), note));
+    let tell = |reason, note: String| vec![Finding::new(reason, Origin::object(&nginx), note)];
     match outcome {
-        Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => None,
+        Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => Vec::new(),
+        Outcome::Pinned { generation, outcome, .. } => {
+            let note = format!(
+                "the administrator went back to generation {generation}: no change of the cluster is applied, and requests \
+                 go to the endpoints of then, which may be gone; `ingressd rollback --resume` ends it"
+            );
+            [tell(Reason::Pinned, note), findings_of(outcome)].concat()
+        }
         Outcome::Refused { complaints, .. } => {
             let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
             tell(

@@ -32,17 +32,24 @@ impl Drain {
         match drained {
             true => {
                 state_file::make_folder(self.file.parent().unwrap_or(Path::new("/")))?;
-                std::fs::write(&self.file, "")?;
+                // A host that loses its power must not come back published.
+                std::fs::File::create(&self.file)?.sync_all()?;
+                self.flush()?;
             }
             false => match std::fs::remove_file(&self.file) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                _ => {}
+                Err(_) => {}
+                Ok(()) => self.flush()?,
             },
         }
         if self.drained.send_replace(drained) != drained {
             tracing::info!("this node is {}", if drained { "drained" } else { "no longer drained" });
         }
         Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        std::fs::File::open(self.file.parent().unwrap_or(Path::new("/")))?.sync_all()
     }
 
     /// Whether it is out, as that changes.

@@ -95,6 +95,8 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
             age if age < OLDEST_TURN => text(StatusCode::OK, "ok\n".to_owned()),
             age => text(StatusCode::SERVICE_UNAVAILABLE, format!("the loop last turned {} s ago\n", age.as_secs())),
         },
+        // Whoever sends requests here by asking this must send them elsewhere, though those that still come are served.
+        "/readyz" if status.told.drained => text(StatusCode::SERVICE_UNAVAILABLE, "drained\n".to_owned()),
         "/readyz" => match status.ready() {
             Ok(()) => text(StatusCode::OK, readiness(&status)),
             Err(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
@@ -110,9 +112,11 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
 }
 
 fn readiness(status: &Status) -> String {
+    let pinned = status.pinned_note().map(|note| format!("{note}\n")).unwrap_or_default();
     match &status.why {
-        Some(why) => format!("ok: nginx serves the confirmed generation; {}: {why}\n", status.phase.name()),
-        None => "ok\n".to_owned(),
+        Some(why) => format!("ok: nginx serves the confirmed generation; {}: {why}\n{pinned}", status.phase.name()),
+        None if pinned.is_empty() => "ok\n".to_owned(),
+        None => format!("ok; {pinned}"),
     }
 }
 
@@ -135,6 +139,7 @@ mod tests {
 
     use super::*;
     use crate::daemon::status::Phase;
+    use crate::publish::Served;
 
     async fn get(address: SocketAddr, request: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -167,6 +172,14 @@ mod tests {
             ..Status::default()
         }));
         assert_eq!(get(address, &path("/readyz")).await, (503, "nginx-down: no process\n".into()));
+        let drained = Served { drained: true, ..Served::default() };
+        let serving = Status { phase: Phase::Serving, generation: Some(4), served: Some(4), ..Status::default() };
+        sender.send_replace(Arc::new(Status { told: drained, ..serving }));
+        assert_eq!(get(address, &path("/readyz")).await, (503, "drained\n".into()));
+        sender.send_modify(|status| {
+            let down = Status { phase: Phase::NginxDown, ..Status::default() };
+            *status = Arc::new(down);
+        });
         let (code, body) = get(address, &path("/metrics")).await;
         assert!(code == 200 && body.ends_with("# EOF\n"), "{body}");
         let (code, body) = get(address, &path("/status.json")).await;

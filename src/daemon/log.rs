@@ -131,7 +131,7 @@ impl FindingLog {
 
 fn tell(finding: &Finding, generation: Option<u64>, prefix: &str) {
     let (object, field) = (finding.origin.object.to_string(), finding.origin.field.to_string());
-    let reason = finding.reason.row().name;
+    let (reason, page) = (finding.reason.row().name, finding.reason.page());
     let severity = if prefix.is_empty() { finding.severity } else { Severity::Info };
     // Upper case names reach the journal as they are.
     macro_rules! write {
@@ -141,7 +141,7 @@ fn tell(finding: &Finding, generation: Option<u64>, prefix: &str) {
                 FIELD = field,
                 REASON = reason,
                 GENERATION = generation,
-                "{prefix}{finding}"
+                "{prefix}{finding} ({page})"
             )
         };
     }

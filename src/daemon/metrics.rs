@@ -17,7 +17,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use super::status::Status;
 use crate::apply::Outcome;
 use crate::finding::Reason;
-use crate::publish::{Counts, Life, Outlook, View};
+use crate::publish::{Counts, Life, Outlook, Peer, View};
 
 /// Where nginx tells its connection counters, on the status address.
 const STUB_STATUS_PATH: &str = "/stub_status";
@@ -129,7 +129,9 @@ impl Metrics {
 
     /// Counts how an attempt ended; `waited` is the time since the oldest change that it carried.
     pub fn count(&self, cause: Cause, outcome: &Outcome, waited: Option<Duration>) {
-        let result = match outcome {
+        let result = match outcome.of_nginx() {
+            // What nginx is kept at is in itself.
+            Outcome::Pinned { .. } => return,
             Outcome::Unchanged { .. } => return,
             Outcome::Confirmed { reload, .. } => {
                 self.reload_duration.observe(reload.as_secs_f64());
@@ -197,6 +199,24 @@ fn gauge(registry: &mut Registry, name: &str, help: &str, value: i64) {
 fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     let generation = status.generation.and_then(|number| i64::try_from(number).ok()).unwrap_or(0);
     gauge(registry, "generation", "Generation that nginx was last seen to run, 0 for none", generation);
+    let pinned = status.pinned.as_ref();
+    let number = pinned.and_then(|pinned| i64::try_from(pinned.pin.generation).ok()).unwrap_or(0);
+    gauge(registry, "pinned_generation", "Generation that the administrator wants to stay at, 0 for none", number);
+    let waiting = whole(pinned.and_then(|pinned| pinned.waiting).unwrap_or(0));
+    gauge(
+        registry,
+        "pinned_waiting_files",
+        "Files that differ from the pinned generation and are not applied",
+        waiting,
+    );
+    gauge(registry, "drained", "Whether the administrator took this node out", i64::from(status.told.drained));
+    let open = whole(status.connections.unwrap_or(0));
+    gauge(
+        registry,
+        "drained_connections",
+        "Open connections to the ports of Ingresses, counted on a drained node",
+        open,
+    );
     gauge(registry, "ready", "Whether nginx serves the confirmed generation", i64::from(status.ready().is_ok()));
     if let Some(age) = status.data_age(now) {
         let age = ConstGauge::new(age.as_secs_f64());
@@ -274,7 +294,7 @@ fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
 fn register_nodes(registry: &mut Registry, view: &View) {
     gauge(registry, "leader", "Whether this node leads", i64::from(view.leads));
     let members = Family::<StateLabel, Gauge>::default();
-    for (member, life) in &view.members {
+    for Peer { member, life, .. } in &view.members {
         let state = match (life, member.drained, member.serving) {
             (Life::Expired, _, _) => "expired",
             (_, true, _) => "drained",
@@ -399,7 +419,7 @@ mod tests {
     use super::*;
     use crate::finding::Finding;
     use crate::model::{Kind, ObjectId, Origin};
-    use crate::publish::{EventResult, Member, StatusWrite};
+    use crate::publish::{EventResult, Member, Mode, StatusWrite};
     use crate::source::cluster::{Need, Requests, WatchHealth};
 
     #[test]
@@ -486,10 +506,14 @@ mod tests {
             drained: false,
             generation: None,
             carries: None,
+            pinned: None,
+            lacks: Default::default(),
             version: "1".into(),
+            phase: "serving".into(),
         };
-        let members = vec![(Arc::new(member), Life::Alive)];
-        let view = View { identity: "a".into(), leads: true, leader: None, members };
+        let members = vec![Peer { member: Arc::new(member), life: Life::Alive, age: Duration::ZERO }];
+        let (mode, addresses) = (Mode::Nodes, None);
+        let view = View { identity: "a".into(), leads: true, leader: None, mode, addresses, members };
         register_nodes(&mut others, &view);
         prometheus_client::encoding::text::encode(&mut text, &others).unwrap();
         let described = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));

@@ -1,20 +1,25 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::certificate;
 use super::cycle::{Product, Stages};
+use super::publication::newest;
 use super::{options, state_file};
-use crate::apply::{Applier, ApplyError, Options, Outcome, Status, Steps, Survey, System, SystemOptions};
+use crate::apply::{
+    Applier, ApplyError, Contents, Options, Outcome, Pinned, ServedObject, Status, Steps, Survey, System,
+    SystemOptions, connections,
+};
 use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{CertificateId, Kind, Model, ObjectId, Origin};
 use crate::nginx::{GateOptions, gate};
+use crate::publish::Revision;
 use crate::render::{Digest, FileSet, Renderer};
 use crate::source::Snapshot;
-use crate::translate::{self, Names, Translation, Translator};
+use crate::translate::{self, Accepted, Names, Translation, Translator};
 
 /// How long a translator is used before it gets a new time of day, in seconds: certificates expire meanwhile.
 const CLOCK_STEP: i64 = 600;
@@ -79,6 +84,7 @@ impl Pipeline {
                 keep: settings.apply.kept_generations.max(2),
                 confirm_timeout: settings.apply.confirm_timeout,
                 workers_group: survey.workers_group,
+                instance: settings.instance.clone(),
                 ..Options::default()
             },
             system,
@@ -89,7 +95,7 @@ impl Pipeline {
             options,
             gate_options: settings.gate_options(),
             names: Arc::default(),
-            renderer: Renderer::default(),
+            renderer: Renderer::of(&settings.instance),
             applier,
             survey,
             surveyed: Instant::now(),
@@ -149,6 +155,32 @@ impl Pipeline {
         self.applier.status()
     }
 
+    /// How many clients are connected to the ports of Ingresses.
+    pub fn connections(&self) -> Option<usize> {
+        let ports = [self.settings.gate.http_port, self.settings.gate.https_port];
+        let ports: Vec<_> = ports.into_iter().filter(|port| *port != 0).collect();
+        connections::established(Path::new("/proc"), &ports)
+    }
+
+    /// The generation that the administrator wants to stay at.
+    pub fn pinned(&self) -> Option<&Pinned> {
+        self.applier.pinned()
+    }
+
+    /// Goes back to a kept generation and stays there.
+    pub fn roll_back_to(&mut self, generation: Option<u64>) -> Outcome {
+        self.applier.roll_back_to(generation, options::now())
+    }
+
+    /// Applies what comes next again. Gives the generation that was pinned.
+    ///
+    /// # Errors
+    ///
+    /// When that cannot be noted.
+    pub fn resume(&mut self) -> Result<Option<u64>, ApplyError> {
+        self.applier.resume()
+    }
+
     /// Removes old generations.
     pub fn sweep(&self) {
         if let Err(error) = self.applier.sweep() {
@@ -167,6 +199,12 @@ impl Stages for Pipeline {
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         let Translation { model, mut findings, accepted, refused } = self.translator.translate(snapshot, &self.names);
         let certificates = certificates(&model);
+        let contents = Contents {
+            objects: accepted.iter().map(served_object).collect(),
+            certificates: certificates.clone(),
+            revision: newest(snapshot).map(|Revision(revision)| revision),
+        };
+        self.applier.set_contents(Arc::new(contents));
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         findings.extend(of_gate);
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
@@ -180,7 +218,13 @@ impl Stages for Pipeline {
 
 fn look(settings: &Settings) -> Result<Survey, ApplyError> {
     let nginx = &settings.nginx;
-    Survey::of(&nginx.binary, Some(&nginx.configuration), nginx.prefix.as_deref(), &settings.apply.root)
+    Survey::of(
+        &nginx.binary,
+        Some(&nginx.configuration),
+        nginx.prefix.as_deref(),
+        &settings.apply.root,
+        &settings.instance,
+    )
 }
 
 /// Nobody told nginx to read what we write.
@@ -195,14 +239,24 @@ fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
     Finding { severity: Severity::Error, ..Finding::new(Reason::HostConflict, origin, note) }
 }
 
+fn served_object(accepted: &Accepted) -> ServedObject {
+    ServedObject {
+        id: Arc::clone(&accepted.id),
+        version: Arc::clone(&accepted.version.0),
+        hosts: accepted.hosts.clone(),
+        routes: accepted.routes,
+    }
+}
+
+/// Secrets with certificates, sorted.
 fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
     let of_secret = |id: &CertificateId| match id {
         CertificateId::Secret(secret) => Some(Arc::clone(secret)),
         CertificateId::SelfSigned => None,
     };
-    model
-        .certificates
-        .iter()
-        .filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.not_after)))
-        .collect()
+    let certificates = model.certificates.iter();
+    let mut certificates: Vec<_> =
+        certificates.filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.not_after))).collect();
+    certificates.sort();
+    certificates
 }

@@ -9,11 +9,11 @@ use super::cycle::Report;
 use super::feed::Reading;
 use super::link::Link;
 use super::status::Status;
-use crate::apply::Outcome;
+use crate::apply::{Outcome, Pinned};
 use crate::config::Settings;
+use crate::model::ObjectId;
 use crate::publish::{Carried, Counts, Options, Outlook, Publisher, Revision, Served};
-use crate::source::Snapshot;
-use crate::translate::Accepted;
+use crate::source::{Snapshot, Version};
 
 /// The name of the host and the mark of the machine, which together tell nodes apart.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
@@ -98,21 +98,45 @@ impl Publication {
         self.cycled = self.read.map(|revision| (revision, Arc::clone(&self.served.snapshot)));
     }
 
-    /// A cycle ended.
-    pub fn concluded(&mut self, report: &Report, now: Instant) {
+    /// A cycle ended; `pinned` is the generation that the administrator wants to stay at.
+    pub fn concluded(&mut self, report: &Report, pinned: Option<&Pinned>, now: Instant) {
         let Some((revision, snapshot)) = self.cycled.take() else { return };
         self.is_known = true;
         // Without a route nothing is served of it, as when all its paths are another object's.
         let accepted: Vec<_> = report.accepted.iter().filter(|accepted| accepted.routes > 0).collect();
         self.served.accepted = accepted.iter().map(|accepted| Arc::clone(&accepted.id)).collect();
+        self.pin(pinned, now);
         if matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Some(revision);
             // What was published meanwhile makes no other objects of them.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
             self.served.carries = newest(latest);
             let before = self.served.carried.take();
-            self.served.carried = Some(carried(&accepted, before, now));
+            let objects = accepted.iter().map(|accepted| (&accepted.id, &accepted.version));
+            self.served.carried = Some(carried(objects, before, now));
         }
+    }
+
+    /// The administrator wants to stay at a generation, or no longer: it serves what it did when it was made, and nothing
+    /// that is newer.
+    pub fn pin(&mut self, pinned: Option<&Pinned>, now: Instant) {
+        self.served.pinned = pinned.map(|pinned| pinned.pin.generation);
+        self.served.lacks = Arc::default();
+        let Some(pinned) = pinned else { return };
+        self.confirmed = None;
+        let Some(contents) = &pinned.contents else {
+            // Nobody knows: what is published stays, and nothing is added.
+            (self.served.carried, self.served.carries) = (None, Some(Revision(0)));
+            return;
+        };
+        let versions = contents.objects.iter().filter(|object| object.routes > 0);
+        let versions: Vec<_> = versions.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
+        let before = self.served.carried.take();
+        let carried = carried(versions.iter().map(|(id, version)| (*id, version)), before, now);
+        let is_carried = |id: &Arc<ObjectId>| carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
+        self.served.lacks = self.served.accepted.iter().filter(|id| !is_carried(id)).cloned().collect();
+        self.served.carried = Some(carried);
+        self.served.carries = Some(Revision(contents.revision.unwrap_or_default()));
     }
 
     /// Tells what is true now, if it differs.
@@ -121,6 +145,9 @@ impl Publication {
         self.served.generation = status.generation;
         self.served.findings = Arc::clone(&status.findings);
         (self.served.serving, self.served.drained) = (serving, drained);
+        if *self.served.phase != *status.phase.name() {
+            self.served.phase = status.phase.name().into();
+        }
         if self.publisher.is_none() || !self.is_known {
             return;
         }
@@ -147,19 +174,23 @@ impl Publication {
 }
 
 /// What is served now, and of what was served before since when.
-fn carried(accepted: &[&Accepted], before: Option<Arc<[Carried]>>, now: Instant) -> Arc<[Carried]> {
+fn carried<'a>(
+    objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version)>,
+    before: Option<Arc<[Carried]>>,
+    now: Instant,
+) -> Arc<[Carried]> {
     let mut earlier = before.as_deref().unwrap_or_default().iter().peekable();
-    let carried = accepted.iter().map(|accepted| {
-        while earlier.next_if(|earlier| earlier.id < accepted.id).is_some() {}
-        let same = earlier.next_if(|earlier| earlier.id == accepted.id && earlier.version == accepted.version);
+    let carried = objects.map(|(id, version)| {
+        while earlier.next_if(|earlier| earlier.id < *id).is_some() {}
+        let same = earlier.next_if(|earlier| earlier.id == *id && earlier.version == *version);
         let since = same.map_or(now, |same| same.since);
-        Carried { id: Arc::clone(&accepted.id), version: accepted.version.clone(), since }
+        Carried { id: Arc::clone(id), version: version.clone(), since }
     });
     carried.collect()
 }
 
 /// The newest version of an Ingress.
-fn newest(snapshot: &Snapshot) -> Option<Revision> {
+pub fn newest(snapshot: &Snapshot) -> Option<Revision> {
     let versions = snapshot.ingresses.iter().map(|stored| stored.object.metadata.resource_version.as_deref());
     versions.filter_map(Revision::of).max()
 }
@@ -176,8 +207,8 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::model::{Kind, ObjectId};
-    use crate::source::Version;
+    use crate::model::Kind;
+    use crate::translate::Accepted;
 
     fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
@@ -198,7 +229,7 @@ mod tests {
         let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
         publication.read(&reading(1));
         publication.began();
-        publication.concluded(&report(vec![accepted("a", "1", 0), accepted("b", "1", 1)]), Instant::now());
+        publication.concluded(&report(vec![accepted("a", "1", 0), accepted("b", "1", 1)]), None, Instant::now());
         let Served { accepted, carried, .. } = publication.served();
         let names: Vec<_> = accepted.iter().map(|id| &*id.name).collect();
         let carried: Vec<_> =
@@ -212,7 +243,7 @@ mod tests {
         let at = |seconds| began + Duration::from_secs(seconds);
         let carried = |objects: &[(&str, &str)], before, now| {
             let accepted: Vec<_> = objects.iter().map(|(name, version)| accepted(name, version, 1)).collect();
-            carried(&accepted.iter().collect::<Vec<_>>(), before, now)
+            carried(accepted.iter().map(|accepted| (&accepted.id, &accepted.version)), before, now)
         };
         let first = carried(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
         let second = carried(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));

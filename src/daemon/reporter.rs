@@ -17,7 +17,8 @@ use super::work::Nginx;
 use crate::apply::Outcome;
 use crate::model::Kind;
 use crate::publish::Outlook;
-use crate::source::Snapshot;
+use crate::source::{Snapshot, Version};
+use crate::translate::Accepted;
 
 /// Everyone who listens, over every version of the settings.
 #[derive(Debug)]
@@ -143,12 +144,27 @@ impl Reporter {
                 status.accepted = accepted.into();
                 status.certificates = certificates.into();
             }
+            set_pinned_contents(status, nginx);
         });
         let status = Arc::clone(&self.status.borrow());
-        if !matches!(outcome, Outcome::Unchanged { .. }) {
-            tracing::info!(GENERATION = status.generation, "{}", describe(&outcome));
+        match &outcome {
+            Outcome::Unchanged { .. } | Outcome::Pinned { waiting: 0, .. } => {}
+            Outcome::Pinned { generation, .. } => {
+                tracing::warn!(GENERATION = status.generation, PINNED = generation, "{}", describe(&outcome));
+            }
+            outcome => tracing::info!(GENERATION = status.generation, "{}", describe(outcome)),
         }
         self.findings.update(&status.findings, status.generation);
+    }
+
+    /// The administrator's wish was carried out, or could not be.
+    pub fn obeyed(&mut self, result: &Result<String, String>, nginx: &Nginx) {
+        match result {
+            Ok(what) => tracing::warn!(GENERATION = nginx.status.confirmed, "{what}"),
+            Err(why) => tracing::error!(GENERATION = nginx.status.confirmed, "{why}"),
+        }
+        self.looked(nginx);
+        self.change(|status| set_pinned_contents(status, nginx));
     }
 
     /// What is served of each object is known.
@@ -207,10 +223,27 @@ fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
     status.served = served;
     status.generation = nginx.status.confirmed;
     status.nginx_version = nginx.version.as_str().into();
+    status.pinned = nginx.pinned.clone();
+    status.connections = nginx.connections;
+}
+
+/// A pinned generation serves what it did when it was made.
+fn set_pinned_contents(status: &mut Status, nginx: &Nginx) {
+    let Some(contents) = nginx.pinned.as_ref().and_then(|pinned| pinned.contents.as_ref()) else { return };
+    let accepted = contents.objects.iter().map(|object| Accepted {
+        id: Arc::clone(&object.id),
+        version: Version(Arc::clone(&object.version)),
+        hosts: object.hosts.clone(),
+        routes: object.routes,
+    });
+    status.accepted = accepted.collect();
+    status.certificates = contents.certificates.clone().into();
+    status.concluded = true;
 }
 
 fn set_outcome(status: &mut Status, outcome: &Outcome) {
     let (phase, why) = match outcome {
+        Outcome::Pinned { outcome, .. } => return set_outcome(status, outcome),
         Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => (Phase::Serving, None),
         Outcome::Ready { why, .. } => (Phase::NginxDown, Some(why.as_str().into())),
         Outcome::Refused { .. } | Outcome::RolledBack { .. } | Outcome::Failed { .. } => {
@@ -220,8 +253,14 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
     (status.phase, status.why) = (phase, why);
 }
 
-fn describe(outcome: &Outcome) -> String {
+/// What an outcome means, for people.
+pub fn describe(outcome: &Outcome) -> String {
     match outcome {
+        Outcome::Pinned { generation, waiting, outcome } => format!(
+            "generation {generation} is pinned: {waiting} changed files are not applied and endpoints may be stale, until \
+             `ingressd rollback --resume`; {}",
+            describe(outcome)
+        ),
         Outcome::Unchanged { generation } => format!("nginx runs generation {generation}"),
         Outcome::Confirmed { generation, test, reload, written } => format!(
             "nginx runs generation {generation}: {written} files written, tested in {} ms, reloaded in {} ms",

@@ -39,6 +39,8 @@ impl Retry {
     /// The attempt ended.
     pub fn ended(&mut self, outcome: &Outcome, now: Instant) {
         match outcome {
+            // What waits is no failure; that nginx is down is looked after by whoever looks at nginx.
+            Outcome::Pinned { outcome, .. } => self.ended(outcome, now),
             // Refused without a culprit: whoever has to mend it may not be in the cluster.
             Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Refused { .. } => {
                 self.due = Some(now + self.patience);

@@ -19,9 +19,10 @@ use super::link::Link;
 use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
 use super::notify;
+use super::order::{Order, Orders, Reply, Wish};
 use super::pacing::Pacer;
 use super::publication::Publication;
-use super::reporter::Reporter;
+use super::reporter::{Reporter, describe};
 use super::retry::Retry;
 use super::run::Request;
 use super::work::{Done, Finished, Nginx, Work, joined};
@@ -47,6 +48,7 @@ enum Event {
     Due,
     Done(Box<Done>),
     Drained,
+    Ordered(Order),
     Tick,
 }
 
@@ -55,6 +57,10 @@ pub struct Daemon {
     feed: Feed,
     publication: Publication,
     drained: watch::Receiver<bool>,
+    orders: mpsc::Receiver<Order>,
+    /// Who waits for the work that is under way, or for the cycle after it.
+    answered: Option<Reply>,
+    resumed: Option<Reply>,
     names: NameWatch,
     translate: translate::Options,
     pacer: Pacer,
@@ -108,12 +114,16 @@ impl Daemon {
             heartbeat: Arc::clone(&heartbeat),
             nginx: settings.gate.status,
         };
-        let servers =
-            vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control.serve(reporter.status(), drain))];
+        let (giving, orders) = Orders::channel();
+        let control = control.serve(reporter.status(), drain, giving);
+        let servers = vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control)];
         Ok(Daemon {
             feed,
             publication,
             drained,
+            orders,
+            answered: None,
+            resumed: None,
             names,
             translate: settings.translate_options(),
             pacer: Pacer::new(settings.pacing),
@@ -171,6 +181,7 @@ impl Daemon {
     async fn next(&mut self, requests: &mut mpsc::Receiver<Request>, ticks: &mut tokio::time::Interval) -> Event {
         let due = self.due();
         let running = self.running.is_some();
+        let idle = !running && self.work.is_some() && self.stopping.is_none();
         tokio::select! {
             request = requests.recv(), if self.stopping.is_none() => Event::Requested(request),
             done = async { Some(self.running.as_mut()?.await) }, if running => {
@@ -183,6 +194,8 @@ impl Daemon {
             reading = self.feed.next() => Event::Read(reading),
             // Its sender lives as long as the control socket.
             Ok(()) = self.drained.changed() => Event::Drained,
+            // Whoever orders something has waited for the cycle that was under way.
+            Some(order) = self.orders.recv(), if idle => Event::Ordered(order),
             () = self.names.changed() => Event::Resolved,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
             _ = ticks.tick() => Event::Tick,
@@ -212,8 +225,9 @@ impl Daemon {
             Event::Resolved => self.change(now, now),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
-            // It is told with everything else after each turn.
-            Event::Drained => {}
+            // It is told with everything else after each turn; who is still connected is looked at.
+            Event::Drained => self.begin_look(),
+            Event::Ordered(order) => self.obey(order),
             Event::Tick => self.begin_look(),
         }
         // A cycle that runs is not cut off: it ends with a generation that is confirmed or put back.
@@ -242,7 +256,8 @@ impl Daemon {
     }
 
     fn begin_cycle(&mut self, now: Instant) {
-        let (Some(work), Some(snapshot)) = (self.work.take(), self.snapshot.clone()) else { return };
+        let Some(snapshot) = self.snapshot.clone() else { return };
+        let Some(work) = self.take_work() else { return };
         if self.pacer.began(now - self.began).is_none() && self.cause != Cause::Nginx {
             self.cause = Cause::Retry;
         }
@@ -252,13 +267,46 @@ impl Daemon {
         self.running = Some(work.turn(snapshot, self.names.answers()));
     }
 
+    fn obey(&mut self, order: Order) {
+        let Some(work) = self.take_work() else { return };
+        let (wish, reply) = order.into_parts();
+        self.answered = Some(reply);
+        self.running = Some(work.obey(wish));
+    }
+
+    fn obeyed(&mut self, wish: Wish, result: Result<String, String>, now: Instant) {
+        let Some(reply) = self.answered.take() else { return };
+        // What is pinned, and what is not applied because of it, is told by a cycle; so is what is applied again.
+        let follows = result.is_ok() && self.snapshot.is_some();
+        if follows {
+            self.pacer.changed(now - self.began);
+        }
+        match wish {
+            Wish::Resume if follows => self.resumed = Some(reply),
+            // Nobody is kept waiting for a cluster that may be away.
+            Wish::Resume => {
+                let told = |done| format!("{done}; what is wanted now is applied as soon as it has been read");
+                drop(reply.send(result.map(told)));
+            }
+            // Whoever asked may have gone.
+            _ => drop(reply.send(result)),
+        }
+    }
+
+    /// Takes what is needed to work, if nobody has it.
+    fn take_work(&mut self) -> Option<Work> {
+        let mut work = self.work.take()?;
+        work.set_drained(*self.drained.borrow());
+        Some(work)
+    }
+
     fn begin_look(&mut self) {
         let waits_for_source = self.snapshot.is_none() && self.began.elapsed() >= SOURCE_PATIENCE;
         // Before the first cycle there is nothing that nginx could be seen to have lost.
         if self.stopping.is_some() || (matches!(self.cause, Cause::Start) && !waits_for_source) {
             return;
         }
-        let Some(work) = self.work.take() else { return };
+        let Some(work) = self.take_work() else { return };
         self.running = Some(if waits_for_source { work.glance() } else { work.look() });
     }
 
@@ -281,6 +329,11 @@ impl Daemon {
                     self.pacer.changed(now - self.began);
                 }
             }
+            Finished::Obeyed { wish, result } => {
+                reporter.obeyed(&result, &nginx);
+                self.publication.pin(nginx.pinned.as_ref(), now);
+                self.obeyed(wish, result, now);
+            }
         }
     }
 
@@ -299,7 +352,11 @@ impl Daemon {
         }
         let waited = carried.map(|noticed| now - noticed);
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
-        self.publication.concluded(&report, now);
+        self.publication.concluded(&report, nginx.pinned.as_ref(), now);
+        if let Some(reply) = self.resumed.take() {
+            let told = describe(&report.outcome);
+            drop(reply.send(if report.outcome.is_in_place() { Ok(told) } else { Err(told) }));
+        }
         reporter.concluded(cause, report, nginx, waited);
     }
 }

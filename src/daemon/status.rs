@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::withdrawal::Withdrawal;
+use crate::apply::Pinned;
 use crate::finding::Finding;
-use crate::model::ObjectId;
-use crate::publish::{Life, Member, Outlook, Served, View, published};
+use crate::model::{Kind, ObjectId};
+use crate::publish::{Outlook, Peer, Served, View, published};
 use crate::source::cluster::{Requests, WatchHealth};
 use crate::translate::Accepted;
 
@@ -51,6 +53,8 @@ pub struct Status {
     pub generation: Option<u64>,
     /// The generation that nginx names on its status port; `None` when it does not answer.
     pub served: Option<u64>,
+    /// The generation that the administrator wants to stay at.
+    pub pinned: Option<Pinned>,
     /// The nginx master.
     pub master: Option<u32>,
     /// The version of nginx's binary.
@@ -83,6 +87,8 @@ pub struct Status {
     pub outlook: Option<Outlook>,
     /// What is published of this host.
     pub told: Served,
+    /// Open connections to the ports of Ingresses; only counted on a node that was taken out.
+    pub connections: Option<usize>,
 }
 
 impl Status {
@@ -102,6 +108,24 @@ impl Status {
                 Err("nginx does not tell which generation it serves; does nginx.conf still include ours?".to_owned())
             }
         }
+    }
+
+    /// That the administrator wants to stay at a generation, in a sentence for those who ask whether all is well.
+    pub fn pinned_note(&self) -> Option<String> {
+        let pinned = self.pinned.as_ref()?;
+        Some(format!(
+            "PINNED to {}: changes are not applied and endpoints may be stale, until `ingressd rollback --resume`",
+            place(pinned)
+        ))
+    }
+
+    /// How far this node is out of what is published.
+    pub fn withdrawal(&self) -> Withdrawal {
+        // A watch that was lost is found out by this node's own word about itself, which has to come back, too.
+        let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress.name());
+        let is_current =
+            of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
+        Withdrawal::of(&self.told.snapshot, self.outlook.as_ref().map(Outlook::view), is_current)
     }
 
     /// What is wrong with objects and host, and with what is published.
@@ -154,7 +178,16 @@ impl Status {
             kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
         };
         let findings = self.all_findings().len();
-        format!("{state}: {generation}, {serves}, {findings} findings, {age}, role {}", self.role())
+        let state = match &self.pinned {
+            Some(pinned) => format!("PINNED to {}; {state}", place(pinned)),
+            None => state,
+        };
+        let drained = match (self.told.drained, self.connections) {
+            (false, _) => String::new(),
+            (true, None) => ", DRAINED".to_owned(),
+            (true, Some(open)) => format!(", DRAINED with {open} open connections"),
+        };
+        format!("{state}: {generation}, {serves}, {findings} findings, {age}, role {}{drained}", self.role())
     }
 
     /// Whether it is known what is served: not while nginx goes on with what an earlier run left.
@@ -235,12 +268,20 @@ impl Status {
             "phase": self.phase.name(),
             "why": self.why.as_deref(),
             "ready": self.ready().is_ok(),
+            "node": view.as_ref().map(|view| &*view.identity),
             "role": self.role(),
             "drained": self.told.drained,
+            "withdrawal": self.told.drained.then(|| self.withdrawal().json(self.connections)),
             "leader": view.as_ref().and_then(|view| view.leader.as_deref()),
+            "publishes": view.as_ref().map(publishes),
             "members": view.iter().flat_map(|view| &view.members).map(member).collect::<Vec<_>>(),
             "generation": self.generation,
             "served": self.served,
+            "pinned": self.pinned.as_ref().map(|pinned| json!({
+                "generation": pinned.pin.generation,
+                "since": pinned.pin.since,
+                "waiting_files": pinned.waiting,
+            })),
             "nginx": {
                 "version": &*self.nginx_version,
                 "master": self.master,
@@ -259,14 +300,34 @@ impl Status {
     }
 }
 
-fn member((member, life): &(Arc<Member>, Life)) -> Value {
+/// Which generation is stayed at, and what that keeps from being applied.
+fn place(pinned: &Pinned) -> String {
+    let generation = pinned.pin.generation;
+    match pinned.waiting {
+        None => format!("generation {generation}"),
+        Some(0) => format!("generation {generation}, nothing waits"),
+        Some(1) => format!("generation {generation}, 1 changed file waits"),
+        Some(waiting) => format!("generation {generation}, {waiting} changed files wait"),
+    }
+}
+
+/// Which addresses this node stands for: `null` while they are not known.
+fn publishes(view: &View) -> Value {
+    let addresses = view.addresses.as_ref().map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
+    json!({ "mode": view.mode.name(), "addresses": addresses })
+}
+
+fn member(Peer { member, life, age }: &Peer) -> Value {
     json!({
         "node": &*member.identity,
         "state": life.name(),
         "serving": member.serving,
         "drained": member.drained,
         "generation": member.generation,
+        "pinned": member.pinned,
         "version": &*member.version,
+        "phase": &*member.phase,
+        "seen_seconds": age.as_secs(),
         "addresses": member.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
     })
 }
@@ -274,7 +335,7 @@ fn member((member, life): &(Arc<Member>, Life)) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Kind;
+    use crate::apply::Pin;
     use crate::source::Version;
     use crate::source::cluster::Need;
 
@@ -333,6 +394,21 @@ mod tests {
             "serving: generation 7, as an earlier run left it, 0 findings, no data, role standalone"
         );
         assert_eq!((&left.json(later)["hosts"], &status.json(later)["hosts"]), (&Value::Null, &json!(2)));
+        let pin = Pin { generation: 7, since: 0 };
+        let pinned = |waiting| Status { pinned: Some(Pinned { pin, waiting, contents: None }), ..status.clone() };
+        for (waiting, words) in [
+            (None, "PINNED to generation 7; serving: "),
+            (Some(0), "PINNED to generation 7, nothing waits; serving: "),
+            (Some(2), "PINNED to generation 7, 2 changed files wait; serving: "),
+        ] {
+            assert!(pinned(waiting).line(later).starts_with(words), "{}", pinned(waiting).line(later));
+            assert_eq!(pinned(waiting).json(later)["pinned"]["waiting_files"], json!(waiting));
+        }
+        for (connections, words) in [(None, ", DRAINED"), (Some(3), ", DRAINED with 3 open connections")] {
+            let told = Served { drained: true, ..Served::default() };
+            let drained = Status { told, connections, ..status.clone() };
+            assert!(drained.line(later).ends_with(words), "{}", drained.line(later));
+        }
         let failed = Status { data_current: false, ..status };
         assert_eq!(
             failed.line(later),

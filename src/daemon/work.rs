@@ -6,8 +6,10 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::cycle::{Cycle, Report};
 use super::error::Error;
+use super::order;
+use super::order::Wish;
 use super::pipeline::Pipeline;
-use crate::apply::{Outcome, Status};
+use crate::apply::{Outcome, Pinned, Status};
 use crate::config::Settings;
 use crate::source::Snapshot;
 use crate::translate::Names;
@@ -17,6 +19,7 @@ use crate::translate::Names;
 pub struct Work {
     cycle: Cycle,
     pipeline: Pipeline,
+    drained: bool,
 }
 
 /// What a thread came back with.
@@ -37,6 +40,10 @@ pub struct Nginx {
     pub status: Status,
     /// The version of its binary.
     pub version: String,
+    /// The generation that the administrator wants to stay at.
+    pub pinned: Option<Pinned>,
+    /// Open connections to the ports of Ingresses; only counted on a node that was taken out.
+    pub connections: Option<usize>,
 }
 
 /// What came of it.
@@ -51,6 +58,13 @@ pub enum Finished {
         /// nginx's version or another site of the host changed.
         surveyed: bool,
     },
+    /// What the administrator wished.
+    Obeyed {
+        /// That.
+        wish: Wish,
+        /// What came of it, in words.
+        result: Result<String, String>,
+    },
 }
 
 impl Work {
@@ -60,7 +74,7 @@ impl Work {
         let opening = spawn_blocking(move || {
             let pipeline = Pipeline::open(&settings).map_err(|error| Error::Pipeline(Box::new(error)))?;
             let cycle = Cycle::open(&settings.apply.state, pipeline.in_place());
-            Ok(Work { cycle, pipeline })
+            Ok(Work { cycle, pipeline, drained: false })
         });
         joined(opening.await)
     }
@@ -68,6 +82,11 @@ impl Work {
     /// The version of nginx's binary.
     pub fn nginx_version(&self) -> String {
         self.pipeline.nginx_version()
+    }
+
+    /// Whether the administrator took this node out, so that it matters who is still connected.
+    pub fn set_drained(&mut self, drained: bool) {
+        self.drained = drained;
     }
 
     /// Brings nginx to what snapshot and names say.
@@ -92,6 +111,14 @@ impl Work {
         })
     }
 
+    /// Does what the administrator wishes.
+    pub fn obey(mut self, wish: Wish) -> JoinHandle<Done> {
+        spawn_blocking(move || {
+            let result = order::carry_out(wish, &mut self.pipeline);
+            self.done(Finished::Obeyed { wish, result })
+        })
+    }
+
     /// Ends it: the last good versions are on disk then, which nobody waits for on the loop's own threads.
     pub async fn close(self) {
         self.cycle.close().await;
@@ -103,7 +130,12 @@ impl Work {
     }
 
     fn done(mut self, result: Finished) -> Done {
-        let nginx = Nginx { status: self.pipeline.status(), version: self.pipeline.nginx_version() };
+        let nginx = Nginx {
+            status: self.pipeline.status(),
+            version: self.pipeline.nginx_version(),
+            pinned: self.pipeline.pinned().cloned(),
+            connections: self.drained.then(|| self.pipeline.connections()).flatten(),
+        };
         Done { result, nginx, work: self }
     }
 }

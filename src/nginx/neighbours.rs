@@ -1,9 +1,10 @@
 //! What other sites and the host's own `nginx.conf` already set, from parsed files; it must not know how files are found or read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::syntax::Directive;
+use crate::model::Instance;
 
 /// A configuration file of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,9 +81,15 @@ const DEEPEST_INCLUDE: u8 = 16;
 /// Reads the tree that begins with the main file.
 ///
 /// `include` gives the files for the argument of an `include` line, as nginx would find them, in nginx's order; it
-/// leaves out what cannot be read, and gives `None` for our files.
-pub fn survey(main: &ParsedFile, include: &mut dyn FnMut(&str) -> Option<Vec<ParsedFile>>) -> HostConfiguration {
+/// leaves out what cannot be read, and gives `None` for our files. Files of other instances are known by the variable
+/// that tells their generation. Of two that have one host, the one that is first in order keeps it.
+pub fn survey(
+    main: &ParsedFile,
+    own: &Instance,
+    include: &mut dyn FnMut(&str) -> Option<Vec<ParsedFile>>,
+) -> HostConfiguration {
     let mut found = HostConfiguration::default();
+    let mut siblings = BTreeMap::new();
     let mut walk = Walk { include, depth: 0, ours_read: false };
     walk.each(main, &mut |walk, path, directive| {
         let first = directive.arguments.first();
@@ -97,7 +104,8 @@ pub fn survey(main: &ParsedFile, include: &mut dyn FnMut(&str) -> Option<Vec<Par
                 }
             }),
             ("http", _) => walk.inside(path, directive, &mut |walk, path, directive| {
-                found.neighbours.at_http_level(walk, path, directive);
+                let sibling = sibling(&mut siblings, path, directive);
+                found.neighbours.at_http_level(walk, path, directive, sibling.map(|sibling| own < sibling));
             }),
             _ => {}
         }
@@ -107,12 +115,15 @@ pub fn survey(main: &ParsedFile, include: &mut dyn FnMut(&str) -> Option<Vec<Par
 }
 
 impl Neighbours {
-    fn at_http_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive) {
+    /// `behind` tells of a directive of another instance whether that one comes behind us.
+    fn at_http_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive, behind: Option<bool>) {
         if directive.name != "server" {
             self.http_directives.insert(directive.name.clone());
             return;
         }
-        let (mut listens, mut ssl, mut names, before_ours) = (Vec::new(), false, Vec::new(), !walk.ours_read);
+        // An instance is the default server where it says so, never by its place.
+        let before_ours = !walk.ours_read && behind.is_none();
+        let (mut listens, mut ssl, mut names) = (Vec::new(), false, Vec::new());
         walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
             "listen" => listens.extend(listen(&format!("{path}:{}", directive.line), &directive.arguments)),
             "server_name" => {
@@ -130,10 +141,26 @@ impl Neighbours {
         }
         let ports: BTreeSet<_> = listens.iter().map(|listen: &NeighbourListen| listen.address.port()).collect();
         let named = |(place, name)| SiteName { place, name, ports: ports.clone() };
-        self.server_names.extend(names.into_iter().map(named));
+        // It will see that we have them, and leave them to us.
+        self.server_names.extend(names.into_iter().filter(|_| behind != Some(true)).map(named));
         let complete = |listen: NeighbourListen| NeighbourListen { ssl: listen.ssl || ssl, before_ours, ..listen };
         self.listens.extend(listens.into_iter().map(complete));
     }
+}
+
+/// The instance that wrote a file: one file of its folder, which is read before any with hosts, names it.
+fn sibling<'s>(
+    siblings: &'s mut BTreeMap<String, Instance>,
+    path: &str,
+    directive: &Directive,
+) -> Option<&'s Instance> {
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let variable = directive.arguments.first().and_then(|first| first.strip_prefix('$'));
+    let named = variable.filter(|_| directive.name == "geo").and_then(Instance::of_generation_variable);
+    if let Some(instance) = named {
+        siblings.insert(folder.to_owned(), instance);
+    }
+    siblings.get(folder)
 }
 
 /// In an expression case has a meaning: `\d` is not `\D`.
@@ -235,7 +262,7 @@ mod tests {
             http { gzip on; include sites; include ours; server { server_name A.example ~^B\\D$; listen 8080; } }";
         let site =
             "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2; }";
-        let found = survey(&file("main", main), &mut |pattern| match pattern {
+        let found = survey(&file("main", main), &Instance::default(), &mut |pattern| match pattern {
             "mods" => Some(vec![file("mods", "load_module b.so;")]),
             "ours" => None,
             _ => Some(vec![file("site", site), file("bare", "server { }")]),
@@ -270,9 +297,28 @@ mod tests {
     }
 
     #[test]
+    fn the_first_of_two_instances_keeps_a_host_and_none_is_the_default_server_by_its_place() {
+        let files = || {
+            let number = "geo $ingressd__blue_generation { default 7; }";
+            Some(vec![
+                file("/b/http/generation.conf", number),
+                file("/b/http/server.conf", "server { listen 80; server_name x; }"),
+            ])
+        };
+        for (own, names) in [("", 0), ("amber", 0), ("blue", 1), ("cyan", 1)] {
+            let own = Instance::new(own).unwrap();
+            let found = survey(&file("main", "http { include b; }"), &own, &mut |_| files()).neighbours;
+            assert_eq!((found.server_names.len(), found.listens[0].before_ours), (names, false), "{own}");
+        }
+    }
+
+    #[test]
     fn ends_when_a_file_includes_itself() {
         let endless = file("a", "include a;");
-        assert_eq!(survey(&endless, &mut |_| Some(vec![endless.clone()])), HostConfiguration::default());
+        assert_eq!(
+            survey(&endless, &Instance::default(), &mut |_| Some(vec![endless.clone()])),
+            HostConfiguration::default()
+        );
     }
 
     #[test]

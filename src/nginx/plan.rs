@@ -27,6 +27,8 @@ pub struct GateOptions {
     pub upstream_keepalive: u32,
     /// Where access logs go: `None` leaves the host's own setting.
     pub access_log: Option<PathBuf>,
+    /// Whether hosts that are served alike share a `server` block.
+    pub shared_servers: bool,
 }
 
 impl Default for GateOptions {
@@ -41,6 +43,7 @@ impl Default for GateOptions {
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
             access_log: None,
+            shared_servers: true,
         }
     }
 }
@@ -114,6 +117,8 @@ pub struct Decisions {
     pub upstream_keepalive: Option<u32>,
     /// Where access logs go: `None` leaves the host's own setting.
     pub access_log: Option<PathBuf>,
+    /// Whether hosts that are served alike share a `server` block.
+    pub shared_servers: bool,
     /// Whether the client's address may come from a header (`realip` module).
     pub real_ip: bool,
     /// Whether `keepalive_min_timeout` is known (1.27.4).

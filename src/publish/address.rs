@@ -22,20 +22,35 @@ pub enum Address {
 #[error("{0}")]
 pub struct Refused(String);
 
+impl Refused {
+    pub(super) fn because(why: String) -> Self {
+        Refused(why)
+    }
+}
+
 impl TryFrom<IpAddr> for Address {
     type Error = Refused;
 
     fn try_from(address: IpAddr) -> Result<Self, Refused> {
         let address = address.to_canonical();
-        let link_local = match address {
-            IpAddr::V4(four) => four.is_link_local() || four == Ipv4Addr::BROADCAST,
-            IpAddr::V6(six) => six.is_unicast_link_local(),
+        let (link_local, reserved) = match address {
+            IpAddr::V4(four) => (
+                four.is_link_local() || four == Ipv4Addr::BROADCAST,
+                // "This network", and what was once kept for later.
+                four.octets()[0] == 0 || four.octets()[0] >= 240,
+            ),
+            // Discard-only addresses, and those of sites, which were given up.
+            IpAddr::V6(six) => (
+                six.is_unicast_link_local(),
+                six.segments()[..4] == [0x100, 0, 0, 0] || six.segments()[0] & 0xffc0 == 0xfec0,
+            ),
         };
         let why = match () {
             () if address.is_unspecified() => "means every address of a host",
             () if address.is_loopback() => "is a loopback address",
             () if address.is_multicast() => "is a multicast address",
             () if link_local => "means nothing beyond one network segment",
+            () if reserved => "is reserved",
             () => return Ok(Address::Ip(address)),
         };
         Err(Refused(format!("{address} {why}: clients on other machines cannot use it")))
@@ -94,6 +109,13 @@ mod tests {
             ("fe80::1", None),
             ("224.0.0.1", None),
             ("255.255.255.255", None),
+            ("0.1.2.3", None),
+            ("240.0.0.1", None),
+            ("ff02::1", None),
+            ("::", None),
+            ("fec0::1", None),
+            ("100::1", None),
+            ("fd00::1", Some("fd00::1")),
             ("192.0.2.300", None),
             ("192.0.2.1/24", None),
             ("Edge.example.com", None),

@@ -1,10 +1,12 @@
 //! Which addresses an object should have, from what is known of it and of the nodes; it must not know how they are written.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::address::Address;
 use super::member::{Member, Revision};
 use super::roster::Life;
+use crate::model::ObjectId;
 
 /// Whether our own confirmed generation serves an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub enum Carries {
 /// What is known of an object.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
+    /// Which it is.
+    pub id: &'a ObjectId,
     /// Whether it is ours and fit to be served.
     pub accepted: bool,
     /// Whether our own confirmed generation serves it.
@@ -37,15 +41,21 @@ pub struct Nodes {
     pub own: Vec<Address>,
     /// The other nodes that may live and may be published.
     pub others: Vec<(Arc<Member>, Life)>,
-    /// All addresses that any record names, sorted, also those that may not be published.
+    /// All addresses that any record names and those that this node had before, sorted, also those that may not be published.
     pub known: Vec<Address>,
 }
 
 impl Nodes {
-    /// The nodes that may be published. `us` is not among the others, whatever its record says.
-    pub fn new<'a>(us: &Member, members: impl Iterator<Item = (&'a Arc<Member>, Life)>) -> Self {
+    /// The nodes that may be published. `us` is not among the others, whatever its record says; `former` are addresses that it
+    /// had.
+    pub fn new<'a>(
+        us: &Member,
+        members: impl Iterator<Item = (&'a Arc<Member>, Life)>,
+        former: &BTreeSet<Address>,
+    ) -> Self {
         let own = if us.is_published() { us.addresses.clone() } else { Vec::new() };
-        let mut nodes = Nodes { own, others: Vec::new(), known: us.addresses.clone() };
+        let known = us.addresses.iter().chain(former).cloned().collect();
+        let mut nodes = Nodes { own, others: Vec::new(), known };
         for (member, life) in members {
             nodes.known.extend(member.addresses.iter().cloned());
             if member.identity != us.identity && member.is_published() && life != Life::Expired {
@@ -66,7 +76,8 @@ impl Nodes {
 /// The addresses that the object should have, sorted.
 ///
 /// A node's address is added when it is known that the node serves the object: that takes a sign of life and a
-/// confirmed generation that carries it. It stays for as long as nothing says that it should go.
+/// confirmed generation that carries it. It stays for as long as nothing says that it should go, as a node does that stays
+/// at an earlier generation without the object.
 pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
     if !subject.accepted {
         return Vec::new();
@@ -85,6 +96,9 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
             (None, _) => true,
             (Some(_), None) => false,
         };
+        if member.lacks.has(subject.id, subject.needs, member.carries) {
+            continue;
+        }
         if is_there(&member.addresses) || (*life == Life::Alive && is_served) {
             wanted.extend_from_slice(&member.addresses);
         }
@@ -97,6 +111,8 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Kind;
+    use crate::publish::lacks::Lacks;
 
     const A: &str = "192.0.2.1";
     const B: &str = "192.0.2.2";
@@ -109,8 +125,15 @@ mod tests {
             drained: false,
             generation: Some(1),
             carries: carries.map(Revision),
+            pinned: None,
+            lacks: Lacks::Nothing,
             version: "1".into(),
+            phase: "serving".into(),
         }
+    }
+
+    fn cart() -> ObjectId {
+        ObjectId::new(Kind::Ingress, "shop", "cart")
     }
 
     fn texts(addresses: &[Address]) -> Vec<String> {
@@ -123,6 +146,8 @@ mod tests {
         let presumed = Some((member("b", B, Some(50)), Life::Presumed));
         let expired = Some((member("b", B, Some(50)), Life::Expired));
         let drained = Some((Member { drained: true, ..member("b", B, Some(50)) }, Life::Alive));
+        let lacks = Lacks::of(&[Arc::new(cart())]);
+        let lacks = Some((Member { lacks, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
         let down = Some((Member { serving: false, ..member("b", B, Some(50)) }, Life::Alive));
         use Carries::{No, Unknown, Yes};
         for (what, accepted, carried, other, current, expected) in [
@@ -142,14 +167,16 @@ mod tests {
             ("it may be restarting", true, Yes, presumed, &[A, B], &[A, B]),
             ("it died", true, Yes, expired, &[A, B], &[A]),
             ("it is drained", true, Yes, drained, &[A, B], &[A]),
+            ("it stays at a generation without it", true, Yes, lacks.clone(), &[A, B], &[A]),
+            ("only such a one is left", true, No, lacks, &[B], &[]),
             ("its nginx is down", true, Yes, down, &[A, B], &[A]),
             ("somebody else's address", true, Yes, None, &["203.0.113.9"], &[A]),
         ] {
             let others: Vec<_> = other.into_iter().map(|(member, life)| (Arc::new(member), life)).collect();
             let members = others.iter().map(|(member, life)| (member, *life));
-            let nodes = Nodes::new(&member("a", A, None), members);
+            let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
-            let subject = Subject { accepted, carried, needs: Some(Revision(50)), current: &current };
+            let subject = Subject { id: &cart(), accepted, carried, needs: Some(Revision(50)), current: &current };
             assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
         }
     }
@@ -157,16 +184,16 @@ mod tests {
     #[test]
     fn a_node_that_does_not_serve_is_not_published_by_itself_either() {
         let subject =
-            Subject { accepted: true, carried: Carries::Yes, needs: None, current: &["192.0.2.1".parse().unwrap()] };
+            Subject { id: &cart(), accepted: true, carried: Carries::Yes, needs: None, current: &[A.parse().unwrap()] };
         for us in [Member { drained: true, ..member("a", A, None) }, Member { serving: false, ..member("a", A, None) }]
         {
-            let nodes = Nodes::new(&us, std::iter::empty());
+            let nodes = Nodes::new(&us, std::iter::empty(), &BTreeSet::new());
             assert_eq!(texts(&desired(subject, &nodes)), [""; 0]);
             assert!(nodes.knows(&A.parse().unwrap()));
         }
         // An API that does not count: that the other one serves is all that is known.
         let other = Arc::new(member("b", B, None));
-        let nodes = Nodes::new(&member("a", A, None), [(&other, Life::Alive)].into_iter());
+        let nodes = Nodes::new(&member("a", A, None), [(&other, Life::Alive)].into_iter(), &BTreeSet::new());
         assert_eq!(texts(&desired(subject, &nodes)), [A, B]);
     }
 }

@@ -126,6 +126,7 @@ impl Ledger {
             let (current, is_stale) = entry.current(seen, version);
             let is_carried = carried.as_mut().map(|list| is_next(list, &stored.id, |carried| &carried.id));
             let subject = Subject {
+                id: &stored.id,
                 accepted: is_next(&mut accepted, &stored.id, |id| id),
                 carried: carries(is_carried, entry.needs, served.carries),
                 needs: entry.needs,
@@ -140,7 +141,7 @@ impl Ledger {
                 continue;
             }
             let is_done = match addresses.is_empty() {
-                true => !entry.is_ours(&current.0, nodes),
+                true => !entry.is_ours(subject, nodes),
                 false => current.1 && current.0 == addresses,
             };
             if is_done {
@@ -268,11 +269,12 @@ impl Entry {
         Arc::clone(written.filter(|_| is_stale).unwrap_or(cached))
     }
 
-    /// Whether something may stand there that we wrote. To withdraw costs nothing where it turns out not to be ours, but
-    /// is tried only once.
-    fn is_ours(&self, current: &[Address], nodes: &Nodes) -> bool {
+    /// Whether something may stand there that we wrote: anything in an object of ours, where a node may have had another address
+    /// before, and what is known as an address of a node in others. To withdraw costs nothing where it turns out not to be ours,
+    /// but is tried only once.
+    fn is_ours(&self, subject: Subject<'_>, nodes: &Nodes) -> bool {
         let withdrawn = self.written.as_ref().is_some_and(|written| written.addresses.is_empty());
-        !withdrawn && current.iter().any(|address| nodes.knows(address))
+        !withdrawn && subject.current.iter().any(|address| subject.accepted || nodes.knows(address))
     }
 }
 

@@ -10,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use sha2::{Digest as _, Sha256};
 
 use super::address::Address;
+use super::lacks::Lacks;
 
 /// The label that the Leases of all members have; its value is the name of the leader's Lease.
 pub const GROUP_LABEL: &str = "ingressd/group";
@@ -19,10 +20,13 @@ const SERVING: &str = "ingressd/serving";
 const DRAINED: &str = "ingressd/drained";
 const GENERATION: &str = "ingressd/generation";
 const CARRIES: &str = "ingressd/carries";
+const PINNED: &str = "ingressd/pinned";
+const LACKS: &str = "ingressd/lacks";
 const VERSION: &str = "ingressd/version";
+const PHASE: &str = "ingressd/phase";
 
 /// Most addresses of one node that are believed, and longest texts: Leases are written by others.
-const MOST_ADDRESSES: usize = 16;
+pub const MOST_ADDRESSES: usize = 16;
 const LONGEST_TEXT: usize = 253;
 const LONGEST_DURATION: Duration = Duration::from_secs(24 * 3600);
 
@@ -41,8 +45,14 @@ pub struct Member {
     pub generation: Option<u64>,
     /// The newest version of an Ingress that was known when that generation was made.
     pub carries: Option<Revision>,
+    /// The generation that the administrator wants to stay at.
+    pub pinned: Option<u64>,
+    /// What that one does not serve.
+    pub lacks: Lacks,
     /// The version of the program.
     pub version: Arc<str>,
+    /// Where its daemon stands, in one word.
+    pub phase: Arc<str>,
 }
 
 /// A resource version, of which the API says that a higher number is newer.
@@ -70,9 +80,12 @@ impl Member {
             (SERVING, self.serving.to_string()),
             (DRAINED, self.drained.to_string()),
             (VERSION, self.version.to_string()),
+            (PHASE, self.phase.to_string()),
         ]);
         annotations.extend(self.generation.map(|generation| (GENERATION, generation.to_string())));
         annotations.extend(self.carries.map(|Revision(revision)| (CARRIES, revision.to_string())));
+        annotations.extend(self.pinned.map(|generation| (PINNED, generation.to_string())));
+        annotations.extend(self.lacks.text().map(|text| (LACKS, text)));
         Lease {
             metadata: ObjectMeta {
                 name: Some(lease_name(group, &self.identity)),
@@ -110,7 +123,10 @@ impl Member {
             drained: text(DRAINED) == Some("true"),
             generation: text(GENERATION).and_then(|number| number.parse().ok()),
             carries: Revision::of(text(CARRIES)),
+            pinned: text(PINNED).and_then(|number| number.parse().ok()),
+            lacks: Lacks::read(lease.metadata.annotations.as_ref().and_then(|all| all.get(LACKS)).map(String::as_str)),
             version: text(VERSION).and_then(short).unwrap_or_default(),
+            phase: text(PHASE).and_then(short).unwrap_or_default(),
         };
         let seconds = u64::try_from(spec.lease_duration_seconds?).ok().filter(|seconds| *seconds > 0)?;
         Some((member, Duration::from_secs(seconds).min(LONGEST_DURATION)))
@@ -130,6 +146,7 @@ pub fn lease_name(group: &str, identity: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Kind, ObjectId};
 
     fn member() -> Member {
         Member {
@@ -139,7 +156,10 @@ mod tests {
             drained: false,
             generation: Some(7),
             carries: Some(Revision(4711)),
+            pinned: None,
+            lacks: Lacks::Nothing,
             version: "0.1.0".into(),
+            phase: "serving".into(),
         }
     }
 
@@ -147,7 +167,9 @@ mod tests {
     fn what_is_written_is_read() {
         let now = Timestamp::UNIX_EPOCH;
         let bare = Member { generation: None, carries: None, addresses: Vec::new(), drained: true, ..member() };
-        for member in [member(), bare] {
+        let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+        let pinned = Member { pinned: Some(5), lacks: Lacks::of(&[object]), ..member() };
+        for member in [member(), bare, pinned] {
             let lease = member.lease("ingressd", Duration::from_secs(15), now, now);
             assert_eq!(Member::read(&lease), Some((member, Duration::from_secs(15))));
         }

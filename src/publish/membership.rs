@@ -11,13 +11,18 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::call::{Failure, call};
+use super::lacks::Lacks;
 use super::member::{Member, lease_name};
 use super::options::{Options, Timing};
 use super::served::Served;
 use super::trouble::Trouble;
+use super::whereabouts::Whereabouts;
 
 /// Least time between two records that differ in nothing that has to be known at once.
 const SPACING: Duration = Duration::from_secs(1);
+
+/// What the last record says of a daemon that was stopped in good order, while its nginx goes on.
+const STOPPED: &str = "stopped";
 
 /// Keeps the record.
 #[derive(Debug)]
@@ -43,10 +48,16 @@ impl Membership {
 
     /// Keeps the record until `stop` says so; then it leaves one that counts for the grace period.
     ///
-    /// Before it is known what nginx serves nothing is written: after a restart the record of the last run speaks for us.
-    pub async fn run(mut self, mut served: watch::Receiver<Option<Served>>, mut stop: watch::Receiver<bool>) {
+    /// Before it is known what nginx serves, and where clients reach it, nothing is written: after a restart the record of the
+    /// last run speaks for us.
+    pub async fn run(
+        mut self,
+        mut served: watch::Receiver<Option<Served>>,
+        mut place: watch::Receiver<Option<Arc<Whereabouts>>>,
+        mut stop: watch::Receiver<bool>,
+    ) {
         loop {
-            let member = served.borrow_and_update().as_ref().map(|served| self.options.member(&self.identity, served));
+            let member = self.member(&served.borrow_and_update(), &place.borrow_and_update());
             let due = member.as_ref().map(|member| self.due(member, Instant::now()));
             tokio::select! {
                 biased;
@@ -57,12 +68,18 @@ impl Membership {
                     }
                 }
                 changed = served.changed() => if changed.is_err() { break },
+                changed = place.changed() => if changed.is_err() { break },
             }
         }
-        let last = served.borrow().as_ref().map(|served| self.options.member(&self.identity, served));
+        let last = self.member(&served.borrow(), &place.borrow());
         if let Some(member) = last.filter(|_| self.written.is_some()) {
-            self.write(member, self.options.grace).await;
+            self.write(Member { phase: STOPPED.into(), ..member }, self.options.grace).await;
         }
+    }
+
+    /// What this node tells of itself, when all of it is known.
+    fn member(&self, served: &Option<Served>, place: &Option<Arc<Whereabouts>>) -> Option<Member> {
+        Some(Member::of(&self.identity, served.as_ref()?, place.as_ref()?))
     }
 
     /// When the record has to be written.
@@ -124,9 +141,9 @@ fn due(
         None => now,
         Some((last, began)) if last == member => *began + timing.renew,
         Some((last, began)) => {
-            let Member { carries, generation, .. } = last.clone();
-            match *last == (Member { carries, generation, ..member.clone() }) {
-                // Only how far it has come.
+            let Member { carries, generation, phase, .. } = last.clone();
+            match *last == (Member { carries, generation, phase, ..member.clone() }) {
+                // Only how far it has come, and how it is.
                 true => *began + SPACING.min(timing.renew),
                 false => now,
             }
@@ -135,17 +152,20 @@ fn due(
     failed.map_or(next, |failed| next.max(failed + timing.retry))
 }
 
-impl Options {
+impl Member {
     /// What this node tells of itself.
-    pub fn member(&self, identity: &Arc<str>, served: &Served) -> Member {
+    pub fn of(identity: &Arc<str>, served: &Served, place: &Whereabouts) -> Self {
         Member {
             identity: Arc::clone(identity),
-            addresses: self.current_addresses(),
+            addresses: place.addresses.clone(),
             serving: served.serving,
             drained: served.drained,
             generation: served.generation,
             carries: served.carries,
+            pinned: served.pinned,
+            lacks: Lacks::of(&served.lacks),
             version: env!("CARGO_PKG_VERSION").into(),
+            phase: Arc::clone(&served.phase),
         }
     }
 }
@@ -166,7 +186,10 @@ mod tests {
             drained: false,
             generation: Some(1),
             carries: Some(Revision(5)),
+            pinned: None,
+            lacks: Lacks::Nothing,
             version: "1".into(),
+            phase: "serving".into(),
         };
         let now = began + Duration::from_millis(300);
         let written = (member.clone(), began);
@@ -176,8 +199,12 @@ mod tests {
         assert_eq!(due(&member, None, None, &timing, now), now);
         assert_eq!(when(member.clone(), None), 5000);
         assert_eq!(when(Member { carries: Some(Revision(6)), generation: Some(2), ..member.clone() }, None), 1000);
+        assert_eq!(when(Member { phase: "failed".into(), ..member.clone() }, None), 1000);
         assert_eq!(when(Member { serving: false, ..member.clone() }, None), 300);
+        assert_eq!(when(Member { addresses: vec!["192.0.2.1".parse().unwrap()], ..member.clone() }, None), 300);
         assert_eq!(when(Member { drained: true, carries: None, ..member.clone() }, None), 300);
+        assert_eq!(when(Member { pinned: Some(1), ..member.clone() }, None), 300);
+        assert_eq!(when(Member { lacks: Lacks::Newer, ..member.clone() }, None), 300);
         assert_eq!(when(Member { serving: false, ..member }, Some(began + Duration::from_millis(200))), 2200);
     }
 }

@@ -51,7 +51,7 @@ impl Notice {
             warns: finding.severity > Severity::Info,
             reason: finding.reason.row().name,
             action: cut(&field, LONGEST_WORD),
-            note: cut(&finding.to_string(), LONGEST_NOTE),
+            note: note(finding),
             ..Notice::about(&finding.origin.object, snapshot, &told)?
         })
     }
@@ -104,6 +104,12 @@ impl Notice {
             ..Event::default()
         }
     }
+}
+
+/// What is wrong, and where that is explained.
+fn note(finding: &Finding) -> String {
+    let page = format!(" ({})", finding.reason.page());
+    cut(&finding.to_string(), LONGEST_NOTE - page.len()) + &page
 }
 
 /// At most so many bytes of a text, cut between characters.
@@ -172,7 +178,9 @@ mod tests {
         let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
         assert!((1000..=1024).contains(&length(&event.note)), "{}", length(&event.note));
         assert!(length(&event.reporting_instance) <= 128 && length(&event.metadata.name) <= 253);
-        assert!(!event.note.unwrap().contains('\u{1b}'), "nothing of it may steer a terminal");
+        let note = event.note.unwrap();
+        assert!(!note.contains('\u{1b}'), "nothing of it may steer a terminal");
+        assert!(note.ends_with("... (docs/findings.md#missingservice)"), "{note}");
     }
 
     #[test]
@@ -187,7 +195,7 @@ mod tests {
             event.note.as_deref(),
             Some(
                 "Ingress shop/cart: spec.rules[0].http.paths[1].backend.service.name: MissingService: \
-                 there is no Service \"cart\"; create it"
+                 there is no Service \"cart\"; create it (docs/findings.md#missingservice)"
             )
         );
         assert_eq!(event.metadata.namespace.as_deref(), Some("shop"));

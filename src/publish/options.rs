@@ -1,28 +1,121 @@
 //! What the administrator decides about publishing, and the times that follow from it; it must not know how settings are written.
 
-use std::net::{IpAddr, UdpSocket};
+use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::address::Address;
+use super::address::{Address, Refused};
 
-/// Addresses of documentation: no packet is ever sent there, but the route to them is the default route.
-const ELSEWHERE: [(&str, &str); 2] = [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")];
+/// What begins an entry that names an interface, or what sort of a Node's addresses is meant.
+const INTERFACE: &str = "interface:";
+const NODE: &str = "node:";
+
+/// Longest name of an interface in bytes, as the kernel has it.
+const LONGEST_INTERFACE: usize = 15;
+
+/// Where the addresses come from that are published.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Each node has its own.
+    #[default]
+    Nodes,
+    /// All nodes publish the same ones, which move among them or are announced by all of them.
+    Fixed,
+    /// Those of a Service are copied.
+    Service,
+}
+
+impl Mode {
+    /// Its word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Nodes => "nodes",
+            Mode::Fixed => "fixed",
+            Mode::Service => "service",
+        }
+    }
+}
+
+/// Which of a Node's addresses are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NodeAddress {
+    /// Those within the cluster.
+    InternalIp,
+    /// Those for everybody.
+    ExternalIp,
+}
+
+impl NodeAddress {
+    /// What Kubernetes calls them.
+    pub const fn name(self) -> &'static str {
+        match self {
+            NodeAddress::InternalIp => "InternalIP",
+            NodeAddress::ExternalIp => "ExternalIP",
+        }
+    }
+}
 
 /// An entry of the list of addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Announced {
     /// The addresses from which this host reaches the rest of the world, one for each family.
     Automatic,
+    /// All lasting addresses of an interface.
+    Interface(Arc<str>),
+    /// Addresses of the Node object of this host.
+    Node(NodeAddress),
     /// This one.
     Fixed(Address),
+}
+
+impl FromStr for Announced {
+    type Err = Refused;
+
+    fn from_str(text: &str) -> Result<Self, Refused> {
+        if text == "auto" {
+            return Ok(Announced::Automatic);
+        }
+        if let Some(name) = text.strip_prefix(INTERFACE) {
+            let is_plain = |byte: u8| byte.is_ascii_graphic() && byte != b'/' && byte != b':';
+            return match (1..=LONGEST_INTERFACE).contains(&name.len()) && name.bytes().all(is_plain) {
+                true => Ok(Announced::Interface(name.into())),
+                false => Err(Refused::because(format!("{name:?} is not a name of an interface"))),
+            };
+        }
+        match text.strip_prefix(NODE) {
+            Some(sort) => [NodeAddress::InternalIp, NodeAddress::ExternalIp]
+                .into_iter()
+                .find(|known| known.name() == sort)
+                .map(Announced::Node)
+                .ok_or_else(|| Refused::because(format!("{text:?} is neither node:InternalIP nor node:ExternalIP"))),
+            None => text.parse().map(Announced::Fixed),
+        }
+    }
+}
+
+impl fmt::Display for Announced {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Announced::Automatic => formatter.write_str("auto"),
+            Announced::Interface(name) => write!(formatter, "{INTERFACE}{name}"),
+            Announced::Node(sort) => write!(formatter, "{NODE}{}", sort.name()),
+            Announced::Fixed(address) => address.fmt(formatter),
+        }
+    }
 }
 
 /// Everything that the administrator decides about publishing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Where clients reach this node.
+    /// Where the addresses come from.
+    pub mode: Mode,
+    /// Where clients reach this node, or all nodes; without a meaning when those of a Service are copied.
     pub addresses: Vec<Announced>,
+    /// The Service, by namespace and name, whose addresses are copied.
+    pub service: Option<(Arc<str>, Arc<str>)>,
+    /// The name of the Node object of this host; `None` for the name of this node.
+    pub node_object: Option<Arc<str>>,
     /// The name of this node among the others; `None` for the host name.
     pub node: Option<Arc<str>>,
     /// Whether addresses are written into objects.
@@ -50,7 +143,10 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
+            mode: Mode::Nodes,
             addresses: vec![Announced::Automatic],
+            service: None,
+            node_object: None,
             node: None,
             status: true,
             events: true,
@@ -104,30 +200,6 @@ impl Options {
     pub fn timing(&self) -> Timing {
         Timing::of(self.lease_duration)
     }
-
-    /// The addresses of this node now, sorted; those of the default route may come and go.
-    pub fn current_addresses(&self) -> Vec<Address> {
-        let mut addresses = Vec::new();
-        for announced in &self.addresses {
-            match announced {
-                Announced::Automatic => addresses.extend(of_default_route()),
-                Announced::Fixed(address) => addresses.push(address.clone()),
-            }
-        }
-        addresses.sort();
-        addresses.dedup();
-        addresses
-    }
-}
-
-/// The source addresses that the kernel would choose; a socket that is connected but never written to asks it.
-fn of_default_route() -> impl Iterator<Item = Address> {
-    let source = |(any, elsewhere): (&str, &str)| -> Option<IpAddr> {
-        let socket = UdpSocket::bind(any).ok()?;
-        socket.connect(elsewhere).ok()?;
-        Some(socket.local_addr().ok()?.ip())
-    };
-    ELSEWHERE.into_iter().filter_map(source).filter_map(|address| address.try_into().ok())
 }
 
 #[cfg(test)]
@@ -145,11 +217,27 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_sorted_and_named_once() {
-        let fixed = |text: &str| Announced::Fixed(text.parse().unwrap());
-        let addresses = vec![fixed("edge.example"), fixed("192.0.2.1"), fixed("192.0.2.1")];
-        let options = Options { addresses, ..Options::default() };
-        let texts: Vec<_> = options.current_addresses().iter().map(ToString::to_string).collect();
-        assert_eq!(texts, ["192.0.2.1", "edge.example"]);
+    fn entries_are_read_as_they_are_shown() {
+        for (text, is_known) in [
+            ("auto", true),
+            ("interface:eth0", true),
+            ("interface:bond0.100", true),
+            ("node:InternalIP", true),
+            ("node:ExternalIP", true),
+            ("192.0.2.1", true),
+            ("2001:db8::1", true),
+            ("edge.example.com", true),
+            ("interface:", false),
+            ("interface:eth0:1", false),
+            ("interface:a/b", false),
+            ("interface:sixteen-letters-", false),
+            ("node:internalip", false),
+            ("node:Hostname", false),
+            ("127.0.0.1", false),
+            ("Auto", false),
+        ] {
+            let read = text.parse::<Announced>().ok().map(|entry| entry.to_string());
+            assert_eq!(read.as_deref(), is_known.then_some(text), "{text}");
+        }
     }
 }

@@ -12,6 +12,7 @@ use super::announcer::Announcer;
 use super::counts::Counts;
 use super::election::Leadership;
 use super::leader::Candidate;
+use super::locator::Locator;
 use super::membership::{Membership, asked};
 use super::neighbours;
 use super::options::Options;
@@ -49,13 +50,21 @@ impl Publisher {
         let (tell_leadership, leadership) = watch::channel(Leadership::default());
         let (tell_roster, roster) = watch::channel(Roster::new(options.lease_duration));
         let (tell_contended, contended) = watch::channel(Vec::new());
-        let inputs = Inputs { served: served.clone(), roster: roster.clone(), leadership: leadership.clone() };
         let board = Board::default();
+        let (locator, place) = Locator::start(&options, &identity, clients, &board);
+        let inputs = Inputs {
+            served: served.clone(),
+            roster: roster.clone(),
+            leadership: leadership.clone(),
+            place: place.clone(),
+        };
         let outlook = Outlook {
             identity: Arc::clone(&identity),
             leadership,
             roster,
             contended: contended.clone(),
+            place: place.clone(),
+            mode: options.mode,
             board: board.clone(),
         };
 
@@ -66,13 +75,13 @@ impl Publisher {
         let trouble = board.trouble("the Lease of the leader cannot be read or written");
         let candidate = Candidate::new(leases, lease, Arc::clone(&identity), timing, trouble);
         let leading = lead(candidate, served.clone(), tell_leadership, stopped.clone());
-        let leaving = vec![tokio::spawn(membership.run(served, stopped)), tokio::spawn(leading)];
+        let leaving = vec![tokio::spawn(membership.run(served, place, stopped)), tokio::spawn(leading)];
 
         let watched = Api::<Lease>::namespaced(clients.watch.clone(), &options.namespace);
         let (group, duration) = (Arc::clone(&options.lease), options.lease_duration);
         let trouble = board.trouble("the Leases of the other nodes cannot be watched");
-        let mut others =
-            vec![tokio::spawn(async move { neighbours::watch(watched, &group, duration, tell_roster, trouble).await })];
+        let watching = async move { neighbours::watch(watched, &group, duration, tell_roster, trouble).await };
+        let mut others = vec![tokio::spawn(locator.run()), tokio::spawn(watching)];
         let client = || clients.write.clone();
         if options.status {
             let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));

@@ -108,6 +108,11 @@ impl Roster {
         self.seen.insert(name, Seen { member: Arc::new(member), duration, renewed, changed, proven });
     }
 
+    /// How long ago each record was seen to change, in the order of [`Roster::members`].
+    pub fn ages(&self, now: Instant) -> impl Iterator<Item = Duration> {
+        self.seen.values().map(move |seen| now.saturating_duration_since(seen.changed))
+    }
+
     /// Every node and how sure it is that it lives, by name.
     pub fn members(&self, now: Instant) -> impl Iterator<Item = (&Arc<Member>, Life)> {
         let now = self.looked.map_or(now, |looked| now.min(looked + self.blind_after));
@@ -141,7 +146,10 @@ mod tests {
             drained: false,
             generation: Some(1),
             carries: None,
+            pinned: None,
+            lacks: Default::default(),
             version: "1".into(),
+            phase: "serving".into(),
         };
         let now = Timestamp::from_second(renewed).unwrap();
         member.lease("ingressd", duration, now, now)

@@ -25,8 +25,14 @@ pub struct Served {
     pub generation: Option<u64>,
     /// Whether nginx serves it now.
     pub serving: bool,
+    /// The generation that the administrator wants to stay at.
+    pub pinned: Option<u64>,
+    /// The accepted Ingresses that this one does not serve.
+    pub lacks: Arc<[Arc<ObjectId>]>,
     /// Whether the administrator took this node out.
     pub drained: bool,
+    /// Where the daemon stands, in one word, for people.
+    pub phase: Arc<str>,
 }
 
 /// An object that the confirmed generation serves.
@@ -46,7 +52,7 @@ impl Served {
         self.serves_same(other)
             && Arc::ptr_eq(&self.snapshot, &other.snapshot)
             && Arc::ptr_eq(&self.findings, &other.findings)
-            && self.carries == other.carries
+            && (self.carries, &self.phase) == (other.carries, &other.phase)
     }
 
     /// Whether nothing differs in what this host serves. Objects may have changed, which is served only later, or others may
@@ -55,6 +61,7 @@ impl Served {
         self.carries_same(other)
             && Arc::ptr_eq(&self.accepted, &other.accepted)
             && (self.generation, self.serving, self.drained) == (other.generation, other.serving, other.drained)
+            && (self.pinned, &self.lacks) == (other.pinned, &other.lacks)
     }
 
     /// Whether both generations carry the same versions.
@@ -73,16 +80,20 @@ mod tests {
     #[test]
     fn what_others_write_into_objects_makes_no_difference_to_what_is_served() {
         let carried: Arc<[Carried]> = Arc::default();
+        let id = Arc::new(ObjectId::new(crate::model::Kind::Ingress, "shop", "cart"));
         let served = Served { carried: Some(Arc::clone(&carried)), ..Served::default() };
         for (what, other, serves_same) in [
             ("objects", Served { snapshot: Arc::default(), ..served.clone() }, true),
             ("how far the generation has come", Served { carries: Some(Revision(1)), ..served.clone() }, true),
             ("findings", Served { findings: [].into(), ..served.clone() }, true),
+            ("how the daemon is", Served { phase: "failed".into(), ..served.clone() }, true),
             ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),
             ("what is carried", Served { carried: Some([].into()), ..served.clone() }, false),
             ("nothing is carried", Served { carried: None, ..served.clone() }, false),
             ("the generation", Served { generation: Some(1), ..served.clone() }, false),
             ("nginx", Served { serving: true, ..served.clone() }, false),
+            ("a pinned generation", Served { pinned: Some(1), ..served.clone() }, false),
+            ("what that one lacks", Served { lacks: [id].into(), ..served.clone() }, false),
             ("the administrator's will", Served { drained: true, ..served.clone() }, false),
         ] {
             assert_eq!((served.serves_same(&other), served.is_same(&other)), (serves_same, false), "{what}");

@@ -2,15 +2,19 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::address::Address;
 use super::contention;
 use super::election::Leadership;
 use super::member::Member;
+use super::options::Mode;
 use super::roster::{Life, Roster};
 use super::trouble::Board;
+use super::whereabouts::Whereabouts;
 use crate::finding::Finding;
 use crate::model::ObjectId;
 
@@ -21,6 +25,8 @@ pub struct Outlook {
     pub(super) leadership: watch::Receiver<Leadership>,
     pub(super) roster: watch::Receiver<Roster>,
     pub(super) contended: watch::Receiver<Vec<Arc<ObjectId>>>,
+    pub(super) place: watch::Receiver<Option<Arc<Whereabouts>>>,
+    pub(super) mode: Mode,
     pub(super) board: Board,
 }
 
@@ -33,8 +39,23 @@ pub struct View {
     pub leads: bool,
     /// Who leads, as the Lease said last.
     pub leader: Option<Arc<str>>,
+    /// Where the addresses come from that are published.
+    pub mode: Mode,
+    /// The addresses of this node; `None` while they are not known.
+    pub addresses: Option<Vec<Address>>,
     /// All nodes by name of their Leases, this one included.
-    pub members: Vec<(Arc<Member>, Life)>,
+    pub members: Vec<Peer>,
+}
+
+/// A node, as its record tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// The record.
+    pub member: Arc<Member>,
+    /// How sure it is that it lives.
+    pub life: Life,
+    /// How long ago the record was seen to change.
+    pub age: Duration,
 }
 
 impl Outlook {
@@ -43,11 +64,15 @@ impl Outlook {
         let now = Instant::now();
         let leadership = self.leadership.borrow();
         let roster = self.roster.borrow();
+        let peer = |((member, life), age): ((&Arc<Member>, Life), _)| Peer { member: Arc::clone(member), life, age };
+        let peers = roster.members(now).zip(roster.ages(now)).map(peer);
         View {
             identity: Arc::clone(&self.identity),
             leads: leadership.holds(now),
             leader: leadership.holder.clone(),
-            members: roster.members(now).map(|(member, life)| (Arc::clone(member), life)).collect(),
+            mode: self.mode,
+            addresses: self.place.borrow().as_ref().map(|place| place.addresses.clone()),
+            members: peers.collect(),
         }
     }
 
@@ -55,6 +80,7 @@ impl Outlook {
     pub fn findings(&self) -> Vec<Finding> {
         let mut findings = contention::findings(&self.contended.borrow());
         findings.extend(self.board.findings());
+        findings.extend(self.place.borrow().iter().flat_map(|place| place.findings()));
         findings.sort();
         findings
     }

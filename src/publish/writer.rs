@@ -1,6 +1,6 @@
 //! Writes addresses into the status of Ingresses while this node leads, at a steady pace; it must not know how it came to lead.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,10 +19,12 @@ use super::counts::{Counts, StatusWrite};
 use super::desired::Nodes;
 use super::election::Leadership;
 use super::ledger::{Ledger, Plan, UnderWay, Write};
+use super::member::Member;
 use super::options::Options;
 use super::roster::Roster;
 use super::served::Served;
 use super::trouble::Trouble;
+use super::whereabouts::Whereabouts;
 use crate::model::ObjectId;
 
 /// How long one write may take.
@@ -50,6 +52,8 @@ pub struct Inputs {
     pub roster: watch::Receiver<Roster>,
     /// Who leads.
     pub leadership: watch::Receiver<Leadership>,
+    /// The addresses of this node.
+    pub place: watch::Receiver<Option<Arc<Whereabouts>>>,
 }
 
 /// Writes status.
@@ -60,6 +64,8 @@ pub struct Writer {
     counts: Counts,
     contended: watch::Sender<Vec<Arc<ObjectId>>>,
     ledger: Ledger,
+    /// The addresses that this node had since its start.
+    former: BTreeSet<Address>,
     plan: Plan,
     /// What the plan was made for, and when.
     planned: Option<(Served, Instant)>,
@@ -93,6 +99,7 @@ impl Writer {
             counts,
             contended,
             ledger: Ledger::default(),
+            former: BTreeSet::new(),
             plan: Plan::default(),
             planned: None,
             queue: VecDeque::new(),
@@ -137,6 +144,7 @@ impl Writer {
                 }
                 changed = inputs.roster.changed() => { go_on = changed; Some(now) }
                 changed = inputs.leadership.changed() => { go_on = changed; Some(now) }
+                changed = inputs.place.changed() => { go_on = changed; Some(now) }
                 Some(done) = self.requests.join_next() => match done {
                     Ok((write, result)) => (!self.finish(&write, result)).then_some(now),
                     Err(_) => Some(now),
@@ -155,10 +163,12 @@ impl Writer {
         let served = inputs.served.borrow_and_update();
         let roster = inputs.roster.borrow_and_update();
         self.planned = served.clone().map(|served| (served, now));
-        self.plan = match &*served {
-            Some(served) if leads && roster.is_complete() => {
-                let us = self.options.member(&self.identity, served);
-                let nodes = Nodes::new(&us, roster.members(now));
+        let place = inputs.place.borrow_and_update();
+        self.plan = match (&*served, &*place) {
+            (Some(served), Some(place)) if leads && roster.is_complete() => {
+                let us = Member::of(&self.identity, served, place);
+                self.former.extend(us.addresses.iter().cloned());
+                let nodes = Nodes::new(&us, roster.members(now), &self.former);
                 self.ledger.plan(served, &nodes, &self.under_way, now)
             }
             _ => Plan::default(),

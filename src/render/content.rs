@@ -43,14 +43,12 @@ impl Content {
 
     /// The bytes, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts.iter().flat_map(|part| {
-            let (filled, rest) = match part {
-                Part::Filled(filled) => (Some(filled), None),
-                Part::Fixed(text) => (None, Some(text.as_bytes())),
-                Part::Bytes(bytes) => (None, Some(&**bytes)),
-            };
-            filled.into_iter().flat_map(Filled::pieces).map(str::as_bytes).chain(rest)
-        })
+        self.parts.iter().flat_map(Part::pieces)
+    }
+
+    /// What it is made of.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// The bytes.
@@ -63,6 +61,18 @@ impl Content {
     /// The bytes as text, for files of configuration.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes()).into_owned()
+    }
+}
+
+impl Part {
+    /// The bytes, piece by piece.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let (filled, rest) = match self {
+            Part::Filled(filled) => (Some(filled), None),
+            Part::Fixed(text) => (None, Some(text.as_bytes())),
+            Part::Bytes(bytes) => (None, Some(&**bytes)),
+        };
+        filled.into_iter().flat_map(Filled::pieces).map(str::as_bytes).chain(rest)
     }
 }
 

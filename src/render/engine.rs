@@ -13,13 +13,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::shape::{Filled, Form, Shapes};
+use crate::model::Instance;
 
 /// A template with a name, its text and a full example of what fills it.
 pub struct Source {
     /// The name.
     pub name: &'static str,
     /// The text.
-    pub text: &'static str,
+    pub text: String,
     /// A view in which every list has an element; `None` for a partial, which must hold no expression.
     pub example: Option<Value>,
 }
@@ -37,6 +38,8 @@ pub struct Unfit {
 pub struct Engine {
     templates: Handlebars<'static>,
     shapes: Shapes,
+    /// What names of ours get.
+    instance: String,
 }
 
 impl Engine {
@@ -45,7 +48,7 @@ impl Engine {
     /// # Errors
     ///
     /// When one of them breaks a rule.
-    pub fn load(sources: Vec<Source>) -> Result<Self, Unfit> {
+    pub fn load(sources: Vec<Source>, instance: &Instance) -> Result<Self, Unfit> {
         let mut registry = Handlebars::new();
         registry.set_strict_mode(true);
         registry.register_escape_fn(handlebars::no_escape);
@@ -56,12 +59,12 @@ impl Engine {
             sources.iter().filter(|source| source.example.is_none()).map(|source| source.name).collect();
         for Source { name, text, example } in sources {
             let unfit = |words: String| Unfit { template: name, words };
-            let template = Template::compile(text).map_err(|error| unfit(error.to_string()))?;
+            let template = Template::compile(&text).map_err(|error| unfit(error.to_string()))?;
             let view = example.unwrap_or(Value::Null);
             lint(&template, &view, &partials).map_err(unfit)?;
             registry.register_template(name, template);
         }
-        Ok(Engine { templates: registry, shapes: Shapes::default() })
+        Ok(Engine { templates: registry, shapes: Shapes::default(), instance: instance.mark() })
     }
 
     /// Fills a template.
@@ -71,7 +74,7 @@ impl Engine {
     /// When the view has another form than the example that the template was loaded with.
     pub fn fill(&self, template: &'static str, view: &impl Serialize) -> Result<Filled, RenderError> {
         let malformed = |error| RenderError::from(RenderErrorReason::SerdeError(error));
-        let form = Form::of(view).map_err(malformed)?;
+        let form = Form::of(view, &self.instance).map_err(malformed)?;
         self.shapes.fill(template, form, |marked| {
             let view: Value = serde_json::from_slice(marked).map_err(malformed)?;
             self.templates.render(template, &view)
@@ -193,8 +196,9 @@ mod tests {
 
     fn load(text: &'static str) -> Result<Engine, Unfit> {
         let example = json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }], "nothing": [] });
-        let partial = Source { name: "known", text: "known", example: None };
-        Engine::load(vec![partial, Source { name: "main", text, example: Some(example) }])
+        let partial = Source { name: "known", text: "known".into(), example: None };
+        let main = Source { name: "main", text: text.into(), example: Some(example) };
+        Engine::load(vec![partial, main], &Instance::default())
     }
 
     #[test]

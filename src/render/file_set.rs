@@ -22,10 +22,10 @@ impl Digest {
         Digest(Sha256::digest(bytes).into())
     }
 
-    /// The digest of what is in a file.
-    fn of_content(content: &Content) -> Self {
+    /// The digest of a file made of these parts.
+    pub fn of_parts(parts: &[Part]) -> Self {
         let mut hasher = Sha256::new();
-        content.pieces().for_each(|piece| hasher.update(piece));
+        parts.iter().flat_map(Part::pieces).for_each(|piece| hasher.update(piece));
         Digest(hasher.finalize().into())
     }
 
@@ -98,7 +98,7 @@ impl File {
     }
 
     fn of(content: Content, owners: Owners) -> Self {
-        File { digest: Digest::of_content(&content), content, owners: Arc::new(owners), requires: Arc::default() }
+        File { digest: Digest::of_parts(content.parts()), content, owners: Arc::new(owners), requires: Arc::default() }
     }
 }
 

@@ -10,23 +10,39 @@ use super::file_set::{File, FilePath};
 /// Sources with the files made of them, by the place of the source in memory. Whoever makes sources gives those that stay
 /// the same in the same place; as they are held here, no other gets it.
 #[derive(Debug)]
-pub struct Memory<S>(HashMap<usize, Remembered<S>>);
+pub struct Memory<S, V>(HashMap<usize, (Arc<S>, V)>);
 
-#[derive(Debug)]
-struct Remembered<S> {
-    source: Arc<S>,
-    path: FilePath,
-    file: Arc<File>,
-}
+/// The file of each source.
+pub type Files<S> = Memory<S, (FilePath, Arc<File>)>;
 
-impl<S> Default for Memory<S> {
+impl<S, V> Default for Memory<S, V> {
     fn default() -> Self {
         Memory(HashMap::new())
     }
 }
 
-impl<S: Send + Sync> Memory<S> {
-    /// Adds the file of each source: remembered when the source is the same, made otherwise. Forgets all others.
+impl<S: Send + Sync, V: Send> Memory<S, V> {
+    /// What is made of each source: remembered when the source is the same, made otherwise. Forgets all others.
+    pub fn recall<'m, 's>(
+        &'m mut self,
+        sources: &'s [Arc<S>],
+        make: impl Fn(&S) -> V + Sync,
+    ) -> impl Iterator<Item = (&'s Arc<S>, &'m V)> {
+        let place = |source: &Arc<S>| Arc::as_ptr(source).addr();
+        let unknown: Vec<_> = sources.iter().filter(|source| !self.0.contains_key(&place(source))).collect();
+        let made = unknown.into_par_iter().map(|source| (place(source), (Arc::clone(source), make(source))));
+        self.0.extend(made.collect::<Vec<_>>());
+        if self.0.len() > sources.len() {
+            let wanted: HashSet<_> = sources.iter().map(place).collect();
+            self.0.retain(|_, (source, _)| wanted.contains(&place(source)));
+        }
+        let remembered = &self.0;
+        sources.iter().filter_map(move |source| remembered.get(&place(source)).map(|(_, made)| (source, made)))
+    }
+}
+
+impl<S: Send + Sync> Files<S> {
+    /// Adds the file of each source.
     pub fn render(
         &mut self,
         sources: &[Arc<S>],
@@ -34,19 +50,8 @@ impl<S: Send + Sync> Memory<S> {
         make: impl Fn(&S) -> File + Sync,
         files: &mut Vec<(FilePath, Arc<File>)>,
     ) {
-        let place = |source: &Arc<S>| Arc::as_ptr(source).addr();
-        let unknown: Vec<_> = sources.iter().filter(|source| !self.0.contains_key(&place(source))).collect();
-        let made = unknown.into_par_iter().map(|source| {
-            let (path, file) = (path(source), Arc::new(make(source)));
-            (place(source), Remembered { source: Arc::clone(source), path, file })
-        });
-        self.0.extend(made.collect::<Vec<_>>());
-        if self.0.len() > sources.len() {
-            let wanted: HashSet<_> = sources.iter().map(place).collect();
-            self.0.retain(|_, remembered| wanted.contains(&place(&remembered.source)));
-        }
-        let remembered = sources.iter().filter_map(|source| self.0.get(&place(source)));
-        files.extend(remembered.map(|one| (FilePath::clone(&one.path), Arc::clone(&one.file))));
+        let remembered = self.recall(sources, |source| (path(source), Arc::new(make(source))));
+        files.extend(remembered.map(|(_, file)| file.clone()));
     }
 }
 
@@ -55,12 +60,12 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::Memory;
+    use super::Files;
     use crate::render::{File, Owners, Part};
 
     #[test]
     fn only_new_sources_are_made_and_lost_ones_forgotten() {
-        let (mut memory, made) = (Memory::<String>::default(), AtomicUsize::new(0));
+        let (mut memory, made) = (Files::<String>::default(), AtomicUsize::new(0));
         let mut render = |sources: &[Arc<String>]| {
             let make = |source: &String| {
                 made.fetch_add(1, Ordering::Relaxed);

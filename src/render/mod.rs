@@ -1,5 +1,6 @@
 //! From a plan to files, byte for byte; it must not know annotations, Kubernetes types, the file system or what is there already.
 
+mod blocks;
 mod content;
 mod engine;
 mod file_set;
@@ -19,13 +20,14 @@ pub use file_set::{Digest, File, FilePath, FileSet, Owners};
 use std::sync::Arc;
 
 use crate::model::{
-    Action, Certificate, CertificateId, Field, Forwarded, Kind, ObjectId, Origin, PasswordFile, PathMatch, Route,
-    Server, ServerName, TlsTermination, Upstream, UrlPath,
+    Action, Certificate, CertificateId, Field, Forwarded, Instance, Kind, ObjectId, Origin, PasswordFile, PathMatch,
+    Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
+use blocks::Blocks;
 use engine::Engine;
 use lower::Facts;
-use memory::Memory;
+use memory::Files;
 
 /// Renders plans; what it remembers between calls only saves time, never changes the result.
 #[derive(Debug)]
@@ -34,10 +36,11 @@ pub struct Renderer {
     /// The server for unknown hosts where no Ingress defines one.
     catch_all: Option<Arc<Server>>,
     background: Option<Background>,
-    servers: Memory<Server>,
-    upstreams: Memory<Upstream>,
-    certificates: Memory<Certificate>,
-    password_files: Memory<PasswordFile>,
+    blocks: Blocks,
+    servers: Files<Server>,
+    upstreams: Files<Upstream>,
+    certificates: Files<Certificate>,
+    password_files: Files<PasswordFile>,
 }
 
 /// What every remembered server was rendered with.
@@ -52,14 +55,22 @@ struct Background {
 
 impl Default for Renderer {
     fn default() -> Self {
+        Renderer::of(&Instance::default())
+    }
+}
+
+impl Renderer {
+    /// For an instance, whose names are no other's.
+    pub fn of(instance: &Instance) -> Self {
         Renderer {
-            engine: templates::load().expect("the program's own templates, loaded by a test of every build"),
+            engine: templates::load(instance).expect("the program's own templates, loaded by a test of every build"),
             catch_all: catch_all(),
             background: None,
-            servers: Memory::default(),
-            upstreams: Memory::default(),
-            certificates: Memory::default(),
-            password_files: Memory::default(),
+            blocks: Blocks::default(),
+            servers: Files::default(),
+            upstreams: Files::default(),
+            certificates: Files::default(),
+            password_files: Files::default(),
         }
     }
 }
@@ -89,8 +100,9 @@ impl Renderer {
 
         let engine = &self.engine;
         let mut all = Vec::with_capacity(2 * servers.len());
+        let own = self.blocks.render(servers, &facts, engine, &mut all);
         let path = |one: &Server| names::server_file(&one.name);
-        self.servers.render(&servers, path, |one| lower::server(one, &facts, engine), &mut all);
+        self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
         let path = |one: &Upstream| names::upstream_file(&one.id);
         self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
         let path = |one: &Certificate| names::certificate_file(&one.id);
@@ -118,8 +130,9 @@ impl Renderer {
             catch_all_is_own: facts.catch_all_is_own,
         };
         if self.background.as_ref() != Some(&background) {
-            self.servers = Memory::default();
-            self.upstreams = Memory::default();
+            self.blocks = Blocks::default();
+            self.servers = Files::default();
+            self.upstreams = Files::default();
             self.background = Some(background);
         }
     }

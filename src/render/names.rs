@@ -107,6 +107,21 @@ pub fn server_file(name: &ServerName) -> FilePath {
     }
 }
 
+/// What hosts that share a server are called by, from the digest of what they share.
+pub fn likeness(digest: Digest) -> String {
+    digest.hexadecimal(HASH_DIGITS / 2)
+}
+
+/// The file of a server that hosts share. A plus sign occurs in no host name.
+pub fn block_file(likeness: &str, part: usize) -> FilePath {
+    format!("http/server-alike+{likeness}+{part}.conf").into()
+}
+
+/// The beginning of the variables of such a server, without the dollar sign.
+pub fn block_variables(likeness: &str, part: usize) -> String {
+    format!("backend_{likeness}_{part}")
+}
+
 /// The file of a certificate with its key.
 pub fn certificate_file(id: &CertificateId) -> FilePath {
     match id {

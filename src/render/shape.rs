@@ -11,6 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
 
+use super::token::INSTANCE;
+
 /// Encloses the number of a token; no token holds a control character.
 const MARK: char = '\u{1}';
 
@@ -52,14 +54,14 @@ pub struct Form {
 }
 
 impl Form {
-    /// Takes a view apart.
+    /// Takes a view apart; names of ours get the mark of the instance.
     ///
     /// # Errors
     ///
     /// When the view cannot be written as JSON, which would be a fault of its type.
-    pub fn of(view: &impl Serialize) -> Result<Self, serde_json::Error> {
+    pub fn of(view: &impl Serialize, instance: &str) -> Result<Self, serde_json::Error> {
         let mut key = Vec::with_capacity(512);
-        let mut marker = Marker::default();
+        let mut marker = Marker { instance, ..Marker::default() };
         view.serialize(&mut Serializer::with_formatter(&mut key, &mut marker))?;
         Ok(Form { key, words: marker.words, ends: marker.ends })
     }
@@ -132,13 +134,14 @@ impl Filled {
 
 /// Writes JSON with marks in place of strings, names of members left as they are.
 #[derive(Debug, Default)]
-struct Marker {
+struct Marker<'a> {
+    instance: &'a str,
     words: String,
     ends: Vec<u32>,
     in_name: bool,
 }
 
-impl Formatter for &mut Marker {
+impl Formatter for &mut Marker<'_> {
     fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
         self.in_name = true;
         if first { Ok(()) } else { writer.write_all(b",") }
@@ -172,6 +175,10 @@ impl Formatter for &mut Marker {
     }
 
     fn write_char_escape<W: ?Sized + Write>(&mut self, _: &mut W, escape: CharEscape) -> io::Result<()> {
+        if matches!(escape, CharEscape::AsciiControl(byte) if char::from(byte) == INSTANCE) {
+            self.words.push_str(self.instance);
+            return Ok(());
+        }
         // Names of members are Rust's, which need no escape.
         let character = match escape {
             CharEscape::Quote => '"',
@@ -200,7 +207,7 @@ mod tests {
         let shapes = Shapes::default();
         let mut asked = 0;
         let mut text = |view: Value| {
-            let form = Form::of(&view).unwrap();
+            let form = Form::of(&view, "__blue").unwrap();
             let fill = |marked: &[u8]| {
                 asked += 1;
                 let view: Value = serde_json::from_slice(marked)?;
@@ -212,13 +219,14 @@ mod tests {
         };
         assert_eq!(text(json!({"name": "a", "list": ["\"x\\\"", "y/é"]})), "a: \"x\\\", y/é;\n");
         assert_eq!(text(json!({"name": "", "list": ["1", ""]})), ": 1, ;\n");
+        assert_eq!(text(json!({"name": "$ingressd\u{2}_a", "list": []})), "$ingressd__blue_a: ;\n");
         assert_eq!(text(json!({"name": "b", "list": []})), "b: ;\n");
         assert_eq!(asked, 2);
     }
 
     #[test]
     fn booleans_and_numbers_belong_to_the_form() {
-        let key = |view: Value| Form::of(&view).unwrap().key;
+        let key = |view: Value| Form::of(&view, "").unwrap().key;
         assert_eq!(key(json!({"a": "x", "b": true})), key(json!({"a": "y", "b": true})));
         assert_ne!(key(json!({"a": "x", "b": true})), key(json!({"a": "x", "b": false})));
         assert_ne!(key(json!({"a": 1})), key(json!({"a": 2})));

@@ -5,37 +5,54 @@ use serde_json::{Value, json};
 use super::engine::{Engine, Source, Unfit};
 use super::token::{Literal, Number, Path, Text, Word, Words};
 use super::view;
-use crate::model::Refused;
+use crate::model::{Instance, Refused};
 
 /// Loads them all.
 ///
 /// # Errors
 ///
 /// When one of them is unfit; a test loads them.
-pub fn load() -> Result<Engine, Unfit> {
+pub fn load(instance: &Instance) -> Result<Engine, Unfit> {
+    // Names of ours are the same in all templates, and differ from those of another instance.
+    let named = |text: &str| {
+        let mark = instance.mark();
+        text.replace("ingressd_", &format!("ingressd{mark}_"))
+            .replace("shared:ingressd:", &format!("shared:ingressd{mark}:"))
+    };
     macro_rules! source {
         ($name:literal, $example:expr) => {
-            Source { name: $name, text: include_str!(concat!("../../templates/", $name, ".hbs")), example: $example }
+            Source {
+                name: $name,
+                text: named(include_str!(concat!("../../templates/", $name, ".hbs"))),
+                example: $example,
+            }
         };
     }
     // An example that cannot be made is a view of nothing, which no template accepts.
     let example = |made: Result<Value, Refused>| Some(made.unwrap_or(Value::Null));
-    Engine::load(vec![
-        source!("proxy_headers", None),
-        source!("proxy_client", None),
-        source!("proxy_client_told", None),
-        source!("grpc_headers", None),
-        source!("grpc_client", None),
-        source!("grpc_client_told", None),
-        source!("cors_hidden", None),
-        source!("cors_hidden_grpc", None),
-        source!("shared", example(shared())),
-        source!("server", example(server())),
-        source!("location", example(location())),
-        source!("upstream", example(upstream())),
-        source!("cors", example(cors())),
-        source!("limits", example(limits())),
-    ])
+    Engine::load(
+        vec![
+            source!("proxy_headers", None),
+            source!("proxy_client", None),
+            source!("proxy_client_told", None),
+            source!("grpc_headers", None),
+            source!("grpc_client", None),
+            source!("grpc_client_told", None),
+            source!("cors_hidden", None),
+            source!("cors_hidden_grpc", None),
+            source!("shared", example(shared())),
+            source!("listens", Some(json!(view::Listens { listens: vec![Words::join([WORD])] }))),
+            source!("server_name", example(name())),
+            source!("server", example(server())),
+            source!("backends", Some(json!(view::Backends { variable: WORD }))),
+            source!("backend", example(backend())),
+            source!("location", example(location())),
+            source!("upstream", example(upstream())),
+            source!("cors", example(cors())),
+            source!("limits", example(limits())),
+        ],
+        instance,
+    )
 }
 
 const WORD: Word = Word::fixed("word");
@@ -61,11 +78,17 @@ fn shared() -> Result<Value, Refused> {
     }))
 }
 
+fn name() -> Result<Value, Refused> {
+    Ok(json!(view::Name { name: Literal::new("name")? }))
+}
+
+fn backend() -> Result<Value, Refused> {
+    Ok(json!(view::Backend { host: Literal::new("name")?, upstream: WORD }))
+}
+
 fn server() -> Result<Value, Refused> {
     let path = Path::new("/file".as_ref())?;
     Ok(json!(view::Server {
-        listens: vec![Words::join([WORD])],
-        name: Literal::new("name")?,
         http2: true,
         certificate: vec![path.clone()],
         access_log: vec![path],
@@ -149,6 +172,6 @@ fn limits() -> Result<Value, Refused> {
 mod tests {
     #[test]
     fn every_template_keeps_the_rules() {
-        super::load().expect("every name in every template resolves");
+        super::load(&Default::default()).expect("every name in every template resolves");
     }
 }

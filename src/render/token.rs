@@ -7,13 +7,20 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::{ByteSize, Cidr, Refused, RewriteTarget, TargetPart};
+use crate::model::{ByteSize, Cidr, Instance, Refused, RewriteTarget, TargetPart};
 
 /// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
 const LONGEST: usize = 4090;
 
+/// Stands for the name of the instance in names of ours, until the engine puts it there. No word of a user holds it: control
+/// characters are refused.
+pub const INSTANCE: char = '\u{2}';
+
 /// The variable that stands for a dollar sign, which nginx's language cannot escape.
-const DOLLAR: &str = "${ingressd_dollar}";
+const DOLLAR: &str = "${ingressd\u{2}_dollar}";
+
+/// What names of ours begin with.
+const OURS: &str = "ingressd";
 
 /// A word that needs no quotes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -35,10 +42,20 @@ impl Word {
         }
     }
 
+    /// A name of ours, such as that of an upstream or a zone: as [`Word::new`], with the mark of the instance behind the
+    /// first `ingressd`.
+    pub fn own(name: &str) -> Result<Self, Refused> {
+        let Word(word) = Self::new(name)?;
+        match word.split_once(OURS) {
+            Some((before, after)) => Ok(Word(Cow::Owned(format!("{before}{OURS}{INSTANCE}{after}")))),
+            None => Err(Refused::because("it is no name of ours")),
+        }
+    }
+
     /// A reference to a variable of ours: `ingressd_` and the name.
     pub fn variable(name: &str) -> Result<Self, Refused> {
         match !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            true => Ok(Word(Cow::Owned(format!("$ingressd_{name}")))),
+            true => Ok(Word(Cow::Owned(format!("${OURS}{INSTANCE}_{name}")))),
             false => Err(Refused::because("it is not the name of a variable")),
         }
     }
@@ -179,7 +196,8 @@ fn escape(text: &str, expands: bool, into: &mut String) -> Result<(), Refused> {
 }
 
 fn fits(quoted: String) -> Result<String, Refused> {
-    match quoted.len() <= LONGEST {
+    let marks = quoted.matches(INSTANCE).count();
+    match quoted.len() + marks * Instance::LONGEST_MARK <= LONGEST {
         true => Ok(quoted),
         false => Err(Refused::because("it is longer than nginx takes")),
     }
@@ -197,7 +215,7 @@ mod tests {
     /// The one argument of a directive that holds the token, as nginx reads it.
     fn read(token: &impl Serialize) -> String {
         let token = serde_json::to_value(token).expect("a token is a string");
-        let text = format!("x {};y;", token.as_str().expect("a token is a string"));
+        let text = format!("x {};y;", token.as_str().expect("a token is a string").replace(INSTANCE, ""));
         let tree = syntax::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(tree.len(), 2, "{text}");
         assert_eq!((tree[0].arguments.len(), &tree[0].block), (1, &None), "{text}");
@@ -227,8 +245,9 @@ mod tests {
                 prop_assert_eq!(read(&token), text.clone());
             }
             if let Ok(token) = Text::new(&text) {
-                prop_assert_eq!(read(&token).replace(DOLLAR, "$"), text.clone());
-                prop_assert!(!read(&token).replace(DOLLAR, "").contains('$'));
+                let dollar = DOLLAR.replace(INSTANCE, "");
+                prop_assert_eq!(read(&token).replace(&dollar, "$"), text.clone());
+                prop_assert!(!read(&token).replace(&dollar, "").contains('$'));
             }
             if let Ok(token) = Path::new(std::path::Path::new(&text)) {
                 prop_assert_eq!(read(&token), text.clone());
@@ -246,7 +265,7 @@ mod tests {
     fn what_is_allowed_is_not_refused() {
         assert_eq!(read(&Literal::new(r#"^/a\d"{2};#"#).expect("printable")), r#"^/a\d"{2};#"#);
         assert!(Literal::new(&"\\".repeat(2044)).is_ok() && Literal::new(&"\\".repeat(2045)).is_err());
-        assert_eq!(serde_json::json!(Text::new("a$b").expect("printable")), "\"a${ingressd_dollar}b\"");
+        assert_eq!(serde_json::json!(Text::new("a$b").expect("printable")), "\"a${ingressd\u{2}_dollar}b\"");
         for control in ["\n", "\0", "\u{7f}", "\u{85}", "\u{2028}", "\t"] {
             assert!(Literal::new(control).is_err() && Text::new(control).is_err(), "{control:?}");
         }

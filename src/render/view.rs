@@ -60,13 +60,39 @@ pub struct Status {
     pub stub_status: bool,
 }
 
-/// The beginning of a server, up to its locations.
+/// The beginning of a server.
 #[derive(Debug, Serialize)]
-pub struct Server {
+pub struct Listens {
     /// Arguments of each `listen`.
     pub listens: Vec<Words>,
-    /// Its name.
+}
+
+/// A name of a server.
+#[derive(Debug, Serialize)]
+pub struct Name {
+    /// The name.
     pub name: Literal,
+}
+
+/// The beginning of a table from hosts to upstreams.
+#[derive(Debug, Serialize)]
+pub struct Backends {
+    /// The variable that holds what is found.
+    pub variable: Word,
+}
+
+/// A line of such a table.
+#[derive(Debug, Serialize)]
+pub struct Backend {
+    /// The host.
+    pub host: Literal,
+    /// Its upstream.
+    pub upstream: Word,
+}
+
+/// What a server says, from its names to its locations.
+#[derive(Debug, Serialize)]
+pub struct Server {
     /// HTTP/2 by directive.
     pub http2: bool,
     /// The certificate, none or one.
@@ -276,7 +302,7 @@ pub struct Proxy {
     pub tls: bool,
     /// `http://` or `https://`.
     pub scheme: Word,
-    /// The upstream.
+    /// The upstream, or the variable with its name.
     pub upstream: Word,
 }
 

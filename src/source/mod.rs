@@ -20,5 +20,5 @@ pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use list::List;
 pub use snapshot::{LeftOut, Place, Snapshot, Stored, Version};
-pub use validation::is_label as is_namespace;
+pub use validation::{is_label as is_namespace, is_subdomain as is_object_name};
 pub use watch::{DirectorySource, WatchError};

@@ -5,6 +5,7 @@ mod crash;
 mod disk;
 mod files;
 mod nginx;
+mod pinning;
 mod simulated;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use files::Files;
 use ingressd::apply::{Applier, Options, Outcome, Step, Steps, Survey};
+use ingressd::model::Instance;
 use nginx::{Nginx, eventually, hold};
 use nix::sys::signal::{Signal, kill};
 
@@ -250,12 +252,24 @@ fn the_host_is_surveyed_without_our_own_files() {
     let mut applier = nginx.applier();
     assert_confirmed(&applier.apply(&Files::with_status(nginx.status).set()), 1);
     let configuration = nginx.path("nginx.conf");
-    let survey = Survey::of("/usr/sbin/nginx".as_ref(), Some(&configuration), None, &nginx.path("ingressd")).unwrap();
+    let survey = Survey::of(
+        "/usr/sbin/nginx".as_ref(),
+        Some(&configuration),
+        None,
+        &nginx.path("ingressd"),
+        &Instance::default(),
+    );
+    let survey = survey.unwrap();
     let listens: Vec<_> = survey.neighbours.listens.iter().map(|listen| listen.address).collect();
     assert_eq!(listens, [other]);
     assert!(survey.neighbours.http_directives.contains("gzip"));
     assert_eq!((survey.pid_file, survey.configuration), (nginx.path("nginx.pid"), configuration));
-    let missing =
-        Survey::of("/usr/sbin/nginx".as_ref(), Some("/nowhere/nginx.conf".as_ref()), None, nginx.folder.path());
+    let missing = Survey::of(
+        "/usr/sbin/nginx".as_ref(),
+        Some("/nowhere/nginx.conf".as_ref()),
+        None,
+        nginx.folder.path(),
+        &Instance::default(),
+    );
     assert!(missing.is_err_and(|error| error.to_string().contains("/nowhere/nginx.conf")));
 }

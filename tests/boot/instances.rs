@@ -1,16 +1,9 @@
 //! A further instance beside the first, with settings, ports and files of its own; this must not know how they are told apart.
 
 use super::machine::{Disk, Machine};
-use super::{packages, site};
+use super::{packages, pages, site};
 
 super::on_each_release!(two_instances);
-
-/// A file of docs/install.md: what follows the line that names its path.
-fn documented(path: &str) -> String {
-    let text = include_str!("../../docs/install.md");
-    let after = text.split(&format!("\n`{path}`")).nth(1).unwrap_or_else(|| panic!("docs/install.md has no {path}"));
-    after.split("```\n").nth(1).unwrap().to_owned()
-}
 
 const KUBECONFIG: &str = "\
 apiVersion: v1
@@ -30,12 +23,13 @@ fn two_instances(release: &str) {
     site::put_manifests(&machine.disk, "/etc/ingressd/manifests", "shop");
     machine.disk.write("/etc/ingressd/conf.d/source.toml", "manifests = '/etc/ingressd/manifests'\n");
     site::put_manifests(&machine.disk, "/etc/ingressd/blue/manifests", "blue");
+    let page = pages::page("docs/install.md");
     for file in ["/etc/nginx/blue.conf", "/etc/systemd/system/nginx-blue.service"] {
-        machine.disk.write(file, &documented(file));
+        machine.disk.write(file, &page.file(file));
     }
     let settings = "/etc/ingressd/blue/ingressd.toml";
     let cluster = "kubeconfig = \"/etc/ingressd/blue/kubeconfig\"";
-    let documented = documented(settings);
+    let documented = page.file(settings);
     assert!(documented.starts_with(cluster), "{documented}");
     machine.disk.write(settings, &documented.replace(cluster, "manifests = '/etc/ingressd/blue/manifests'"));
     // Both at once: neither may see half of what the other writes.
@@ -49,8 +43,7 @@ fn two_instances(release: &str) {
     assert!(!machine.get("blue.example", 80).starts_with("backend"), "each serves its own");
 
     // As docs/install.md has it.
-    let blue = "--config /etc/ingressd/blue/ingressd.toml --set control.socket=/run/ingressd-blue/control.sock";
-    let told = machine.run(&format!("ingressd status {blue}"));
+    let told = machine.run("ingressd status --instance blue");
     assert!(told.contains("1 hosts"), "{told}");
 
     // One that ends takes nothing from the other.

@@ -1,11 +1,13 @@
 //! A booted system in a container, which ends with this value; it must not know what is installed on it.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::Write as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use super::rig::namespace::Namespace;
 
 /// Longest time that anything here may take; a limit for what is broken, never a measure of speed.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -17,23 +19,22 @@ const PAUSE: Duration = Duration::from_millis(50);
 const ENVIRONMENT: &[&str] =
     &["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LANG=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"];
 
-/// One machine at a time: they would take each other's memory and processors.
-static TURN: Mutex<()> = Mutex::new(());
-
 /// A file system with Debian on it, not running.
 pub struct Disk {
     folder: PathBuf,
-    _turn: MutexGuard<'static, ()>,
+    /// What tells it from machines of other runs.
+    mark: String,
+    _lock: fs::File,
 }
 
 impl Disk {
     /// A copy of a release as it is after its installation.
     pub fn of(release: &str) -> Self {
-        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let roots = target().join("boot");
         let original = roots.join(release);
         assert!(original.join("complete").exists(), "there is no {}: run `make test-boot`", original.display());
-        let disk = Disk { folder: roots.join("machine"), _turn: turn };
+        let (lock, mark) = take(&roots);
+        let disk = Disk { folder: roots.join("machine"), mark, _lock: lock };
         disk.remove();
         let mut copy = Command::new("cp");
         let copied = copy.args(["--archive", "--reflink=auto"]).args([&original, &disk.folder]).status().unwrap();
@@ -45,7 +46,10 @@ impl Disk {
     /// Runs a command of the shell on it, with nothing else running and no network.
     pub fn run(&self, command: &str) -> Output {
         let mut nspawn = self.nspawn();
-        nspawn.args(["--pipe", "--", "/usr/bin/env", "-i"]).args(ENVIRONMENT).args(["sh", "-c", command]);
+        nspawn
+            .args(["--private-network", "--pipe", "--", "/usr/bin/env", "-i"])
+            .args(ENVIRONMENT)
+            .args(["sh", "-c", command]);
         nspawn.stdin(Stdio::null()).output().unwrap()
     }
 
@@ -55,6 +59,13 @@ impl Disk {
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, text).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    }
+
+    /// Writes a file that only root may read.
+    pub fn write_for_owner(&self, path: &str, text: &str) {
+        self.write(path, "");
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(self.path(path), text).unwrap();
     }
 
     /// Puts a file there.
@@ -68,24 +79,35 @@ impl Disk {
 
     /// The container, in groups of processes of its own.
     fn nspawn(&self) -> Command {
-        let join = groups().into_iter().map(|group| {
+        let join = self.groups().into_iter().map(|group| {
             fs::create_dir_all(&group).unwrap();
             format!("echo $$ >{}/cgroup.procs; ", group.display())
         });
         let mut command = Command::new("sh");
         command.args(["-e", "-c", &(join.collect::<String>() + "exec \"$@\""), "sh"]);
         command.args(["systemd-nspawn", "--quiet", "--register=no", "--keep-unit"]);
-        command.args(["--private-network", "--machine=edge", "--directory"]).arg(&self.folder);
+        command.args(["--hostname=edge", &format!("--machine=edge-{}", self.mark), "--directory"]).arg(&self.folder);
         command.env("SYSTEMD_NSPAWN_UNIFIED_HIERARCHY", "1");
         command
     }
 
-    /// Begins to boot it.
-    fn start(&self) -> Child {
+    /// Begins to boot it, in a network that is there or in an empty one of its own.
+    fn start(&self, network: Option<&Namespace>) -> Child {
         let console = fs::File::create(target().join("boot/console.log")).unwrap();
         let mut command = self.nspawn();
+        match network {
+            Some(network) => command.arg(format!("--network-namespace-path={}", network.path())),
+            None => command.arg("--private-network"),
+        };
         command.arg("--boot").stdin(Stdio::null()).stdout(console.try_clone().unwrap()).stderr(console);
         command.spawn().unwrap()
+    }
+
+    /// The folders of the container's group of processes: one for each hierarchy in which systemd keeps them.
+    fn groups(&self) -> Vec<PathBuf> {
+        let hierarchies = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"].map(Path::new);
+        let real = hierarchies.into_iter().filter(|folder| folder.join("cgroup.procs").exists());
+        real.map(|folder| folder.join(format!("ingressd-boot-{}", self.mark))).collect()
     }
 
     fn remove(&self) {
@@ -100,8 +122,8 @@ impl Drop for Disk {
     fn drop(&mut self) {
         self.remove();
         // What the tool leaves on the host.
-        let _ = fs::remove_dir("/run/systemd/nspawn/propagate/edge");
-        for group in groups().iter().filter(|group| group.exists()) {
+        let _ = fs::remove_dir(format!("/run/systemd/nspawn/propagate/edge-{}", self.mark));
+        for group in self.groups().iter().filter(|group| group.exists()) {
             // A group is removed from the leaves up; it stays as long as something is in it, which is no reason to fail.
             let _ =
                 Command::new("find").arg(group).args(["-depth", "-type", "d", "-exec", "rmdir", "{}", ";"]).output();
@@ -109,11 +131,31 @@ impl Drop for Disk {
     }
 }
 
-/// The folders of the container's group of processes: one for each hierarchy in which systemd keeps them.
-fn groups() -> Vec<PathBuf> {
-    let hierarchies = ["/sys/fs/cgroup", "/sys/fs/cgroup/unified", "/sys/fs/cgroup/systemd"].map(Path::new);
-    let real = hierarchies.into_iter().filter(|folder| folder.join("cgroup.procs").exists());
-    real.map(|folder| folder.join(format!("ingressd-boot-{}", std::process::id()))).collect()
+/// Waits until nobody else uses the machine in this folder, neither another test nor another run: they would take each other's files,
+/// memory and processors. Returns what keeps others waiting, and a mark that no other folder has.
+fn take(roots: &Path) -> (fs::File, String) {
+    let file = roots.join("lock");
+    let mut lock = fs::File::options().create(true).truncate(false).write(true).open(&file).unwrap();
+    if lock.try_lock().is_err() {
+        let process = format!("{}\n", own_name());
+        // Whoever has it has written its name by then.
+        std::thread::sleep(20 * PAUSE);
+        if fs::read_to_string(&file).unwrap() != process {
+            // Past what catches the output of tests: somebody waits for this.
+            let _ = writeln!(std::io::stderr(), "another run of the boot tests uses {}: waiting", roots.display());
+        }
+        lock.lock().unwrap();
+    }
+    lock.set_len(0).unwrap();
+    writeln!(lock, "{}", own_name()).unwrap();
+    let mark = lock.metadata().unwrap().ino().to_string();
+    (lock, mark)
+}
+
+/// What no other process has, whatever its namespaces: numbers of processes are the same in several of them.
+fn own_name() -> String {
+    let namespace = fs::read_link("/proc/self/ns/pid").unwrap();
+    format!("{} {}", namespace.display(), std::process::id())
 }
 
 /// What cargo builds into.
@@ -127,14 +169,25 @@ pub struct Machine {
     nspawn: Child,
     /// The number of its first process, seen from here.
     leader: u32,
+    /// The network that it is in; `None` for an empty one, which ends with it.
+    network: Option<Namespace>,
     /// What it runs on.
     pub disk: Disk,
 }
 
 impl Machine {
-    /// Boots it, and waits until everything is up that starts by itself.
+    /// Boots it without a network, and waits until everything is up that starts by itself.
     pub fn boot(disk: Disk) -> Self {
-        let mut machine = Machine { nspawn: disk.start(), leader: 0, disk };
+        Machine::start_up(disk, None)
+    }
+
+    /// Boots it in a network, and waits until everything is up that starts by itself.
+    pub fn boot_in(disk: Disk, network: &Namespace) -> Self {
+        Machine::start_up(disk, Some(network.clone()))
+    }
+
+    fn start_up(disk: Disk, network: Option<Namespace>) -> Self {
+        let mut machine = Machine { nspawn: disk.start(network.as_ref()), leader: 0, network, disk };
         machine.wait_for_boot();
         machine
     }
@@ -144,7 +197,7 @@ impl Machine {
         // The answer may be cut off with the system.
         self.try_run("systemctl reboot");
         until("the system to go down", || self.nspawn.try_wait().unwrap());
-        self.nspawn = self.disk.start();
+        self.nspawn = self.disk.start(self.network.as_ref());
         self.wait_for_boot();
     }
 
@@ -185,14 +238,6 @@ impl Machine {
             right(&last).then(|| last.clone())
         });
         answer.unwrap_or_else(|| panic!("waited {LIMIT:?} in vain for {what}; last seen: {last}"))
-    }
-
-    /// Begins a command of the shell there, which goes on until it is ended or ends.
-    pub fn start(&self, command: &str) -> Child {
-        let mut enter = Command::new("nsenter");
-        enter.args(["--target", &self.leader.to_string(), "--all", "--"]);
-        enter.args(["/usr/bin/env", "-i"]).args(ENVIRONMENT).args(["sh", "-c", command]);
-        enter.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
     }
 }
 

@@ -1,16 +1,29 @@
 //! ingressd as an administrator has it: installed from its package on booted systems of Debian; this must not know how it works inside.
 //!
 //! `make test-boot` runs it. It needs root, and file systems that `tests/boot/roots` makes. Each test has a machine of its own: a
-//! container with systemd, nginx and a network in which it is alone.
+//! container with systemd and nginx, alone in its network or joined to that of a control plane, pods and clients.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "../live/cluster/mod.rs"]
+mod cluster;
+mod documents;
+mod failing;
 mod installing;
 mod instances;
 mod machine;
+mod node;
 mod operating;
 mod package;
 mod packages;
+#[path = "../pages/mod.rs"]
+mod pages;
+#[expect(unused_imports, reason = "the rig offers more than is needed here")]
+#[path = "../rig/mod.rs"]
+mod rig;
+mod setting_up;
 mod site;
+mod surroundings;
+mod versions;
 
 /// A test for each release of Debian.
 macro_rules! on_each_release {

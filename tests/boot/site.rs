@@ -2,9 +2,6 @@
 
 use super::machine::{Disk, Machine};
 
-/// The host that is served.
-pub const HOST: &str = "shop.example";
-
 const MANIFESTS: &str = "\
 apiVersion: networking.k8s.io/v1
 kind: IngressClass
@@ -54,10 +51,5 @@ impl Machine {
     /// The status and body of an answer to a request for a host.
     pub fn get(&self, host: &str, port: u16) -> String {
         self.run(&format!("curl --silent --max-time 10 --write-out ' %{{http_code}}' --resolve {host}:{port}:127.0.0.1 http://{host}:{port}/"))
-    }
-
-    /// The same over TLS.
-    pub fn get_over_tls(&self, host: &str, port: u16) -> String {
-        self.run(&format!("curl --silent --insecure --max-time 10 --write-out ' %{{http_code}}' --resolve {host}:{port}:127.0.0.1 https://{host}:{port}/"))
     }
 }

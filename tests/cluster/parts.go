@@ -55,7 +55,8 @@ func (c *controlPlane) apiserverFlags(store string) []string {
 func (c *controlPlane) controllersFlags() []string {
 	return []string{
 		"--kubeconfig=" + c.files.path("kubeconfig"),
-		"--controllers=endpointslice-controller,namespace-controller,garbage-collector-controller",
+		"--controllers=endpointslice-controller,namespace-controller,garbage-collector-controller,serviceaccount-token-controller",
+		"--service-account-private-key-file=" + c.files.path("service-account.key"),
 		"--secure-port=0",
 		"--leader-elect=false",
 		// Slices are to follow Pods as fast as they can. A controller that is so fast that it has not seen its own last

@@ -2,18 +2,22 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;
+mod alike;
 mod authentication;
 mod clock;
 mod cors;
 mod crash;
 mod demo;
 mod disk;
+mod doctor;
 mod endpoints;
 mod external_names;
 mod failure;
+mod generations;
 mod headers;
 mod hosts;
 mod injection;
+mod instances;
 mod load;
 mod many;
 mod neighbour;
@@ -27,4 +31,5 @@ mod rewrites;
 mod rig;
 mod rig_itself;
 mod settings;
+mod setup;
 mod tls;

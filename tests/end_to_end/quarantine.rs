@@ -118,7 +118,7 @@ fn survives(row: Bad) {
         let found = notes(&status, row.object, row.reason);
         assert!(found.iter().any(|note| note.contains(row.words)), "{found:?} without {:?}", row.words);
         assert_eq!(serving(&status), before, "what is bad costs no reload");
-        assert!(rig.daemon.log().contains(row.words), "the journal tells too");
+        wait::until_right("the journal to tell too", async || rig.daemon.log(), |log| log.contains(row.words)).await;
         serves(&["bad.example/works", "good.example/"]).await;
 
         // Everybody else goes on.

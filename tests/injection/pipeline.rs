@@ -13,6 +13,7 @@ use ingressd::source::Snapshot;
 use ingressd::translate::{Answer, Names, Options, Translator};
 use serde_json::Value;
 
+use crate::blocks;
 use crate::inputs;
 
 /// The oldest, the usual and the newest nginx.
@@ -58,8 +59,12 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     let translation = Translator::new(options).translate(snapshot, &names);
     let one = |version: &Version| {
         let capabilities = Capabilities::profile(*version);
-        let (plan, gated) =
-            nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &GateOptions::default());
+        let gate = |shared_servers| {
+            let options = GateOptions { shared_servers, ..GateOptions::default() };
+            nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &options)
+        };
+        // Each host by itself, to be told apart.
+        let (plan, gated) = gate(false);
         let findings = translation.findings.iter().chain(&gated).cloned().collect();
         let files = Renderer::default().render(&plan);
         let read = |(path, file): (&FilePath, &Arc<File>)| {
@@ -67,6 +72,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
             path.starts_with("http/").then(|| (Arc::clone(path), shape(&parse(&text))))
         };
         let trees = files.files.iter().filter_map(read).collect();
+        blocks::check(&files, &Renderer::default().render(&gate(true).0));
         Outcome { findings, files, trees }
     };
     versions.iter().map(one).collect()

@@ -29,7 +29,7 @@ async fn insist(objects: &Objects, shop: &History<Vec<String>>) {
     }
 }
 
-async fn expect_peace_for_all_others(cluster: &Cluster, shop: &History<Vec<String>>) {
+async fn expect_peace_for_all_others(cluster: &Cluster, shop: &History<Vec<String>>, own: &str) {
     let began = Instant::now();
     wait::until("the finding", async || {
         let status = cluster.daemon.status().await?;
@@ -45,29 +45,61 @@ async fn expect_peace_for_all_others(cluster: &Cluster, shop: &History<Vec<Strin
     assert_eq!(cluster.daemon.metric(finding).await, 1.0);
     // Everything else goes on, and so does what nginx serves of that object.
     cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
-    cluster.objects.until_published("cart", &[ADDRESS]).await;
+    cluster.objects.until_published("cart", &[own]).await;
     cluster.objects.apply(ingress("shop").host("other.example", "web")).await;
     get("http://other.example/").send_until("the change", |reply| reply.status == 200).await;
-    let writes = shop.states().into_iter().filter(|published| *published == [ADDRESS]).count() as u64;
+    let writes = shop.states().into_iter().filter(|published| *published == [own]).count() as u64;
     let pauses = (Instant::now() - began).as_secs() / PAUSE.as_secs();
     assert!((WRITES..=WRITES + pauses).contains(&writes), "{writes} writes in {pauses} pauses: {:?}", shop.states());
 }
 
-#[test]
-fn what_another_controller_keeps_changing_is_left_to_it_and_told() {
-    cluster::run(async |cluster| {
+/// How a node publishes: its settings, and the address that follows from them.
+type Way = (&'static [(&'static str, &'static str)], &'static str);
+
+fn is_left_to_it_and_told((settings, own): Way) {
+    cluster::run(async move |cluster| {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        let namespace = cluster.objects.namespace().to_owned();
+        settings.iter().for_each(|(key, value)| cluster.daemon.set(key, &value.replace("NAMESPACE", &namespace)));
+        if own == COPIED {
+            let spec = json!({"type": "LoadBalancer", "ports": [{"port": 80}]});
+            cluster
+                .objects
+                .apply(json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "front"}, "spec": spec}))
+                .await;
+            cluster.objects.set_status("Service", "front", json!({"loadBalancer": {"ingress": [{"ip": own}]}})).await;
+        }
         cluster.start().await;
         let shop = cluster.objects.follow_addresses("shop").await;
-        shop.until_published(&[ADDRESS]).await;
+        shop.until_published(&[own]).await;
         tokio::select! {
             () = insist(&cluster.objects, &shop) => unreachable!("it never gives up"),
-            () = expect_peace_for_all_others(cluster, &shop) => {}
+            () = expect_peace_for_all_others(cluster, &shop, own) => {}
         }
         // Left alone, it is written again.
-        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        cluster.objects.until_published("shop", &[own]).await;
         let status = cluster.daemon.status().await.unwrap();
         assert_eq!(notes(&status, "Ingress cart", "StatusContention"), [""; 0]);
     });
+}
+
+/// The address of a Service.
+const COPIED: &str = "203.0.113.70";
+
+#[test]
+fn what_another_controller_keeps_changing_is_left_to_it_and_told() {
+    is_left_to_it_and_told((&[], ADDRESS));
+}
+
+#[test]
+fn and_so_it_is_with_an_address_of_all_nodes() {
+    let settings = &[("publish.mode", "fixed"), ("publish.addresses", "203.0.113.60")];
+    is_left_to_it_and_told((settings, "203.0.113.60"));
+}
+
+#[test]
+fn and_with_those_of_a_service() {
+    let settings = &[("publish.mode", "service"), ("publish.service", "NAMESPACE/front")];
+    is_left_to_it_and_told((settings, COPIED));
 }

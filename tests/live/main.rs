@@ -1,15 +1,23 @@
 //! The daemon on a real API server: these tests must not know how anything works inside.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod addresses;
 mod away;
 mod cluster;
 mod cluster_itself;
 mod contention;
+mod doctor;
+mod draining;
 mod events;
+mod fleet;
+mod high_availability;
 mod identity;
+mod kubeconfig;
 mod load;
 mod meaning;
+mod members;
 mod nodes;
+mod pinned;
 mod publish;
 mod refusals;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]

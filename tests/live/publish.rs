@@ -58,9 +58,9 @@ fn a_node_that_is_drained_or_whose_nginx_is_down_is_withdrawn() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         start(cluster).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
-        assert!(cluster.daemon.command("drain").status().unwrap().success());
+        assert!(cluster.daemon.command("drain").arg("--no-wait").status().unwrap().success());
         cluster.objects.until_published("shop", &[]).await;
-        assert!(cluster.daemon.command("drain").arg("--undo").status().unwrap().success());
+        assert!(cluster.daemon.command("undrain").status().unwrap().success());
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         cluster.nginx.stop().await;
         cluster.objects.until_published("shop", &[]).await;

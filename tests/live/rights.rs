@@ -7,7 +7,8 @@ use crate::cluster::proxy::Action;
 use crate::cluster::{self, Cluster, rights};
 use crate::rig::client::{Reply, get};
 use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::status::watch;
+use crate::rig::status::{notes, tells, watch};
+use crate::rig::wait;
 
 async fn serve_shop(cluster: &Cluster) {
     cluster.objects.serve("web", &["10.244.0.1"]).await;
@@ -146,5 +147,101 @@ fn rights_that_are_taken_one_by_one_leave_what_was_seen() {
         }
         cluster.objects.apply(ingress("more").host("more.example", "web")).await;
         get("http://more.example/").send_until("a new host", |reply| reply.status == 200).await;
+    });
+}
+
+/// Leaves one verb of one rule out.
+fn without(rules: &Value, rule: usize, verb: &str) -> Value {
+    let mut rules = rules.clone();
+    let verbs = rules[rule]["verbs"].as_array_mut().unwrap();
+    verbs.retain(|known| known != verb);
+    if verbs.is_empty() {
+        rules.as_array_mut().unwrap().remove(rule);
+    }
+    rules
+}
+
+/// Waits until the API server refuses this to the daemon's account.
+async fn until_denied(cluster: &Cluster, rule: &Value, verb: &str) {
+    use k8s_openapi::api::authorization::v1::SubjectAccessReview as Review;
+    let reviews = kube::Api::<Review>::all(cluster.objects.client());
+    let namespace = cluster.objects.namespace();
+    let (resource, part) = {
+        let name = rule["resources"][0].as_str().unwrap();
+        name.split_once('/').unwrap_or((name, ""))
+    };
+    let attributes = json!({
+        "group": rule["apiGroups"][0], "resource": resource, "subresource": part, "verb": verb, "namespace": namespace
+    });
+    let user = format!("system:serviceaccount:{namespace}:ingressd");
+    let review: Review =
+        serde_json::from_value(json!({"spec": {"user": user, "resourceAttributes": attributes}})).unwrap();
+    let allowed = async || {
+        let answer = reviews.create(&kube::api::PostParams::default(), &review).await.unwrap();
+        answer.status.unwrap().allowed
+    };
+    wait::until_right(&format!("{verb} {resource} to be denied"), allowed, |allowed| !allowed).await;
+}
+
+/// Whether something is told to fail: a watch of a kind, or what is published.
+fn fails(status: &Value, resource: &str, verb: &str) -> bool {
+    let kinds = NEEDED.into_iter().chain([("nodes", "Node"), ("namespaces", "Namespace")]);
+    let kind = kinds.into_iter().find(|(name, _)| *name == resource).map(|(_, kind)| kind);
+    let refused = |watch: &Value| watch["state"] == "refused" && watch["kind"].as_str() == kind;
+    let published =
+        |words: &str| notes(status, "Host cluster", "PublishingFailed").iter().any(|note| note.contains(words));
+    match (resource, verb) {
+        ("ingresses/status", _) => published("the status of Ingresses cannot be written"),
+        ("events", _) => published("Events cannot be written"),
+        ("leases", "list" | "watch") => published("the Leases of the other nodes cannot be watched"),
+        ("leases", _) => published("the Lease of this node cannot be written"),
+        // The route goes without its certificate.
+        ("secrets", "get") => tells(status, "Ingress later", "MissingSecret"),
+        _ => status["watches"].as_array().into_iter().flatten().any(refused),
+    }
+}
+
+#[test]
+fn each_verb_of_each_rule_is_needed() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        cluster.objects.apply(tls_secret("other", &["later.example"])).await;
+        // Whoever leads tells of it.
+        cluster.objects.apply(ingress("wrong").host("wrong.example", "missing")).await;
+        let mark = cluster.objects.namespace().to_owned();
+        cluster.objects.merge("Namespace", &mark, json!({"metadata": {"labels": {"served": mark}}})).await;
+        cluster.daemon.set("namespace-selector", &format!("served={mark}"));
+        cluster.daemon.set("publish.lease-duration", "3s");
+        cluster.nginx.start();
+        let (everywhere, here) = (rights::shipped(), rights::shipped_for_leases());
+        let mut count = 0;
+        for (rules, is_here) in [(&everywhere, false), (&here, true)] {
+            for (number, rule) in rules.as_array().unwrap().iter().enumerate() {
+                let resource = rule["resources"][0].as_str().unwrap();
+                for verb in rule["verbs"].as_array().unwrap().iter().map(|verb| verb.as_str().unwrap()) {
+                    let fewer = without(rules, number, verb);
+                    let (everywhere, here) = if is_here { (&everywhere, &fewer) } else { (&fewer, &here) };
+                    cluster.credentials.set_rules(&cluster.objects, everywhere).await;
+                    cluster.credentials.set_lease_rules(&cluster.objects, here).await;
+                    until_denied(cluster, rule, verb).await;
+                    // Another group, whose Leases are not there yet, and nobody's Events.
+                    count += 1;
+                    cluster.daemon.set("publish.lease", &format!("case-{count}"));
+                    cluster.daemon.set("publish.addresses", &format!("192.0.2.{count}"));
+                    cluster.daemon.start();
+                    if (resource, verb) == ("secrets", "get") {
+                        cluster.daemon.ready().await;
+                        let later = ingress("later").host("later.example", "web").tls(&["later.example"], "other");
+                        cluster.objects.apply(later).await;
+                    }
+                    let what = format!("what fails without {verb} {resource}");
+                    cluster.daemon.status_when(&what, |status| fails(status, resource, verb)).await;
+                    let refused = format!(r#"ingressd_api_requests_total{{verb="{verb}",code="403"}}"#);
+                    assert!(cluster.daemon.metric(&refused).await >= 1.0, "{refused}");
+                    cluster.daemon.kill();
+                }
+            }
+        }
+        assert_eq!(count, 22, "as many as there are: see packaging/rbac/ingressd.yaml");
     });
 }

@@ -84,9 +84,9 @@ fn metrics_tell_of_watches_requests_members_and_what_was_written() {
         at_least(r#"ingressd_status_writes_total{result="written"}"#, 1.0).await;
         at_least(r#"ingressd_events_total{result="sent"}"#, 1.0).await;
         // A node that is taken out, or whose nginx is down, is still a member and still leads.
-        assert!(cluster.daemon.command("drain").status().unwrap().success());
+        assert!(cluster.daemon.command("drain").arg("--no-wait").status().unwrap().success());
         at_least(r#"ingressd_members{state="drained"}"#, 1.0).await;
-        assert!(cluster.daemon.command("drain").arg("--undo").status().unwrap().success());
+        assert!(cluster.daemon.command("undrain").status().unwrap().success());
         at_least(r#"ingressd_members{state="serving"}"#, 1.0).await;
         cluster.nginx.stop().await;
         at_least(r#"ingressd_members{state="down"}"#, 1.0).await;

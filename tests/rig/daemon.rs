@@ -68,6 +68,11 @@ impl From<&Manifests> for Source {
 /// A daemon, which may be stopped and started again over the same folders.
 pub struct Daemon {
     folder: PathBuf,
+    /// The name of the instance, empty for the only one.
+    instance: String,
+    /// The port of its own HTTP server.
+    port: u16,
+    program: PathBuf,
     /// The network that it was prepared in.
     namespace: Namespace,
     /// Keys and values, as TOML, given by `--set`.
@@ -79,6 +84,33 @@ pub struct Daemon {
 impl Daemon {
     /// Writes the settings and the line of `conf.d`; nothing runs yet. It will run in the network that this is called in.
     pub fn prepare(folder: &Path, nginx: &Nginx, source: Source) -> Self {
+        let daemon = Self::prepare_in(folder, nginx, source);
+        daemon.include(nginx);
+        daemon
+    }
+
+    /// The same for one of several that share the nginx, with ports of its own for itself.
+    pub fn prepare_instance(instance: &str, number: u16, folder: &Path, nginx: &Nginx, source: Source) -> Self {
+        let mut daemon = Self::prepare_in(folder, nginx, source);
+        (daemon.instance, daemon.port) = (instance.to_owned(), daemon.port + 10 * number);
+        daemon.set("http.address", &format!("127.0.0.1:{}", daemon.port));
+        daemon.set("listen.status", &format!("127.0.0.1:{}", 10246 + 10 * number));
+        daemon.include(nginx);
+        daemon
+    }
+
+    fn include(&self, nginx: &Nginx) {
+        let include = format!("include {}/current/http/*.conf;\n", self.root().display());
+        fs::write(self.included(nginx), include).unwrap();
+    }
+
+    /// The file by which nginx reads what it writes.
+    pub fn included(&self, nginx: &Nginx) -> PathBuf {
+        let mark = if self.instance.is_empty() { String::new() } else { format!("-{}", self.instance) };
+        nginx.prefix().join(format!("conf.d/ingressd{mark}.conf"))
+    }
+
+    fn prepare_in(folder: &Path, nginx: &Nginx, source: Source) -> Self {
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         let settings = [
             ("{source}", source.settings),
@@ -93,22 +125,27 @@ impl Daemon {
         .iter()
         .fold(SETTINGS.to_owned(), |settings, (hole, value)| settings.replace(hole, value));
         fs::write(folder.join("ingressd.toml"), settings).unwrap();
-        let daemon = Daemon {
+        Daemon {
             folder: folder.to_owned(),
+            instance: String::new(),
+            port: 10254,
+            program: env!("CARGO_BIN_EXE_ingressd").into(),
             namespace: Namespace::current(),
             flags: Vec::new(),
             environment: Vec::new(),
             process: None,
-        };
-        let include = format!("include {}/current/http/*.conf;\n", text(&daemon.root()));
-        fs::write(nginx.prefix().join("conf.d/ingressd.conf"), include).unwrap();
-        daemon
+        }
     }
 
     /// Sets a key of the settings for the next start: `set("pacing.spacing", "100ms")`.
     pub fn set(&mut self, key: &str, value: &str) {
         self.flags.retain(|(earlier, _)| earlier != key);
         self.flags.push((key.to_owned(), value.to_owned()));
+    }
+
+    /// Makes another binary the one of the next start, as an upgrade does.
+    pub fn set_program(&mut self, program: &Path) {
+        program.clone_into(&mut self.program);
     }
 
     /// Sets a variable of the environment for the next start.
@@ -147,8 +184,11 @@ impl Daemon {
     /// A command of ingressd with the settings of this daemon, and with the umask that its unit gives it.
     pub fn command(&self, name: &str) -> Command {
         let mut command = Command::new("/bin/sh");
-        command.args(["-c", "umask 0077 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_ingressd")]);
+        command.args(["-c", "umask 0077 && exec \"$@\"", "sh"]).arg(&self.program);
         command.arg(name).arg("--config").arg(self.folder.join("ingressd.toml"));
+        if !self.instance.is_empty() {
+            command.args(["--instance", &self.instance]);
+        }
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -157,8 +197,9 @@ impl Daemon {
     pub async fn ready(&mut self) {
         wait::until("the daemon to be ready", async || {
             self.must_run();
-            let ready = self.get("/readyz").await?.status == 200;
-            (ready && self.status().await?["phase"] == "serving").then_some(())
+            // Not by /readyz, which sends requests elsewhere when the node is drained.
+            let status = self.status().await?;
+            (status["ready"] == true && status["phase"] == "serving").then_some(())
         })
         .await;
     }
@@ -205,7 +246,7 @@ impl Daemon {
 
     /// Any path of its own HTTP server, when it answers.
     pub async fn get(&self, path: &str) -> Option<Reply> {
-        client::get(&format!("http://localhost:10254{path}")).within(&self.namespace).try_send().await.ok()
+        client::get(&format!("http://localhost:{}{path}", self.port)).within(&self.namespace).try_send().await.ok()
     }
 
     /// Kills it outright.

@@ -89,6 +89,14 @@ pub fn ip(arguments: &[&str]) {
     assert!(output.status.success(), "ip {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// Adds an interface of this name to the namespace that this thread is in; all that is connected to it is another one beside it.
+pub fn add_interface(name: &str) {
+    let other = format!("{name}-peer");
+    ip(&["link", "add", "name", name, "type", "veth", "peer", "name", &other]);
+    ip(&["link", "set", &other, "up"]);
+    ip(&["link", "set", name, "up"]);
+}
+
 /// Whether other users than root exist here: not in a user namespace that maps root alone.
 pub fn has_users() -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap();

@@ -31,13 +31,13 @@ const NO_HEADER: &str = "X-Ingressd-None";
 const NO_HEADER_VALUE: &str = "X-Ingressd-None \"\"";
 
 const ROWS: &[Row] = &[
-    // Who is let in.
+    // Who is let in. Behind `ingressd` the name of the instance is put.
     protection("allow", "allow", "all"),
     protection("deny", "allow", "all"),
     protection("auth_basic", "auth_basic", "off"),
     protection("auth_request", "auth_request", "off"),
-    protection("limit_conn", "limit_conn", "ingressd_unlimited_connections 1"),
-    protection("limit_req", "limit_req", "zone=ingressd_unlimited_requests"),
+    protection("limit_conn", "limit_conn", "ingressd\u{2}_unlimited_connections 1"),
+    protection("limit_req", "limit_req", "zone=ingressd\u{2}_unlimited_requests"),
     protection("modsecurity", "modsecurity", "off"),
     protection("ssl_verify_client", "ssl_verify_client", "off"),
     row("auth_delay", "0s"),

@@ -8,7 +8,7 @@ mod taken;
 
 use std::sync::Arc;
 
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{Module, Version};
 use crate::model::{Field, Kind, Model, ObjectId, Origin, TlsTermination};
 
@@ -50,6 +50,14 @@ pub fn gate(
         }
     }
     routes::fit(&mut model, capabilities, &mut findings);
+    if let Some(other) = neighbours.listens.iter().find(|listen| listen.address == options.status) {
+        let words = format!(
+            "{} listens on {}, where nginx is to tell our generation: set listen.status to a port of its own",
+            other.place, options.status
+        );
+        let finding = Finding::new(Reason::HostConflict, host(), words);
+        findings.push(Finding { severity: Severity::Error, ..finding });
+    }
     let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
     taken::leave(&mut model, neighbours, &ports, &mut findings);
     findings.extend(too_few_connections(model.upstreams.len(), neighbours, options));
@@ -71,6 +79,7 @@ pub fn gate(
         current: options.current.clone(),
         upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
         access_log: options.access_log.clone(),
+        shared_servers: options.shared_servers,
         real_ip: capabilities.has(Module::RealIp),
         keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
     };

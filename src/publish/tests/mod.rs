@@ -59,11 +59,14 @@ impl Node {
             accepted: ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect(),
             carried: Some(carried.collect()),
             carries: ingresses.iter().filter_map(revision).max(),
+            pinned: None,
+            lacks: Arc::default(),
             snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
             findings: self.findings.clone().into(),
             generation: Some(1),
             serving: self.serving,
             drained: self.drained,
+            phase: "serving".into(),
         }
     }
 }

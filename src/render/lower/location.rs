@@ -3,25 +3,37 @@
 use crate::model::catalogue::Module;
 use crate::model::{
     AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientLimits, Cors, Directive, HttpsRedirect,
-    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server, UpstreamId,
+    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server,
 };
 use crate::nginx::Decisions;
 use crate::render::names;
 use crate::render::token::{Literal, Number, Path, Text, Word, Words};
 use crate::render::view;
 
+use super::backend::Backends;
 use super::paths::{Place, anchored};
 use super::server::Facts;
 
-/// A location for a route. `tls_host`: the host has a certificate, so that its plain requests may be redirected;
-/// `hsts`: the variable with its policy; `common`: what the server says already.
+/// What the locations of a server have in common.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The host has a certificate, so that its plain requests may be redirected.
+    pub tls_host: bool,
+    /// The variable with its policy of strict transport security.
+    pub hsts: Option<&'a Word>,
+    /// What the server says already.
+    pub common: &'a [&'a Directive],
+    /// How upstreams are named.
+    pub backends: &'a Backends<'a>,
+}
+
+/// A location for a route.
 pub fn location(
     place: &Place<'_>,
-    tls_host: bool,
-    hsts: Option<&Word>,
-    common: &[&Directive],
+    surroundings: &Surroundings<'_>,
     facts: &Facts<'_>,
 ) -> Result<view::Location, Refused> {
+    let Surroundings { tls_host, hsts, common, backends } = *surroundings;
     let route = place.route;
     let behaviour = &*route.behaviour;
     let grpc = is_grpc(&route.action);
@@ -48,11 +60,13 @@ pub fn location(
     };
     match &route.action {
         Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
-            view.proxy.push(proxy(upstream, upstream.protocol == Protocol::Https)?);
+            let tls = upstream.protocol == Protocol::Https;
+            let scheme = Word::fixed(if tls { "https://" } else { "http://" });
+            view.proxy.push(view::Proxy { tls, scheme, upstream: backends.word(upstream, route)? });
         }
         Action::Proxy { upstream } => view.grpc.push(view::Grpc {
             scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
-            upstream: Word::new(&names::upstream(upstream))?,
+            upstream: Word::own(&names::upstream(upstream))?,
             hsts: hsts.cloned().into_iter().collect(),
             believes: facts.forwarded.believes(),
         }),
@@ -188,10 +202,10 @@ fn https_redirect(redirect: &HttpsRedirect, facts: &Facts<'_>) -> view::HttpsRed
     let port = facts.decisions.public_https_port;
     view::HttpsRedirect {
         status: Number(u64::from(redirect.status)),
-        host: Word::fixed(if facts.forwarded.believes() { "$ingressd_redirect_host" } else { "$host" }),
+        host: Word::fixed(if facts.forwarded.believes() { "$ingressd\u{2}_redirect_host" } else { "$host" }),
         port: (port != 443).then_some(Number(u64::from(port))).into_iter().collect(),
         uri: Word::fixed(match redirect.strip_trailing_slash {
-            true => "$ingressd_stripped_uri",
+            true => "$ingressd\u{2}_stripped_uri",
             false => "$request_uri",
         }),
     }
@@ -235,10 +249,10 @@ fn authentication(basic: &BasicAuthentication, grpc: bool, facts: &Facts<'_>) ->
 fn limits(limits: &ClientLimits) -> Result<view::LimitsUse, Refused> {
     let name = names::limits(limits);
     let rate = |(rate, burst): &(_, u32)| {
-        Ok(view::RateUse { zone: Word::new(&names::rate_zone(&name, *rate))?, burst: Number(u64::from(*burst)) })
+        Ok(view::RateUse { zone: Word::own(&names::rate_zone(&name, *rate))?, burst: Number(u64::from(*burst)) })
     };
     let connections = |number: u32| {
-        Ok(view::ConnectionsUse { zone: Word::new(&names::connection_zone(&name))?, number: Number(u64::from(number)) })
+        Ok(view::ConnectionsUse { zone: Word::own(&names::connection_zone(&name))?, number: Number(u64::from(number)) })
     };
     Ok(view::LimitsUse {
         rated: !limits.rates.is_empty(),
@@ -254,11 +268,6 @@ fn rewrite(rewrite: &Rewrite) -> Result<view::Rewrite, Refused> {
         RewritePattern::Whole => "^".to_owned(),
     };
     Ok(view::Rewrite { pattern: Literal::new(&pattern)?, target: Text::replacement(&rewrite.target)? })
-}
-
-fn proxy(upstream: &UpstreamId, tls: bool) -> Result<view::Proxy, Refused> {
-    let scheme = Word::fixed(if tls { "https://" } else { "http://" });
-    Ok(view::Proxy { tls, scheme, upstream: Word::new(&names::upstream(upstream))? })
 }
 
 fn respond(status: u16) -> Result<view::Respond, Refused> {

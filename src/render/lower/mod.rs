@@ -1,11 +1,15 @@
 //! From a plan to views, part by part; it must not know templates, caching or where files are stored.
 
+mod backend;
+mod block;
 mod location;
 mod paths;
 mod server;
 mod shared;
 mod upstream;
+mod writer;
 
+pub use block::{Likeness, block, likeness};
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};

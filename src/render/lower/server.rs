@@ -7,16 +7,17 @@ use crate::model::{
     Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Route, Server, ServerName, TlsTermination,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
-use crate::render::content::Part;
 use crate::render::engine::Engine;
-use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::file_set::{File, FilePath};
 use crate::render::names;
 use crate::render::shape::Filled;
 use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view;
 
-use super::location::{self, closed, directives, is_grpc, location};
-use super::paths::{Place, places};
+use super::backend::Backends;
+use super::location::{self, Surroundings, closed, is_grpc, location};
+use super::paths::places;
+use super::writer::Writer;
 
 /// What a server's file depends on besides the server: it changes rarely.
 #[derive(Debug, Clone)]
@@ -42,7 +43,7 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
         let fallback =
             Route { action: Action::Respond { status: 503 }, behaviour: Arc::default(), ..server.fallback.clone() };
         let bare = Server { routes, fallback, tls: TlsTermination::Default, hsts: None, ..server.clone() };
-        written(&bare, facts, engine).unwrap_or_else(|_| File::plain([], Owners::default(), []))
+        written(&bare, facts, engine).unwrap_or_else(|_| Writer::default().file([]))
     })
 }
 
@@ -80,27 +81,49 @@ fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a Certific
 }
 
 fn written(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Result<File, Refused> {
+    let mut writer = Writer::default();
+    write(server, [(&server.name, &server.origin)], &Backends::Named, facts, engine, &mut writer)?;
+    Ok(writer.file(requires(server, facts)))
+}
+
+/// Writes a server under these names.
+pub fn write<'a>(
+    server: &Server,
+    names: impl IntoIterator<Item = (&'a ServerName, &'a Origin)>,
+    backends: &Backends<'_>,
+    facts: &Facts<'_>,
+    engine: &Engine,
+    writer: &mut Writer,
+) -> Result<(), Refused> {
+    let decisions = facts.decisions;
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
-    let tls_host = server.tls != TlsTermination::Default && facts.decisions.listens.iter().any(|listen| listen.ssl);
     let common = location::common(server);
-    let mut writer = Writer { parts: Vec::new(), line: 1, owners: Vec::new() };
+    let listens = decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
+    writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
+    for (name, origin) in names {
+        let name = Literal::new(&server_name(name, decisions.longest_name))?;
+        writer.add(fill(engine, "server_name", &view::Name { name })?, origin);
+    }
     writer.add_head(fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
+    let surroundings = Surroundings {
+        tls_host: server.tls != TlsTermination::Default && decisions.listens.iter().any(|listen| listen.ssl),
+        hsts: hsts.as_ref(),
+        common: &common,
+        backends,
+    };
     for place in places(server) {
-        let view = match location(&place, tls_host, hsts.as_ref(), &common, facts) {
+        let view = match location(&place, &surroundings, facts) {
             Ok(view) => view,
             Err(_) => closed(&place)?,
         };
         writer.add_location(fill(engine, "location", &view)?, &place, &common);
     }
-    writer.own(writer.line, &server.origin);
-    writer.parts.push(Part::Fixed("}\n"));
-    let requires = requires(server, facts);
-    // It stays in memory as long as the server.
-    writer.owners.shrink_to_fit();
-    Ok(File::plain(writer.parts, Owners(writer.owners), requires))
+    writer.end(&server.origin);
+    Ok(())
 }
 
-fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<Filled, Refused> {
+/// Fills a template; it can only fail by a fault of the program.
+pub fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serialize) -> Result<Filled, Refused> {
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
 }
 
@@ -127,8 +150,6 @@ fn head(
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| is_grpc(&route.action));
     Ok(view::Server {
-        listens: decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect(),
-        name: Literal::new(&server_name(&server.name, decisions.longest_name))?,
         http2: has_tls && decisions.http2 == Http2::Directive,
         certificate: certificate(server, facts)
             .map(|id| file(names::certificate_file(id)))
@@ -177,46 +198,5 @@ fn server_name(name: &ServerName, longest: usize) -> String {
         ServerName::Exact(host) => format!("~^{}$", escaped(host)),
         // nginx's own wildcards take any number of labels.
         ServerName::Wildcard(host) => format!("~^[^.]+\\.{}$", escaped(host)),
-    }
-}
-
-/// A file that grows, with the owner of each line.
-struct Writer {
-    parts: Vec<Part>,
-    line: u32,
-    owners: Vec<(u32, Origin)>,
-}
-
-impl Writer {
-    fn add(&mut self, text: Filled, origin: &Origin) {
-        self.own(self.line, origin);
-        self.line += text.lines();
-        self.parts.push(text.into());
-    }
-
-    /// What all locations share stands in the last lines, one line each.
-    fn add_head(&mut self, text: Filled, server: &Server, common: &[&Directive]) {
-        self.add(text, &server.origin);
-        for (directive, before) in common.iter().zip((1..=common.len()).rev()) {
-            self.own(self.line - u32::try_from(before).unwrap_or_default(), &directive.origin);
-        }
-    }
-
-    /// The settings stand directly below the first line, one line each.
-    fn add_location(&mut self, text: Filled, place: &Place<'_>, common: &[&Directive]) {
-        let first = self.line;
-        self.add(text, &place.route.origin);
-        let mut next = first + 1;
-        for (_, directive) in directives(place.route, common) {
-            self.own(next, &directive.origin);
-            next += 1;
-        }
-        self.own(next, &place.route.origin);
-    }
-
-    fn own(&mut self, line: u32, origin: &Origin) {
-        if self.owners.last().is_none_or(|(_, last)| last != origin) {
-            self.owners.push((line, origin.clone()));
-        }
     }
 }

@@ -46,7 +46,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         names_hash: names_hash.into_iter().collect(),
         variables_hash: decisions.variables_hash,
         believes: plan.model.forwarded.believes(),
-        scheme: Word::fixed(if plan.model.forwarded.believes() { "$ingressd_scheme" } else { "$scheme" }),
+        scheme: Word::fixed(if plan.model.forwarded.believes() { "$ingressd\u{2}_scheme" } else { "$scheme" }),
         peer: Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" }),
         trusted: plan.model.forwarded.trusted.iter().map(Word::network).collect(),
         append: plan.model.forwarded.append,
@@ -142,7 +142,7 @@ fn limits_view(limits: &ClientLimits, name: &str) -> Result<view::Limits, Refuse
         };
         Ok(view::RateZone {
             client: Word::variable(name)?,
-            zone: Word::new(&names::rate_zone(name, *rate))?,
+            zone: Word::own(&names::rate_zone(name, *rate))?,
             number: Number(u64::from(number.max(1))),
             unit: Word::fixed(unit),
         })
@@ -155,7 +155,7 @@ fn limits_view(limits: &ClientLimits, name: &str) -> Result<view::Limits, Refuse
         connections: limits
             .connections
             .map(|_| {
-                let zone = Word::new(&names::connection_zone(name))?;
+                let zone = Word::own(&names::connection_zone(name))?;
                 Ok(view::ConnectionZone { client: Word::variable(name)?, zone })
             })
             .transpose()?

@@ -21,7 +21,7 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
     let filled = engine.fill(
         "upstream",
         &view::Upstream {
-            name: Word::new(&names::upstream(&upstream.id))?,
+            name: Word::own(&names::upstream(&upstream.id))?,
             // Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the
             // others after one slow answer, and nothing to anybody when all of them were slow once.
             endpoints: upstream

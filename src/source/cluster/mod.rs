@@ -1,5 +1,6 @@
 //! The live cluster by its API: credentials, clients and watches; it must not know what the objects mean.
 
+mod administrator;
 mod clients;
 mod fetch;
 mod found;
@@ -8,6 +9,7 @@ mod kind;
 mod kubeconfig;
 mod patience;
 mod plugin;
+pub mod probe;
 mod references;
 mod renewal;
 mod requests;
@@ -21,6 +23,7 @@ mod switch;
 mod tests;
 mod words;
 
+pub use administrator::{Administrator, AdministratorError, Token, try_out};
 pub use clients::Clients;
 pub use health::{Need, Section, WatchHealth};
 pub use kubeconfig::{DEFAULT_KUBECONFIG, KubeconfigError};

@@ -62,9 +62,17 @@ impl ControlPlane {
     /// When it does not start, for every test.
     pub fn shared() -> &'static Self {
         static SHARED: OnceLock<Result<ControlPlane, String>> = OnceLock::new();
+        SHARED.get_or_init(Self::start_new).as_ref().unwrap_or_else(|error| panic!("no control plane: {error}"))
+    }
+
+    /// Another one, for whoever must not meet what others left. It ends with this value.
+    ///
+    /// # Errors
+    ///
+    /// When it does not start.
+    pub fn start_new() -> Result<Self, String> {
         // On a thread of its own, which enters a namespace and ends: the processes stay there.
-        let start = || thread::spawn(Self::start).join().map_err(|_| "see the first test".to_owned()).flatten();
-        SHARED.get_or_init(start).as_ref().unwrap_or_else(|error| panic!("no control plane: {error}"))
+        thread::spawn(Self::start).join().map_err(|_| "see the first test".to_owned()).flatten()
     }
 
     fn start() -> Result<Self, String> {

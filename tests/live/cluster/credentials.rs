@@ -34,12 +34,7 @@ impl Credentials {
             }))
             .await;
         let subjects = json!([{"kind": "ServiceAccount", "name": credentials.account, "namespace": name}]);
-        objects
-            .apply(json!({
-                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "ingressd"},
-                "rules": rights::shipped_for_leases()
-            }))
-            .await;
+        credentials.set_lease_rules(objects, &rights::shipped_for_leases()).await;
         objects
             .apply(json!({
                 "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "ingressd"},
@@ -66,6 +61,14 @@ impl Credentials {
                 "metadata": {"name": objects.namespace()}, "rules": rules
             }))
             .await;
+    }
+
+    /// Makes these the rights of the ServiceAccount in the namespace of the Leases.
+    pub async fn set_lease_rules(&self, objects: &Objects, rules: &Value) {
+        let role = json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "ingressd"}, "rules": rules
+        });
+        objects.apply(role).await;
     }
 
     /// Writes a token that is valid for this long, and returns it.

@@ -2,14 +2,19 @@
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::StreamExt;
-use kube::api::{DynamicObject, WatchEvent, WatchParams};
+use kube::api::{DynamicObject, ListParams, WatchEvent, WatchParams};
 use serde_json::Value;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use super::objects::Objects;
 use crate::rig::wait;
+
+/// Before a watch is tried again.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// Every state of a part of one object, in order, from the beginning of the watch. It ends with this value.
 pub struct History<T> {
@@ -35,24 +40,41 @@ impl Objects {
         T: Clone + PartialEq + Debug + Send + 'static,
     {
         let api = self.api(kind);
-        let list = api.list(&kube::api::ListParams::default().fields(&format!("metadata.name={name}"))).await.unwrap();
+        let named = ListParams::default().fields(&format!("metadata.name={name}"));
+        let list = api.list(&named).await.unwrap();
         let show = move |object: &DynamicObject| part(&serde_json::to_value(object).unwrap());
         let states = Arc::new(Mutex::new(list.items.iter().map(show).collect::<Vec<_>>()));
         let parameters = WatchParams::default().fields(&format!("metadata.name={name}")).timeout(290);
         let mut version = list.metadata.resource_version.unwrap();
         let told = Arc::clone(&states);
+        let tell = move |object: &DynamicObject| {
+            let (state, mut states) = (show(object), told.lock().unwrap_or_else(PoisonError::into_inner));
+            if states.last() != Some(&state) {
+                states.push(state);
+            }
+        };
         let watch = tokio::spawn(async move {
             // A watch ends from time to time, and goes on where it was.
             loop {
-                let Ok(events) = api.watch(&parameters, &version).await else { continue };
+                let Ok(events) = api.watch(&parameters, &version).await else {
+                    sleep(PAUSE).await;
+                    continue;
+                };
                 let mut events = events.boxed();
                 while let Some(Ok(event)) = events.next().await {
-                    let (WatchEvent::Added(object) | WatchEvent::Modified(object)) = event else { continue };
-                    version = object.metadata.resource_version.clone().unwrap();
-                    let state = show(&object);
-                    let mut states = told.lock().unwrap_or_else(PoisonError::into_inner);
-                    if states.last() != Some(&state) {
-                        states.push(state);
+                    match event {
+                        WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                            version = object.metadata.resource_version.clone().unwrap();
+                            tell(&object);
+                        }
+                        // A server that was started anew remembers nothing of before: the watch begins anew, too.
+                        WatchEvent::Error(_) => {
+                            let Ok(list) = api.list(&named).await else { break };
+                            version = list.metadata.resource_version.unwrap();
+                            list.items.iter().for_each(&tell);
+                            break;
+                        }
+                        WatchEvent::Deleted(_) | WatchEvent::Bookmark(_) => {}
                     }
                 }
             }
@@ -107,7 +129,8 @@ impl<T> Drop for History<T> {
 /// The addresses in the status of an Ingress.
 pub fn addresses(ingress: &Value) -> Vec<String> {
     let entries = ingress["status"]["loadBalancer"]["ingress"].as_array().cloned().unwrap_or_default();
-    entries.iter().map(|entry| text(&entry["ip"])).collect()
+    let address = |entry: &Value| text(entry.get("ip").unwrap_or(&entry["hostname"]));
+    entries.iter().map(address).collect()
 }
 
 fn text(value: &Value) -> String {

@@ -184,7 +184,7 @@ pub fn url() -> String {
 }
 
 /// A client to which everything is allowed.
-async fn administrator(control_plane: &ControlPlane) -> Client {
+pub async fn administrator(control_plane: &ControlPlane) -> Client {
     let kubeconfig = Kubeconfig::read_from(control_plane.kubeconfig()).unwrap();
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
     Client::try_from(config).unwrap()

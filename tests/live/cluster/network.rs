@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicU16, Ordering};
+use std::thread;
 
 use nix::sched::{CloneFlags, unshare};
 
@@ -20,6 +21,11 @@ impl Namespace {
             .expect("a network namespace is allowed: run `make test`, or the tests as root");
         ip(&["link", "set", "lo", "up"]);
         Self::current()
+    }
+
+    /// A new one, where nothing is yet: for what brings its own.
+    pub fn new_empty() -> Self {
+        thread::spawn(Self::enter_new).join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 
     /// Makes it the place of the control plane: a bridge, which has its address.

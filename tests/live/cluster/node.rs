@@ -79,9 +79,9 @@ impl Node {
 
     /// Takes it out, or back in, as its administrator does.
     pub fn drain(&self, drained: bool) {
-        let mut command = self.daemon.command("drain");
-        if !drained {
-            command.arg("--undo");
+        let mut command = self.daemon.command(if drained { "drain" } else { "undrain" });
+        if drained {
+            command.arg("--no-wait");
         }
         let output = command.output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

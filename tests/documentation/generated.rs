@@ -1,10 +1,9 @@
-//! Generated documents are those in the repository: this test must not know what they say. `UPDATE=1` writes them again.
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
+//! Generated pages are those in the repository; this must not know what they say.
 
-use std::path::Path;
+use super::pages::root;
 
 fn check(path: &str, generated: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let file = root().join(path);
     if std::env::var_os("UPDATE").is_some() {
         std::fs::create_dir_all(file.parent().unwrap()).unwrap();
         std::fs::write(&file, generated).unwrap();
@@ -19,7 +18,17 @@ fn findings_are_documented() {
 }
 
 #[test]
+fn settings_are_documented() {
+    check("docs/settings.md", &ingressd::config::reference());
+}
+
+#[test]
 fn annotations_are_documented() {
     check("docs/annotations.md", &ingressd::translate::annotation::document());
     check("man/ingressd-annotations.7", &ingressd::translate::annotation::manual());
+}
+
+#[test]
+fn checks_of_the_doctor_are_documented() {
+    check("docs/doctor.md", &ingressd::doctor::document());
 }

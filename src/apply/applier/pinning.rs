@@ -1,0 +1,162 @@
+//! Stays at a kept generation because the administrator wants it, until he does not; it must not know how he is asked.
+
+use std::sync::Arc;
+
+use super::super::confirm::{Confirm, Confirmation};
+use super::super::error::ApplyError;
+use super::super::generation::Generations;
+use super::super::host::Host;
+use super::super::outcome::Outcome;
+use super::super::pin::Pin;
+use super::super::record::Contents;
+use super::super::steps::Step;
+use super::{Applier, Effort};
+use crate::render::FileSet;
+
+/// That the node stays at a generation, for whoever asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pinned {
+    /// The generation, and since when.
+    pub pin: Pin,
+    /// How many files of those asked for last differ from it; `None` before anything was asked for.
+    pub waiting: Option<usize>,
+    /// What it serves; `None` when nobody wrote it down.
+    pub contents: Option<Arc<Contents>>,
+}
+
+impl Pinned {
+    /// Before anything else was asked for.
+    pub(super) fn of(generations: &Generations, pin: Pin) -> Self {
+        Pinned { pin, waiting: None, contents: generations.contents(pin.generation) }
+    }
+}
+
+impl<H: Host> Applier<H> {
+    /// The generation that the administrator wants to stay at.
+    pub fn pinned(&self) -> Option<&Pinned> {
+        self.pinned.as_ref()
+    }
+
+    /// Goes back to a kept generation, by default the one before the current, and stays there whatever is asked for, also
+    /// after a restart. When nginx does not take it everything is as before. `now` is in seconds since 1970.
+    pub fn roll_back_to(&mut self, wanted: Option<u64>, now: i64) -> Outcome {
+        let _turn = self.turn();
+        self.try_roll_back_to(wanted, now).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
+    }
+
+    /// Stays at no generation any more: the next files are applied. Returns the generation that was pinned.
+    ///
+    /// # Errors
+    ///
+    /// When that cannot be noted; then it stays.
+    pub fn resume(&mut self) -> Result<Option<u64>, ApplyError> {
+        let pin = self.generations.unpin()?;
+        self.pinned = None;
+        Ok(pin.map(|pin| pin.generation))
+    }
+
+    fn try_roll_back_to(&mut self, wanted: Option<u64>, now: i64) -> Result<Outcome, ApplyError> {
+        let generation = match self.choose(wanted)? {
+            Ok(generation) => generation,
+            Err(why) => return Ok(Outcome::Failed { why }),
+        };
+        self.generations.intact(generation)?;
+        let before = self.generations.pinned();
+        // First of all: killed at any later moment, the next start knows where it has to go.
+        self.generations.pin(Pin { generation, since: now })?;
+        self.steps.reached(Step::Pinned);
+        let outcome = self.go_to(generation)?;
+        match (&outcome, before) {
+            (Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. }, _) => {}
+            // What was pinned before is the confirmed generation, which is in place again.
+            (_, Some(before)) => self.generations.pin(before)?,
+            (_, None) => drop(self.generations.unpin()?),
+        }
+        self.pinned = self.generations.pinned().map(|pin| Pinned::of(&self.generations, pin));
+        Ok(outcome)
+    }
+
+    /// The generation that is meant, or why there is none.
+    fn choose(&self, wanted: Option<u64>) -> Result<Result<u64, String>, ApplyError> {
+        let kept = self.generations.kept()?;
+        let current = self.generations.current().map(|manifest| manifest.generation);
+        let list = || kept.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+        Ok(match wanted {
+            Some(wanted) if kept.contains(&wanted) => Ok(wanted),
+            Some(wanted) => Err(format!("generation {wanted} is not kept; those that are: {}", list())),
+            None => {
+                let earlier = kept.iter().rev().find(|number| current.is_none_or(|current| **number < current));
+                earlier
+                    .copied()
+                    .ok_or_else(|| format!("there is no earlier generation; those that are kept: {}", list()))
+            }
+        })
+    }
+
+    /// Takes a kept generation into service. On failure the last confirmed one is in place again.
+    fn go_to(&mut self, generation: u64) -> Result<Outcome, ApplyError> {
+        if self.generations.current().is_some_and(|manifest| manifest.generation == generation) {
+            let outcome = self.same_again(generation)?;
+            if matches!(outcome, Outcome::Unchanged { .. }) {
+                // Confirmed long ago, it is the latest that is only now.
+                self.generations.confirm(generation)?;
+            }
+            return Ok(outcome);
+        }
+        let back = |applier: &mut Self, why: String, read| {
+            let outcome = applier.roll_back(format!("generation {generation} is not in service: {why}"), read);
+            outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
+        };
+        self.running = None;
+        self.generations.switch_to_kept(generation, &mut self.steps)?;
+        // It was written for the host as it was then: what another site has claimed since only the whole can tell.
+        match self.host.test(None) {
+            Ok(tested) if tested.accepted => {}
+            Ok(tested) => return Ok(back(self, format!("nginx refuses it: {}", tested.words.trim_end()), false)),
+            Err(error) => return Ok(back(self, error.to_string(), false)),
+        }
+        let confirmation = Confirm::of(&self.options, generation).hang_up(&mut self.host, &mut self.steps);
+        match confirmation {
+            Ok(Confirmation::Confirmed { master, reload }) => self.record(Effort::none(generation), master, reload),
+            Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
+            Ok(Confirmation::Refused(why) | Confirmation::Late(why)) => Ok(back(self, why, true)),
+            Err(error) => Ok(back(self, error.to_string(), true)),
+        }
+    }
+
+    /// Files are asked for while the node stays at a generation: nginx is kept at that one.
+    pub(super) fn stay(&mut self, files: &FileSet) -> Result<Outcome, ApplyError> {
+        let Some(Pin { generation, .. }) = self.generations.pinned() else { return self.try_apply(files) };
+        let outcome = self.go_to(generation)?;
+        if matches!(outcome, Outcome::RolledBack { .. } | Outcome::Failed { .. }) {
+            let why = format!("generation {generation} is pinned and cannot be had");
+            return Ok(match outcome {
+                Outcome::RolledBack { generation, why: also } => {
+                    Outcome::RolledBack { generation, why: format!("{why}: {also}") }
+                }
+                Outcome::Failed { why: also } => Outcome::Failed { why: format!("{why}: {also}") },
+                outcome => outcome,
+            });
+        }
+        let waiting = self.waiting(files);
+        if let Some(pinned) = &mut self.pinned {
+            pinned.waiting = Some(waiting);
+        }
+        Ok(Outcome::Pinned { generation, waiting, outcome: Box::new(outcome) })
+    }
+
+    /// How many files differ from those of the current generation, or are in one of both alone.
+    fn waiting(&self, files: &FileSet) -> usize {
+        let Some(current) = self.generations.current() else { return files.files.len() };
+        if current.digest == Some(files.digest()) {
+            return 0;
+        }
+        let differs = |path: &crate::render::FilePath, file: &crate::render::File| {
+            current.entries.get(path).is_none_or(|entry| entry.digest != file.digest)
+        };
+        let changed = files.files.iter().filter(|(path, file)| differs(path, file)).count();
+        // The file with the number is in no set.
+        let gone = current.entries.keys().filter(|path| !files.files.contains_key(*path)).count().saturating_sub(1);
+        changed + gone
+    }
+}

@@ -1,0 +1,154 @@
+//! The generations that are kept, and what differs between two of them, read from the disk alone; it must not know how that is shown.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::error::ApplyError;
+use super::journal::Journal;
+use super::manifest::{MANIFEST, Manifest};
+use super::pin::Pin;
+use super::record::Record;
+use super::staging::NUMBER_FILE;
+use crate::render::{Digest, FilePath, Owners};
+
+/// Folders of which nothing is ever shown: keys and password hashes.
+const SECRET: [&str; 2] = ["certs/", "auth/"];
+
+/// The generations of one root.
+#[derive(Debug, Clone)]
+pub struct History {
+    root: PathBuf,
+    /// Those that are kept, in order.
+    pub kept: Vec<Kept>,
+    /// The one in use.
+    pub current: Option<u64>,
+    /// The one that the administrator wants to stay at.
+    pub pinned: Option<Pin>,
+}
+
+/// A generation on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its number.
+    pub number: u64,
+    /// When it was written.
+    pub written: SystemTime,
+    /// Whether nginx was seen to run it.
+    pub confirmed: bool,
+}
+
+/// A file that differs.
+#[derive(Debug, Clone)]
+pub struct Difference {
+    /// The file.
+    pub path: FilePath,
+    /// Whether it holds keys or password hashes, of which only that they differ may be told.
+    pub secret: bool,
+    /// As it was, if it was there.
+    pub before: Option<Side>,
+    /// As it is, if it is there.
+    pub after: Option<Side>,
+}
+
+/// A file in one of two generations.
+#[derive(Debug, Clone)]
+pub struct Side {
+    /// Its text; empty when it is secret.
+    pub text: String,
+    /// Who caused which line; `None` when nobody wrote it down.
+    pub owners: Option<Arc<Owners>>,
+}
+
+impl History {
+    /// Looks at the folders.
+    ///
+    /// # Errors
+    ///
+    /// When they cannot be read.
+    pub fn read(root: &Path, state: &Path) -> Result<History, ApplyError> {
+        let journal = Journal::open(state)?;
+        let confirmed: BTreeSet<u64> = journal.confirmed().collect();
+        let current = fs::read_link(root.join("current"));
+        let current = current.ok().and_then(|target| target.file_name()?.to_str()?.parse().ok());
+        let pinned = Pin::read(state, current)?;
+        let folder = root.join("generations");
+        let entries = fs::read_dir(&folder).map_err(ApplyError::files("list", &folder))?;
+        let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+        let kept = numbers.filter_map(|number: u64| {
+            let written = fs::metadata(folder.join(number.to_string()).join(MANIFEST)).ok()?.modified().ok()?;
+            Some(Kept { number, written, confirmed: confirmed.contains(&number) })
+        });
+        let mut kept: Vec<_> = kept.collect();
+        kept.sort_by_key(|kept| kept.number);
+        Ok(History { root: root.to_owned(), kept, current, pinned })
+    }
+
+    /// Whether a generation is kept.
+    pub fn has(&self, number: u64) -> bool {
+        self.kept.iter().any(|kept| kept.number == number)
+    }
+
+    /// The generation that was written before this one and is kept.
+    pub fn before(&self, number: u64) -> Option<u64> {
+        self.kept.iter().rev().map(|kept| kept.number).find(|kept| *kept < number)
+    }
+
+    /// The files that differ, in order of their paths.
+    ///
+    /// # Errors
+    ///
+    /// When one of both cannot be read, for example because it was removed meanwhile.
+    pub fn compare(&self, before: u64, after: u64) -> Result<Vec<Difference>, ApplyError> {
+        let [before, after] = [before, after].map(|number| Generation::open(&self.root, number));
+        let (before, after) = (before?, after?);
+        let paths: BTreeSet<_> = before.manifest.entries.keys().chain(after.manifest.entries.keys()).collect();
+        let differing =
+            paths.into_iter().filter(|path| &***path != NUMBER_FILE && before.digest(path) != after.digest(path));
+        let differences = differing.map(|path| {
+            let secret = SECRET.iter().any(|folder| path.starts_with(folder));
+            let [before, after] = [&before, &after].map(|generation| generation.side(path, secret));
+            Ok(Difference { path: Arc::clone(path), secret, before: before?, after: after? })
+        });
+        differences.collect()
+    }
+}
+
+/// One of two that are compared.
+struct Generation {
+    folder: PathBuf,
+    manifest: Manifest,
+    record: Option<Record>,
+}
+
+impl Generation {
+    fn open(root: &Path, number: u64) -> Result<Self, ApplyError> {
+        let folder = root.join("generations").join(number.to_string());
+        let manifest = Manifest::read(number, &folder)?;
+        let record =
+            Record::read(&folder).inspect_err(|error| tracing::warn!(%error, "who caused a line is not known"));
+        Ok(Generation { manifest, record: record.ok(), folder })
+    }
+
+    fn digest(&self, path: &FilePath) -> Option<Digest> {
+        self.manifest.entries.get(path).map(|entry| entry.digest)
+    }
+
+    fn side(&self, path: &FilePath, secret: bool) -> Result<Option<Side>, ApplyError> {
+        if !self.manifest.entries.contains_key(path) {
+            return Ok(None);
+        }
+        let text = match secret {
+            true => String::new(),
+            false => {
+                let file = self.folder.join(&**path);
+                let bytes = fs::read(&file).map_err(ApplyError::files("read", &file))?;
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
+        };
+        let owners = self.record.as_ref().and_then(|record| record.owners.get(path).cloned());
+        Ok(Some(Side { text, owners }))
+    }
+}

@@ -1,0 +1,91 @@
+//! That the node stays at a generation, kept over restarts; it must not know how it gets there.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ApplyError;
+use super::journal::replace;
+
+/// The administrator's will to stay at a generation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pin {
+    /// The generation.
+    pub generation: u64,
+    /// Since when, in seconds since 1970.
+    pub since: i64,
+}
+
+fn file(state: &Path) -> PathBuf {
+    state.join("pinned.json")
+}
+
+impl Pin {
+    /// What an earlier run left. A damaged mark still means that somebody wanted nothing to change: it stands for the
+    /// generation in use.
+    ///
+    /// # Errors
+    ///
+    /// When there may be one that cannot be read.
+    pub fn read(state: &Path, in_use: Option<u64>) -> Result<Option<Pin>, ApplyError> {
+        let path = file(state);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ApplyError::files("read", &path)(error)),
+        };
+        match serde_json::from_slice(&bytes) {
+            Ok(pin) => Ok(Some(pin)),
+            Err(error) => {
+                tracing::warn!(path = %path.display(), %error, "which generation is pinned is not to be read: the one in use stays");
+                Ok(in_use.map(|generation| Pin { generation, since: 0 }))
+            }
+        }
+    }
+
+    /// Keeps it; it is on the disk then.
+    ///
+    /// # Errors
+    ///
+    /// What the file system says; then nothing changed.
+    pub fn keep(self, state: &Path) -> Result<(), ApplyError> {
+        replace(&file(state), &self)
+    }
+
+    /// Forgets it.
+    ///
+    /// # Errors
+    ///
+    /// What the file system says; then it may come back with the next start.
+    pub fn forget(state: &Path) -> Result<(), ApplyError> {
+        let path = file(state);
+        let removed = match fs::remove_file(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            removed => removed,
+        };
+        removed.and_then(|()| fs::File::open(state)?.sync_all()).map_err(ApplyError::files("remove", &path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_kept_until_it_is_forgotten_and_damage_does_not_lift_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = || Pin::read(folder.path(), Some(9)).unwrap();
+        assert_eq!(read(), None);
+        let pin = Pin { generation: 5, since: 1_700_000_000 };
+        pin.keep(folder.path()).unwrap();
+        assert_eq!(read(), Some(pin));
+        fs::write(file(folder.path()), "{\"generation\":").unwrap();
+        assert_eq!(read(), Some(Pin { generation: 9, since: 0 }));
+        Pin::forget(folder.path()).unwrap();
+        Pin::forget(folder.path()).unwrap();
+        assert_eq!(read(), None);
+    }
+}

@@ -1,0 +1,374 @@
+//! What is kept of a generation beside its files: who caused which line, and what it serves; it must not know what anybody makes of it.
+//!
+//! A record is a row of segments. Each generation takes those of the one before as hard links and adds one with what differs,
+//! so that writing costs what changed. Now and then one segment holds everything, and the row begins anew.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ApplyError;
+use crate::model::{Field, Kind, ObjectId, Origin};
+use crate::render::{FilePath, FileSet, Owners};
+
+/// The name of the record's folder in the generation's; nginx includes nothing of it.
+const FOLDER: &str = "record";
+
+/// From this many segments on, the next one holds everything.
+const MOST_SEGMENTS: usize = 32;
+
+/// An Ingress as a generation serves it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedObject {
+    /// The Ingress.
+    pub id: Arc<ObjectId>,
+    /// The version of it.
+    pub version: Arc<str>,
+    /// Its hosts, as written.
+    pub hosts: Vec<Arc<str>>,
+    /// How many routes are its own.
+    pub routes: u32,
+}
+
+/// What a generation serves, as told by whoever made it. Lists are sorted by object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Contents {
+    /// The Ingresses.
+    pub objects: Vec<ServedObject>,
+    /// Secrets with certificates, and the end of their validity in seconds since 1970.
+    pub certificates: Vec<(Arc<ObjectId>, i64)>,
+    /// The newest revision of the cluster that it takes into account, when the cluster counts.
+    pub revision: Option<u128>,
+}
+
+/// The record of one generation, put together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Record {
+    /// Who caused which line, by file. Fields are texts.
+    pub owners: BTreeMap<FilePath, Arc<Owners>>,
+    /// What it serves.
+    pub contents: Arc<Contents>,
+}
+
+/// The segment that a new generation adds, and where the ones before it are.
+#[derive(Debug)]
+pub struct Segment {
+    /// The generation whose segments are linked; `None` when this one holds everything.
+    base: Option<PathBuf>,
+    lines: Vec<u8>,
+}
+
+/// Kind, namespace and name.
+type Id<'a> = (Cow<'a, str>, Cow<'a, str>, Cow<'a, str>);
+
+/// A line of a segment; a later one about the same thing counts.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Line<'a> {
+    Owners(Cow<'a, str>, Vec<(u32, Id<'a>, Cow<'a, str>)>),
+    /// What is served of an Ingress: version, hosts and routes, or nothing any more.
+    Object(Id<'a>, Option<(Cow<'a, str>, Vec<Cow<'a, str>>, u32)>),
+    /// A certificate with its end, or no longer.
+    Certificate(Id<'a>, Option<i64>),
+    /// The revision; a text, because it may be longer than numbers of JSON.
+    Revision(Option<Cow<'a, str>>),
+}
+
+impl Record {
+    /// What will be the record of these files.
+    pub fn of(files: &FileSet, contents: &Arc<Contents>) -> Self {
+        let owners = files.files.iter().map(|(path, file)| (Arc::clone(path), Arc::clone(&file.owners)));
+        Record { owners: owners.collect(), contents: Arc::clone(contents) }
+    }
+
+    /// What has to be written after `before`, which is the record of the generation in this folder.
+    pub fn segment(&self, before: Option<(&Record, &Path)>) -> Segment {
+        let linkable = before.filter(|(_, folder)| {
+            let segments = fs::read_dir(folder.join(FOLDER)).map(Iterator::count).unwrap_or_default();
+            (1..MOST_SEGMENTS).contains(&segments)
+        });
+        let nothing = Record::default();
+        let lines = self.lines(linkable.map_or(&nothing, |(before, _)| before));
+        Segment { base: linkable.map(|(_, folder)| folder.join(FOLDER)), lines }
+    }
+
+    fn lines(&self, before: &Record) -> Vec<u8> {
+        let mut text = Vec::new();
+        let mut add = |line: Line<'_>| {
+            // Numbers and texts are always written.
+            if serde_json::to_writer(&mut text, &line).is_ok() {
+                text.push(b'\n');
+            }
+        };
+        for (path, owners) in &self.owners {
+            let known = before.owners.get(path);
+            if known.is_none_or(|known| !Arc::ptr_eq(known, owners) && known != owners) {
+                let lines = owners.0.iter().map(|(line, origin)| (*line, id(&origin.object), field(origin)));
+                add(Line::Owners(Cow::Borrowed(path), lines.collect()));
+            }
+        }
+        let (now, then) = (&*self.contents, &*before.contents);
+        for (id_of, object) in differences(&now.objects, &then.objects, |object| &object.id) {
+            let served = object.map(|object| {
+                let hosts = object.hosts.iter().map(|host| Cow::Borrowed(&**host)).collect();
+                (Cow::Borrowed(&*object.version), hosts, object.routes)
+            });
+            add(Line::Object(id(id_of), served));
+        }
+        for (id_of, certificate) in differences(&now.certificates, &then.certificates, |(id, _)| id) {
+            add(Line::Certificate(id(id_of), certificate.map(|(_, end)| *end)));
+        }
+        if now.revision != then.revision {
+            add(Line::Revision(now.revision.map(|revision| Cow::Owned(revision.to_string()))));
+        }
+        text
+    }
+
+    /// Reads the record of the generation in this folder.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or is not what was written.
+    pub fn read(generation: &Path) -> Result<Record, ApplyError> {
+        let folder = generation.join(FOLDER);
+        let names = || -> io::Result<Vec<_>> { fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name())).collect() };
+        let names = names().map_err(ApplyError::files("list", &folder))?;
+        let mut segments: Vec<u64> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
+        segments.sort_unstable();
+        let mut reading = Reading::default();
+        for segment in segments {
+            let path = folder.join(segment.to_string());
+            let text = fs::read_to_string(&path).map_err(ApplyError::files("read", &path))?;
+            for line in text.lines() {
+                let read = serde_json::from_str(line).ok().and_then(|line| reading.read(line));
+                read.ok_or_else(|| ApplyError::Damaged {
+                    path: path.clone(),
+                    what: "a line is not to be read".to_owned(),
+                })?;
+            }
+        }
+        Ok(reading.record())
+    }
+}
+
+/// A record as far as it was read.
+#[derive(Default)]
+struct Reading {
+    owners: BTreeMap<FilePath, Arc<Owners>>,
+    objects: BTreeMap<Arc<ObjectId>, ServedObject>,
+    certificates: BTreeMap<Arc<ObjectId>, i64>,
+    revision: Option<u128>,
+}
+
+impl Reading {
+    /// `None` for a line that nobody wrote.
+    fn read(&mut self, line: Line<'static>) -> Option<()> {
+        match line {
+            Line::Owners(file, lines) => {
+                let owners = lines.into_iter().map(|(line, id, field)| Some((line, origin(&id, field)?)));
+                self.owners.insert(file.into(), Arc::new(Owners(owners.collect::<Option<_>>()?)));
+            }
+            Line::Object(id, None) => drop(self.objects.remove(&object(&id)?)),
+            Line::Object(id, Some((version, hosts, routes))) => {
+                let id = Arc::new(object(&id)?);
+                let hosts = hosts.into_iter().map(Arc::from).collect();
+                let served = ServedObject { id: Arc::clone(&id), version: version.into(), hosts, routes };
+                self.objects.insert(id, served);
+            }
+            Line::Certificate(id, None) => drop(self.certificates.remove(&object(&id)?)),
+            Line::Certificate(id, Some(end)) => drop(self.certificates.insert(Arc::new(object(&id)?), end)),
+            Line::Revision(None) => self.revision = None,
+            Line::Revision(Some(revision)) => self.revision = Some(revision.parse().ok()?),
+        }
+        Some(())
+    }
+
+    fn record(self) -> Record {
+        let contents = Contents {
+            objects: self.objects.into_values().collect(),
+            certificates: self.certificates.into_iter().collect(),
+            revision: self.revision,
+        };
+        Record { owners: self.owners, contents: Arc::new(contents) }
+    }
+}
+
+impl Segment {
+    /// Makes the record in the folder of a new generation; returns what has to be flushed.
+    pub fn write(&self, generation: &Path, number: u64) -> Result<Vec<File>, ApplyError> {
+        let folder = generation.join(FOLDER);
+        // Names of objects of all tenants are nobody's affair but root's.
+        DirBuilder::new().mode(0o700).create(&folder).map_err(ApplyError::files("create folder", &folder))?;
+        let mut written = Vec::new();
+        if let Some(base) = &self.base {
+            let link = || -> io::Result<()> {
+                for entry in fs::read_dir(base)? {
+                    let entry = entry?;
+                    fs::hard_link(entry.path(), folder.join(entry.file_name()))?;
+                }
+                Ok(())
+            };
+            link().map_err(ApplyError::files("link files of", base))?;
+        }
+        if !self.lines.is_empty() || self.base.is_none() {
+            let path = folder.join(number.to_string());
+            let write = || {
+                let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+                file.write_all(&self.lines).map(|()| file)
+            };
+            written.push(write().map_err(ApplyError::files("write", &path))?);
+        }
+        written.push(File::open(&folder).map_err(ApplyError::files("open folder", &folder))?);
+        Ok(written)
+    }
+}
+
+/// What is in `now` and not the same in `then`, and what is in `then` alone; both are sorted by object.
+fn differences<'a, T: PartialEq>(
+    now: &'a [T],
+    then: &'a [T],
+    id: impl Fn(&T) -> &Arc<ObjectId>,
+) -> Vec<(&'a Arc<ObjectId>, Option<&'a T>)> {
+    let mut found = Vec::new();
+    let mut earlier = then.iter().peekable();
+    for one in now {
+        while let Some(gone) = earlier.next_if(|earlier| id(earlier) < id(one)) {
+            found.push((id(gone), None));
+        }
+        let known = earlier.next_if(|earlier| id(earlier) == id(one));
+        if known != Some(one) {
+            found.push((id(one), Some(one)));
+        }
+    }
+    found.extend(earlier.map(|gone| (id(gone), None)));
+    found
+}
+
+fn id(object: &ObjectId) -> Id<'_> {
+    (object.kind.name().into(), Cow::Borrowed(&*object.namespace), Cow::Borrowed(&*object.name))
+}
+
+fn object((kind, namespace, name): &Id<'_>) -> Option<ObjectId> {
+    let kind = Kind::ALL.into_iter().find(|known| known.name() == kind)?;
+    Some(ObjectId::new(kind, namespace, name))
+}
+
+/// The place as a text that is not escaped yet: whoever shows it does that.
+fn field(origin: &Origin) -> Cow<'_, str> {
+    match &origin.field {
+        Field::Object => Cow::Borrowed(""),
+        Field::Other(text) => Cow::Borrowed(text),
+        Field::Annotation(key) => Cow::Owned(format!("metadata.annotations[{key}]")),
+        Field::Data(key) => Cow::Owned(format!("data[{key}]")),
+        field => Cow::Owned(field.to_string()),
+    }
+}
+
+fn origin(id: &Id<'_>, field: Cow<'static, str>) -> Option<Origin> {
+    let field = if field.is_empty() { Field::Object } else { Field::Other(field) };
+    Some(Origin { object: Arc::new(object(id)?), field })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{File as RenderedFile, Part};
+
+    fn ingress(name: &str) -> Arc<ObjectId> {
+        Arc::new(ObjectId::new(Kind::Ingress, "shop", name))
+    }
+
+    fn files(owners: &[(&str, &str)]) -> FileSet {
+        let file = |owner: &str| {
+            let origin = Origin::field(&ingress(owner), Field::Annotation(Cow::Borrowed("a \"b\"")));
+            Arc::new(RenderedFile::plain([Part::Fixed("x;\n")], Owners(vec![(1, origin)]), []))
+        };
+        FileSet { files: owners.iter().map(|(path, owner)| (FilePath::from(*path), file(owner))).collect() }
+    }
+
+    fn contents(objects: &[(&str, &str)], revision: u128) -> Arc<Contents> {
+        let object = |(name, version): &(&str, &str)| ServedObject {
+            id: ingress(name),
+            version: (*version).into(),
+            hosts: vec![format!("{name}.example").into()],
+            routes: 2,
+        };
+        let certificates = objects.iter().map(|(name, _)| (ingress(name), 5)).collect();
+        Arc::new(Contents { objects: objects.iter().map(object).collect(), certificates, revision: Some(revision) })
+    }
+
+    /// Files with lines and who caused them, as on disk, where fields are texts.
+    type Told = Vec<(String, Vec<(u32, String)>)>;
+
+    fn told(record: &Record) -> (Told, Contents) {
+        let owners = record.owners.iter().map(|(path, owners)| {
+            (path.to_string(), owners.0.iter().map(|(line, origin)| (*line, origin.to_string())).collect())
+        });
+        (owners.collect(), Contents::clone(&record.contents))
+    }
+
+    #[test]
+    fn a_row_of_segments_is_what_was_recorded_last_and_each_holds_only_what_changed() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |number: u64| folder.path().join(number.to_string());
+        let paths = ["http/a", "http/b", "http/c"];
+        let mut before: Option<Record> = None;
+        let latest = MOST_SEGMENTS as u64 + 3;
+        for number in 1..=latest {
+            let owner = format!("owner-{number}");
+            let version = number.to_string();
+            let all = [(paths[0], "same"), (paths[1], owner.as_str()), (paths[2], "gone-later")];
+            let objects = [("cart", "1"), ("new", version.as_str()), ("old", "1")];
+            let count = if number % 2 == 0 { 2 } else { 3 };
+            let record =
+                Record::of(&files(&all[..count]), &contents(&objects[..count], u128::MAX - u128::from(number)));
+            fs::create_dir(place(number)).unwrap();
+            let earlier = place(number - 1);
+            let segment = record.segment(before.as_ref().map(|before| (before, &*earlier)));
+            segment.write(&place(number), number).unwrap();
+            let (mut expected, found) = (told(&record), told(&Record::read(&place(number)).unwrap()));
+            // Owners of a file that is gone may stay: nobody asks for them.
+            expected.0.retain(|(path, _)| path != paths[2]);
+            let owners: Vec<_> = found.0.into_iter().filter(|(path, _)| path != paths[2]).collect();
+            assert_eq!((owners, found.1), expected, "{number}");
+            before = Some(record);
+        }
+        // The owner of the first file stays, and is written with everything alone.
+        let tells = |number: u64| fs::read_to_string(place(number).join(FOLDER).join(number.to_string())).unwrap();
+        let with_the_first: Vec<_> = (1..=latest).filter(|number| tells(*number).contains(paths[0])).collect();
+        assert_eq!(with_the_first, [1, MOST_SEGMENTS as u64 + 1]);
+        assert_eq!(fs::read_dir(place(MOST_SEGMENTS as u64).join(FOLDER)).unwrap().count(), MOST_SEGMENTS);
+        assert_eq!(fs::read_dir(place(MOST_SEGMENTS as u64 + 1).join(FOLDER)).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_did_not_change_costs_links_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = Record::of(&files(&[("http/a", "a")]), &contents(&[("a", "1")], 7));
+        for number in [1, 2] {
+            let place = folder.path().join(number.to_string());
+            fs::create_dir(&place).unwrap();
+            let before = folder.path().join("1");
+            record.segment((number == 2).then_some((&record, &*before))).write(&place, number).unwrap();
+        }
+        let found: Vec<_> = fs::read_dir(folder.path().join("2").join(FOLDER)).unwrap().collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(told(&Record::read(&folder.path().join("2")).unwrap()).1, *record.contents);
+    }
+
+    #[test]
+    fn a_damaged_record_is_told_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = Record::of(&files(&[("http/a", "a")]), &contents(&[("a", "1")], 7));
+        record.segment(None).write(folder.path(), 1).unwrap();
+        fs::write(folder.path().join("record/1"), "{\"object\":[[\"Ing\"").unwrap();
+        let error = Record::read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("record/1"), "{error}");
+    }
+}

@@ -1,0 +1,229 @@
+//! The command `diff`: shows what differs between kept generations and who caused it; it must not know how they came about.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+
+use similar::{ChangeTag, TextDiff};
+
+use super::exit::Exit;
+use super::settings::SettingsArguments;
+use crate::apply::{ApplyError, Difference, History, Side};
+
+/// Lines of context around each change.
+const CONTEXT: usize = 3;
+
+/// How many causes of one place are named.
+const MOST_CAUSES: usize = 4;
+
+/// Arguments of `ingressd diff`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "Generations are read from the disk, so that no daemon has to run. Behind the line numbers of each change stand \
+    the objects, and the places in them, that caused it. Of keys, certificates and password files only that they changed is told, and by \
+    which object.\n\n\
+    Exit status: 0 when nothing differs, 1 when something does, 66 when a generation is not kept or cannot be read, \
+    77 when its files may not be read."
+)]
+pub struct Arguments {
+    /// The earlier generation; without one, the kept one before the other.
+    #[arg(value_name = "GENERATION")]
+    before: Option<u64>,
+    /// The later generation; without one, the current.
+    #[arg(value_name = "LATER")]
+    after: Option<u64>,
+    /// Name only the files and the objects.
+    #[arg(long)]
+    summary: bool,
+    /// List the generations that are kept.
+    #[arg(long, conflicts_with_all = ["before", "summary"])]
+    list: bool,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Exit {
+    let settings = match arguments.settings.load([]) {
+        Ok(settings) => settings,
+        Err(exit) => return exit,
+    };
+    let history = match History::read(&settings.apply.root, &settings.apply.state) {
+        Ok(history) => history,
+        Err(error) => return unreadable(&error),
+    };
+    if arguments.list {
+        return show(&list(&history), Exit::Success);
+    }
+    let (before, after) = match chosen(&history, arguments.before, arguments.after) {
+        Ok(chosen) => chosen,
+        Err(why) => {
+            eprintln!("ingressd: {why}");
+            return Exit::NoInput;
+        }
+    };
+    let differences = match history.compare(before, after) {
+        Ok(differences) => differences,
+        Err(error) => return unreadable(&error),
+    };
+    let shown = differences.iter().map(|difference| match arguments.summary {
+        true => summary(difference),
+        false => unified(difference, before, after),
+    });
+    let end = if differences.is_empty() { Exit::Success } else { Exit::Findings };
+    show(&shown.collect::<String>(), end)
+}
+
+fn show(text: &str, end: Exit) -> Exit {
+    match io::stdout().write_all(text.as_bytes()) {
+        // Whoever reads may have seen enough.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Exit::of_error(&error),
+        _ => end,
+    }
+}
+
+fn unreadable(error: &ApplyError) -> Exit {
+    eprintln!("ingressd: {error}");
+    match error {
+        ApplyError::Files { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
+        _ => Exit::NoInput,
+    }
+}
+
+/// The two generations, or why there are not two.
+fn chosen(history: &History, before: Option<u64>, after: Option<u64>) -> Result<(u64, u64), String> {
+    let after = after.or(history.current).ok_or("there is no generation in use: name two")?;
+    let before = match before {
+        Some(before) => before,
+        None => history.before(after).ok_or_else(|| format!("no generation before {after} is kept"))?,
+    };
+    match [before, after].into_iter().find(|number| !history.has(*number)) {
+        Some(missing) => {
+            let kept: Vec<_> = history.kept.iter().map(|kept| kept.number.to_string()).collect();
+            Err(format!("generation {missing} is not kept; those that are: {}", kept.join(", ")))
+        }
+        None => Ok((before, after)),
+    }
+}
+
+/// What is kept, the latest first.
+fn list(history: &History) -> String {
+    let mut text = String::from("GENERATION  WRITTEN               STATE\n");
+    for kept in history.kept.iter().rev() {
+        let written =
+            jiff::Timestamp::try_from(kept.written).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+        let mut state = Vec::from_iter((history.current == Some(kept.number)).then_some("current"));
+        state.extend(history.pinned.filter(|pin| pin.generation == kept.number).map(|_| "PINNED"));
+        state.push(if kept.confirmed { "confirmed" } else { "never seen to run" });
+        // Writing to a string does not fail.
+        let _ = writeln!(text, "{:<10}  {:<20}  {}", kept.number, written.unwrap_or_default(), state.join(", "));
+    }
+    text
+}
+
+/// A line for a file: what happened to it and by which objects.
+fn summary(difference: &Difference) -> String {
+    let sign = match (&difference.before, &difference.after) {
+        (None, _) => 'A',
+        (_, None) => 'D',
+        _ => 'M',
+    };
+    let mut causes = BTreeSet::new();
+    match difference.secret {
+        true => causes.extend(secret_causes(difference)),
+        false => {
+            let texts = [&difference.before, &difference.after].map(|side| side.as_ref().map_or("", |side| &side.text));
+            let diff = TextDiff::from_lines(texts[0], texts[1]);
+            for change in diff.iter_all_changes() {
+                causes.extend(cause(difference, change.tag(), change.old_index(), change.new_index(), false));
+            }
+        }
+    }
+    format!("{sign} {}  {}\n", difference.path, named(&causes))
+}
+
+/// The change of a file in the form that patch(1) reads.
+fn unified(difference: &Difference, before: u64, after: u64) -> String {
+    let path = &difference.path;
+    let name = |side: &Option<Side>, number: u64| match side {
+        Some(_) => format!("{number}/{path}"),
+        None => "/dev/null".to_owned(),
+    };
+    let (old, new) = (name(&difference.before, before), name(&difference.after, after));
+    if difference.secret {
+        let what = match (&difference.before, &difference.after) {
+            (None, _) => "was added",
+            (_, None) => "was removed",
+            _ => "changed",
+        };
+        return format!("Secret file {path} {what}: {}\n", named(&secret_causes(difference).into_iter().collect()));
+    }
+    let mut text = format!("--- {old}\n+++ {new}\n");
+    let texts = [&difference.before, &difference.after].map(|side| side.as_ref().map_or("", |side| &side.text));
+    let diff = TextDiff::from_lines(texts[0], texts[1]);
+    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
+        let mut causes = BTreeSet::new();
+        let mut lines = String::new();
+        for change in hunk.iter_changes() {
+            causes.extend(cause(difference, change.tag(), change.old_index(), change.new_index(), true));
+            lines.push_str(&printable(change.value(), change.tag()));
+        }
+        // Writing to a string does not fail.
+        let _ = write!(text, "{} {}\n{lines}", hunk.header(), named(&causes));
+    }
+    text
+}
+
+/// A line as it stands in a patch. Files hold no control characters, unless somebody wrote them there by hand.
+fn printable(line: &str, tag: ChangeTag) -> String {
+    let (line, end) = match line.strip_suffix('\n') {
+        Some(line) => (line, "\n"),
+        None => (line, "\n\\ No newline at end of file\n"),
+    };
+    let mut text = tag.to_string();
+    for character in line.chars() {
+        match character.is_control() && character != '\t' {
+            true => text.extend(character.escape_default()),
+            false => text.push(character),
+        }
+    }
+    text + end
+}
+
+/// Who caused a line that was removed or added.
+fn cause(
+    difference: &Difference,
+    tag: ChangeTag,
+    old: Option<usize>,
+    new: Option<usize>,
+    with_field: bool,
+) -> Option<String> {
+    let (side, index) = match tag {
+        ChangeTag::Equal => return None,
+        ChangeTag::Delete => (difference.before.as_ref()?, old?),
+        ChangeTag::Insert => (difference.after.as_ref()?, new?),
+    };
+    let Some(owners) = &side.owners else { return Some(UNKNOWN.to_owned()) };
+    let origin = owners.of_line(u32::try_from(index).ok()? + 1)?;
+    Some(if with_field { origin.to_string() } else { origin.object.to_string() })
+}
+
+const UNKNOWN: &str = "by whom is not known";
+
+/// Who caused a secret file to be as it is, or was.
+fn secret_causes(difference: &Difference) -> Vec<String> {
+    let Some(side) = difference.after.as_ref().or(difference.before.as_ref()) else { return Vec::new() };
+    match &side.owners {
+        Some(owners) => owners.objects().iter().map(ToString::to_string).collect(),
+        None => vec![UNKNOWN.to_owned()],
+    }
+}
+
+fn named(causes: &BTreeSet<String>) -> String {
+    let mut text = causes.iter().take(MOST_CAUSES).cloned().collect::<Vec<_>>().join(", ");
+    if causes.len() > MOST_CAUSES {
+        // Writing to a string does not fail.
+        let _ = write!(text, " and {} more", causes.len() - MOST_CAUSES);
+    }
+    text
+}

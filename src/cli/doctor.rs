@@ -1,0 +1,81 @@
+//! The command `doctor`: looks whether host and cluster are fit for each other; it must not know the checks.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write as _};
+
+use clap::builder::PossibleValuesParser;
+
+use super::exit::Exit;
+use super::settings::SettingsArguments;
+use crate::config::Settings;
+use crate::doctor::{CHECKS, Level, Line, Report, examine, manual};
+
+/// The name of what is told of the settings, before any check.
+const SETTINGS: &str = "settings";
+
+/// Arguments of `ingressd doctor`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = manual())]
+pub struct Arguments {
+    /// Make only these checks.
+    #[arg(value_name = "CHECK", value_parser = PossibleValuesParser::new(CHECKS.iter().map(|check| check.name)))]
+    checks: Vec<String>,
+    /// How the lines are printed.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+/// How the lines are printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// A line each, and a summary.
+    #[default]
+    Text,
+    /// One object.
+    Json,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Exit {
+    let report = match arguments.settings.sources([]).load() {
+        Ok(settings) => {
+            let all = arguments.checks.is_empty();
+            let wanted = CHECKS.iter().map(|check| check.name);
+            let names = wanted.filter(|name| all || arguments.checks.iter().any(|check| check == name)).collect();
+            match examine_now(&settings, &names) {
+                Ok(report) => report,
+                Err(exit) => return exit,
+            }
+        }
+        Err(error) => {
+            let remedy = "mend the settings; nothing else is looked at without them";
+            Report { lines: vec![(SETTINGS, Line::error(error.to_string(), remedy))] }
+        }
+    };
+    let written = match arguments.format {
+        Format::Text => report.text(),
+        Format::Json => format!("{:#}\n", report.json()),
+    };
+    // A reader that closed the pipe has seen enough.
+    let _ = io::stdout().write_all(written.as_bytes());
+    match report.worst() {
+        Level::Ok | Level::Note => Exit::Success,
+        Level::Warning => Exit::Findings,
+        Level::Error => Exit::Failures,
+    }
+}
+
+/// Makes these checks.
+///
+/// # Errors
+///
+/// When threads cannot be started.
+pub fn examine_now(settings: &Settings, names: &BTreeSet<&str>) -> Result<Report, Exit> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        eprintln!("ingressd: {error}");
+        Exit::of_error(&error)
+    })?;
+    Ok(runtime.block_on(examine(settings, names)))
+}

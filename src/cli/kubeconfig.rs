@@ -1,0 +1,227 @@
+//! The command `kubeconfig`: gives a node its rights in a cluster and writes its kubeconfig, with the rights of an administrator; it must not know the other commands.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::exit::Exit;
+use super::settings::SettingsArguments;
+use crate::config::Settings;
+use crate::daemon::access::Grant;
+use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
+use crate::source::is_object_name;
+
+/// Arguments of `ingressd kubeconfig`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "It makes a ServiceAccount that may do what the daemon needs under these settings and nothing else, in the \
+    namespace of publish.namespace: with the setting namespaces by Roles in these, otherwise by a ClusterRole. Done again it \
+    changes what has changed. To take everything back, delete what --print shows.\n\n\
+    The token is put into a Secret and lasts until that is deleted. With --duration it ends by itself, and the kubeconfig has to \
+    be written again before; the daemon takes the new one into use without a restart.\n\n\
+    Exit status: 0 when the credentials are written and work, 64 for a wrong command line, 69 when the API server cannot be \
+    reached or refuses, 73 when the file is there already, 77 when the administrator or this user may not, 78 when the \
+    administrator's kubeconfig or the settings are of no use."
+)]
+pub struct Arguments {
+    /// Only show the manifests that would be applied.
+    #[arg(long)]
+    print: bool,
+    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
+    #[arg(long, value_name = "FILE")]
+    admin_kubeconfig: Option<PathBuf>,
+    /// Context of the administrator's kubeconfig, when not its current one.
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+    /// Where to write; otherwise where the settings look for it, /etc/ingressd/kubeconfig.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the file if it is there.
+    #[arg(long)]
+    force: bool,
+    /// Name of the ServiceAccount.
+    #[arg(long, value_name = "NAME", default_value = "ingressd", value_parser = account)]
+    account: String,
+    /// A token that ends after this time, such as 720h, instead of one in a Secret.
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    duration: Option<Duration>,
+    /// URL by which the node reaches the API server, when not the administrator's.
+    #[arg(long, value_name = "URL", value_parser = server)]
+    server: Option<String>,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+fn account(text: &str) -> Result<String, String> {
+    match is_object_name(text) {
+        true => Ok(text.to_owned()),
+        false => Err("it is not a name of lower-case letters, digits, hyphens and dots".to_owned()),
+    }
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let parsed = text.parse::<jiff::SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok());
+    parsed.filter(|duration| *duration >= SHORTEST).ok_or_else(|| "it takes at least 10m, such as 720h".to_owned())
+}
+
+fn server(text: &str) -> Result<String, String> {
+    match url::Url::parse(text).is_ok_and(|url| url.scheme() == "https" && url.has_host()) {
+        true => Ok(text.to_owned()),
+        false => Err("it takes a URL that begins with https://".to_owned()),
+    }
+}
+
+/// The shortest life of a token that API servers give.
+const SHORTEST: Duration = Duration::from_secs(600);
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Exit {
+    let settings = match arguments.settings.load([]) {
+        Ok(settings) => settings,
+        Err(exit) => return exit,
+    };
+    let grant = Grant::of(&settings, &arguments.account);
+    let mut documents = grant.documents();
+    if arguments.duration.is_none() {
+        documents.push(grant.secret());
+    }
+    if arguments.print {
+        return match io::stdout().write_all(documents.concat().as_bytes()) {
+            Ok(()) => Exit::Success,
+            Err(error) => Exit::of_error(&error),
+        };
+    }
+    let path = path(arguments, &settings);
+    // Before anything is changed in the cluster.
+    if !arguments.force && path.symlink_metadata().is_ok() {
+        return there_already(&path);
+    }
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("ingressd: threads cannot be started: {error}");
+            return Exit::of_error(&error);
+        }
+    };
+    runtime.block_on(async {
+        let (text, token) = match obtain(arguments, &grant, &documents).await {
+            Ok(obtained) => obtained,
+            Err(error) => return complain(&error),
+        };
+        match write(&path, &text, arguments.force) {
+            Ok(()) => tell(&path, &grant, arguments.duration, &token),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return there_already(&path),
+            Err(error) => {
+                eprintln!("ingressd: {} cannot be written: {error}", path.display());
+                return Exit::of_error(&error);
+            }
+        }
+        match cluster::try_out(&path).await {
+            Ok(()) => Exit::Success,
+            Err(error) => complain(&error),
+        }
+    })
+}
+
+fn path(arguments: &Arguments, settings: &Settings) -> PathBuf {
+    let named = arguments.output.clone().or_else(|| settings.cluster.kubeconfig.clone());
+    named.unwrap_or_else(|| PathBuf::from(DEFAULT_KUBECONFIG))
+}
+
+fn there_already(path: &Path) -> Exit {
+    eprintln!("ingressd: {} is there already and stays; --force replaces it", path.display());
+    Exit::CannotCreate
+}
+
+fn complain(error: &AdministratorError) -> Exit {
+    // It may quote what others wrote: nothing of it may steer a terminal.
+    eprintln!("ingressd: {}", error.to_string().replace(char::is_control, " "));
+    match error {
+        AdministratorError::Kubeconfig(_) => Exit::Configuration,
+        AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
+        AdministratorError::Api { .. } | AdministratorError::NoToken(_) => Exit::Unavailable,
+    }
+}
+
+/// Applies what is to be granted, and gives the kubeconfig with the token.
+async fn obtain(
+    arguments: &Arguments,
+    grant: &Grant,
+    documents: &[String],
+) -> Result<(String, Token), AdministratorError> {
+    let (admin, context) = (arguments.admin_kubeconfig.as_deref(), arguments.context.as_deref());
+    let administrator = Administrator::connect(admin, context).await?;
+    for document in documents {
+        let object = serde_saphyr::from_str(document.trim_start_matches("---\n"));
+        let object: serde_json::Value = object.map_err(|error| AdministratorError::Kubeconfig(error.to_string()))?;
+        administrator.apply(&object).await?;
+    }
+    let token = match arguments.duration {
+        Some(life) => administrator.token(&grant.namespace, &grant.account, life).await?,
+        None => administrator.token_of_secret(&grant.namespace, &grant.secret_name()).await?,
+    };
+    let server = arguments.server.as_deref();
+    let text = administrator.kubeconfig(&grant.account, &grant.namespace, &token, server)?;
+    Ok((text, token))
+}
+
+/// Puts the file in its place as a whole: nobody but its owner can ever read it, and one that is there stays unless it is to be
+/// replaced.
+fn write(path: &Path, text: &str, replace: bool) -> io::Result<()> {
+    let path = std::path::absolute(path)?;
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
+    // Created with mode 0600.
+    let mut file = tempfile::Builder::new().prefix(".kubeconfig-").tempfile_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    match replace {
+        true => file.persist(&path)?,
+        false => file.persist_noclobber(&path)?,
+    };
+    fs::File::open(folder)?.sync_all()
+}
+
+fn tell(path: &Path, grant: &Grant, asked: Option<Duration>, token: &Token) {
+    println!("{} is written, for ServiceAccount {}/{}", path.display(), grant.namespace, grant.account);
+    let Some(ends) = token.ends else {
+        println!("its token lasts until Secret {}/{} is deleted", grant.namespace, grant.secret_name());
+        return;
+    };
+    println!("its token ends at {ends}: write it again before, with --force");
+    let left = Duration::try_from(ends.duration_since(jiff::Timestamp::now())).unwrap_or_default();
+    if asked.is_some_and(|asked| left < asked - asked / 20) {
+        println!("the API server gives no longer ones");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn the_file_is_for_its_owner_alone_and_not_replaced_by_accident() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("new/kubeconfig");
+        write(&path, "one", false).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        let again = write(&path, "two", false).unwrap_err();
+        assert_eq!((again.kind(), &*fs::read_to_string(&path).unwrap()), (io::ErrorKind::AlreadyExists, "one"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        write(&path, "two", true).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left behind");
+    }
+
+    #[test]
+    fn values_of_flags_are_checked() {
+        assert!(duration("720h").is_ok() && duration("5m").is_err() && duration("soon").is_err());
+        assert!(server("https://10.0.0.1:6443").is_ok() && server("http://10.0.0.1").is_err() && server("x").is_err());
+        assert!(account("edge-1").is_ok() && account("Edge").is_err() && account("a\nb").is_err());
+    }
+}

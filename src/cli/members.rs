@@ -1,0 +1,151 @@
+//! All nodes that share the work, for `ingressd status --cluster`; it must not know where the answer comes from.
+
+use serde_json::{Value, json};
+
+use super::status::{aligned, duration, printable};
+
+/// What is true of a node, in one word for people and whether it should be so.
+fn health(member: &Value) -> (String, bool) {
+    let phase = member["phase"].as_str().unwrap_or_default();
+    match (member["state"].as_str(), member["drained"] == true, member["serving"] == true) {
+        (Some("expired"), drained, _) => ("expired".to_owned(), drained),
+        (_, true, _) => ("drained".to_owned(), true),
+        (_, _, true) if member["pinned"].is_u64() => ("serving (pinned)".to_owned(), false),
+        (_, _, false) if phase.is_empty() || phase == "serving" => ("not serving".to_owned(), false),
+        (_, _, false) => (phase.to_owned(), false),
+        // It serves what it served before, and its last change failed; or its daemon was stopped while nginx goes on.
+        (_, _, true) if !matches!(phase, "" | "serving") => (format!("serving ({phase})"), phase == "stopped"),
+        (Some("alive" | "presumed"), _, true) => ("serving".to_owned(), true),
+        _ => ("unknown".to_owned(), false),
+    }
+}
+
+fn members(status: &Value) -> &[Value] {
+    status["members"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Whether there is a node, and every one that is not drained lives and serves.
+pub fn are_well(status: &Value) -> bool {
+    !members(status).is_empty() && members(status).iter().all(|member| health(member).1)
+}
+
+/// The answer for programs. Names of members are a contract.
+pub fn json(status: &Value) -> Value {
+    let member = |member: &Value| {
+        let mut shown = member.clone();
+        shown["health"] = json!(health(member).0);
+        shown["leader"] = json!(is_leader(status, member));
+        shown
+    };
+    json!({
+        "node": status["node"],
+        "leader": status["leader"],
+        "well": are_well(status),
+        "members": members(status).iter().map(member).collect::<Vec<_>>(),
+    })
+}
+
+fn is_leader(status: &Value, member: &Value) -> bool {
+    member["node"].is_string() && member["node"] == status["leader"]
+}
+
+/// The answer for people.
+pub fn table(status: &Value) -> String {
+    let text = |value: &Value| match value {
+        Value::String(text) => printable(text),
+        Value::Null => "-".to_owned(),
+        other => other.to_string(),
+    };
+    let mut rows = vec![["NODE", "ROLE", "HEALTH", "GENERATION", "SEEN", "VERSION", "ADDRESSES"].map(str::to_owned)];
+    rows.extend(members(status).iter().map(|member| {
+        let role = match (is_leader(status, member), member["node"] == status["node"]) {
+            (true, true) => "leader, this",
+            (true, false) => "leader",
+            (false, true) => "this",
+            (false, false) => "-",
+        };
+        let seen = member["seen_seconds"].as_u64().map_or("-".to_owned(), duration);
+        let addresses: Vec<_> = member["addresses"].as_array().into_iter().flatten().map(text).collect();
+        let addresses = if addresses.is_empty() { "-".to_owned() } else { addresses.join(",") };
+        let [node, generation, version] = [&member["node"], &member["generation"], &member["version"]].map(text);
+        [node, role.to_owned(), printable(&health(member).0), generation, seen, version, addresses]
+    }));
+    let mut lines = match rows.len() {
+        1 => vec!["no node has told of itself yet".to_owned()],
+        _ => aligned(&rows),
+    };
+    if !status["leader"].is_string() {
+        lines.push("\nno node leads: addresses and Events are not written".to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn status() -> Value {
+        let member = |node: &str, state: &str, serving: bool, drained: bool, phase: &str| {
+            json!({
+                "node": node, "state": state, "serving": serving, "drained": drained, "phase": phase,
+                "generation": 7, "version": "0.1.0", "seen_seconds": 3, "addresses": ["192.0.2.1"]
+            })
+        };
+        json!({
+            "node": "b_2", "leader": "a_1",
+            "members": [
+                member("a_1", "alive", true, false, "serving"),
+                member("b_2", "alive", true, true, "serving"),
+                member("c_3", "expired", true, false, "serving"),
+                member("d_4", "alive", false, false, "nginx-down"),
+                member("e_5", "alive", true, false, "failed"),
+                member("f_6", "presumed", true, false, "stopped"),
+                member("g\u{1b}[2J", "alive", false, false, ""),
+            ],
+        })
+    }
+
+    #[test]
+    fn every_node_is_told_with_role_and_health() {
+        let expected = "\
+NODE        ROLE    HEALTH             GENERATION  SEEN  VERSION  ADDRESSES
+a_1         leader  serving            7           3 s   0.1.0    192.0.2.1
+b_2         this    drained            7           3 s   0.1.0    192.0.2.1
+c_3         -       expired            7           3 s   0.1.0    192.0.2.1
+d_4         -       nginx-down         7           3 s   0.1.0    192.0.2.1
+e_5         -       serving (failed)   7           3 s   0.1.0    192.0.2.1
+f_6         -       serving (stopped)  7           3 s   0.1.0    192.0.2.1
+g\\u{1b}[2J  -       not serving        7           3 s   0.1.0    192.0.2.1
+";
+        assert_eq!(table(&status()), expected);
+        let told = json(&status());
+        assert_eq!(
+            (&told["members"][0]["leader"], &told["members"][3]["health"]),
+            (&json!(true), &json!("nginx-down"))
+        );
+    }
+
+    #[test]
+    fn one_that_should_serve_and_does_not_is_not_well() {
+        let well = |numbers: &[usize]| {
+            let mut status = status();
+            let members = numbers.iter().map(|number| status["members"][*number].clone()).collect();
+            status["members"] = Value::Array(members);
+            are_well(&status)
+        };
+        assert!(well(&[0, 1, 5]));
+        for bad in [2, 3, 4, 6] {
+            assert!(!well(&[0, bad]), "{bad}");
+        }
+        assert!(!well(&[]));
+    }
+
+    #[test]
+    fn without_a_leader_that_is_said() {
+        let mut status = status();
+        status["leader"] = Value::Null;
+        assert!(table(&status).contains("no node leads"));
+        status["members"] = json!([]);
+        assert!(table(&status).starts_with("no node has told"));
+    }
+}

@@ -1,0 +1,104 @@
+//! The command `rollback`: has the daemon go back to a kept generation, or does it where none runs; it must not know how that is done.
+
+use std::io;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::exit::Exit;
+use super::settings::SettingsArguments;
+use super::status::{unanswered, understood};
+use crate::config::Settings;
+use crate::daemon::{Wish, control, without_daemon};
+
+/// Arguments of `ingressd rollback`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "nginx is told to read the generation and is proven to run it, as with any change; when it does not take \
+    it, everything is as before. From then on nothing that changes in the cluster is applied on this node: what is wrong with objects \
+    is still told, but requests go to the endpoints of then, some of which may be gone. The node stays there over restarts of daemon, nginx \
+    and host, and says so in `ingressd status`, in the line of `systemctl status`, in the journal, on /readyz and in the metric \
+    ingressd_pinned_generation, until `ingressd rollback --resume`. Objects that the generation does not hold are not published for this \
+    node. `ingressd diff --list` shows what is kept, `ingressd diff N` what going back to N changes.\n\n\
+    Where no daemon runs the command does it itself.\n\n\
+    Exit status: 0 when nginx runs the generation, or will when it starts; 1 when that could not be done, and everything is as before; \
+    64 for a wrong command line, 69 when nginx or the daemon cannot be used, 77 when a file may not be used."
+)]
+pub struct Arguments {
+    /// The generation; without one, the kept one before the current.
+    #[arg(value_name = "GENERATION", conflicts_with = "resume")]
+    generation: Option<u64>,
+    /// Apply what the cluster says again.
+    #[arg(long)]
+    resume: bool,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Exit {
+    let settings = match arguments.settings.load([]) {
+        Ok(settings) => settings,
+        Err(exit) => return exit,
+    };
+    let (wish, request) = match (arguments.resume, arguments.generation) {
+        (true, _) => (Wish::Resume, "resume".to_owned()),
+        (false, None) => (Wish::RollBack(None), "rollback".to_owned()),
+        (false, Some(number)) => (Wish::RollBack(Some(number)), format!("rollback {number}")),
+    };
+    match ask(&settings, &request) {
+        Ok(answer) => match understood(&settings, answer) {
+            Ok((_, answer)) => told(&answer),
+            Err(exit) => exit,
+        },
+        Err(error) if is_alone(&error) => alone(&settings, wish),
+        Err(error) => unanswered(&settings, &error),
+    }
+}
+
+/// Asks the daemon. One that reads its settings again makes its socket again: for a moment nobody answers there.
+fn ask(settings: &Settings, request: &str) -> io::Result<String> {
+    for _ in 0..10 {
+        match control::ask(&settings.control_socket, request, None) {
+            Err(error) if is_alone(&error) => std::thread::sleep(Duration::from_millis(50)),
+            answered => return answered,
+        }
+    }
+    control::ask(&settings.control_socket, request, None)
+}
+
+fn is_alone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+fn told(answer: &Value) -> Exit {
+    match (answer["done"].as_str(), answer["error"].as_str()) {
+        (Some(done), _) => {
+            println!("{}", done.escape_debug());
+            Exit::Success
+        }
+        (None, why) => {
+            eprintln!("ingressd: {}", why.unwrap_or("the daemon did not say what came of it").escape_debug());
+            Exit::Findings
+        }
+    }
+}
+
+/// No daemon runs: at night, the one that cannot start may be the reason to go back.
+fn alone(settings: &Settings, wish: Wish) -> Exit {
+    eprintln!("ingressd: no daemon runs here; this is done without it");
+    match without_daemon(settings, wish) {
+        Ok(Ok(done)) => {
+            println!("{}", done.escape_debug());
+            Exit::Success
+        }
+        Ok(Err(why)) => {
+            eprintln!("ingressd: {}", why.escape_debug());
+            Exit::Findings
+        }
+        Err(error) => {
+            eprintln!("ingressd: {error}");
+            if error.is_permission() { Exit::Permission } else { Exit::Unavailable }
+        }
+    }
+}

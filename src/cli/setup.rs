@@ -1,0 +1,144 @@
+//! The command `setup`: makes this host's nginx ready, or as it was; it must not know the steps.
+
+use std::path::{Path, PathBuf};
+
+use super::doctor::examine_now;
+use super::exit::Exit;
+use super::settings::SettingsArguments;
+use crate::config::{DEFAULT_FILE, Settings};
+use crate::doctor::FIRST;
+use crate::setup::{Error, Planned, STEPS, Setup, Step, Undone, Wishes};
+
+/// Arguments of `ingressd setup`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = manual())]
+pub struct Arguments {
+    /// Do it. Without this, what would be done is only shown.
+    #[arg(long, conflicts_with = "undo")]
+    yes: bool,
+    /// Also move the distribution's default site out of the way, where it has the requests for unknown hosts.
+    #[arg(long, conflicts_with = "undo")]
+    disable_default_site: bool,
+    /// Put back every byte as it was before.
+    #[arg(long)]
+    undo: bool,
+    /// Leave files as they are that somebody changed since, and forget them.
+    #[arg(long, requires = "undo")]
+    keep_edited: bool,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+fn manual() -> String {
+    let steps = STEPS.iter().map(|step| format!("{}: {}", step.name, step.about));
+    format!(
+        "Each step is taken between two tests by nginx, and taken back when nginx refuses its configuration after it. nginx is \
+         neither started nor reloaded: it reads what is new when the daemon reloads it. What was there before is kept in setup.json in the \
+         state folder, for --undo. What is in place already is left alone, so that the command may be run at any time. At the end \
+         the first checks of `ingressd doctor` are made; they do not count for the exit status.\n\n\
+         Exit status: 0 when everything is in place, shown or undone; 1 when --undo left files that somebody changed since; 69 when \
+         nginx refuses its configuration or is not there; 77 when files may not be used; 78 when the settings are wrong.\n\n\
+         The steps:\n\n{}",
+        steps.collect::<Vec<_>>().join("\n\n")
+    )
+    .replace('`', "'")
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Exit {
+    let settings = match arguments.settings.load([]) {
+        Ok(settings) => settings,
+        Err(exit) => return exit,
+    };
+    let file = arguments.settings.config.clone().unwrap_or_else(|| DEFAULT_FILE.into());
+    let file = std::path::absolute(&file).unwrap_or(file);
+    let folder = file.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned);
+    let wishes = Wishes { disable_default_site: arguments.disable_default_site };
+    let done = Setup::open(&settings, &folder, wishes).and_then(|mut setup| match (arguments.undo, arguments.yes) {
+        (true, _) => undo(&mut setup, arguments.keep_edited),
+        (_, true) => carry_out(&mut setup),
+        (_, false) => preview(&mut setup),
+    });
+    match done {
+        Ok(exit) if arguments.undo => exit,
+        Ok(exit) => {
+            first_checks(&settings);
+            exit
+        }
+        Err(error) => {
+            eprintln!("ingressd: {error}");
+            if error.is_permission() { Exit::Permission } else { Exit::Unavailable }
+        }
+    }
+}
+
+fn preview(setup: &mut Setup<'_>) -> Result<Exit, Error> {
+    let mut pending = false;
+    for (step, planned) in setup.preview()? {
+        pending |= matches!(planned, Planned::Change(_));
+        show(step, &planned, "would");
+    }
+    match pending {
+        true => println!("Nothing was changed: `ingressd setup --yes` does what would be done."),
+        false => println!("There is nothing to do."),
+    }
+    Ok(Exit::Success)
+}
+
+fn carry_out(setup: &mut Setup<'_>) -> Result<Exit, Error> {
+    let mut changed = false;
+    setup.carry_out(&mut |step, planned| {
+        changed |= matches!(planned, Planned::Change(_));
+        show(step, planned, "did");
+    })?;
+    if changed {
+        println!("nginx was not reloaded: the daemon does that when it has something to serve.");
+    } else {
+        println!("There was nothing to do.");
+    }
+    Ok(Exit::Success)
+}
+
+fn show(step: &Step, planned: &Planned, verb: &str) {
+    let name = step.name;
+    match planned {
+        Planned::Nothing(why) => println!("ok      {name}: {why}"),
+        Planned::Left(why) => println!("left    {name}: {why}"),
+        Planned::Change(changes) => {
+            for (what, _) in changes {
+                println!("{verb:7} {name}: {what}");
+            }
+        }
+    }
+}
+
+fn undo(setup: &mut Setup<'_>, keep_edited: bool) -> Result<Exit, Error> {
+    let (mut any, mut edited) = (false, false);
+    setup.undo(keep_edited, &mut |undone| {
+        any = true;
+        match undone {
+            Undone::Restored(path) => println!("undone  {}", path.display()),
+            Undone::InUse(path) => println!("left    {}: it is in use, and stays with what is in it", path.display()),
+            Undone::Edited { path, step, forgotten: false } => {
+                edited = true;
+                println!(
+                    "left    {}: somebody changed it after the step {step} did; take out by hand what setup added, and run this \
+                     again with --keep-edited",
+                    path.display()
+                );
+            }
+            Undone::Edited { path, .. } => println!("kept    {}: it stays as somebody changed it", path.display()),
+        }
+    })?;
+    if !any {
+        println!("There is nothing to undo.");
+    }
+    Ok(if edited { Exit::Findings } else { Exit::Success })
+}
+
+/// The first look at kubeconfig, permissions and nginx.
+fn first_checks(settings: &Settings) {
+    if let Ok(report) = examine_now(settings, &FIRST.iter().copied().collect()) {
+        print!("\nThe first checks of `ingressd doctor`:\n{}", report.text());
+    }
+}

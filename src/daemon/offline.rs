@@ -1,0 +1,26 @@
+//! What the administrator wants done while no daemon runs; it must not know how that was found out.
+
+use super::control::Control;
+use super::error::Error;
+use super::order::{Wish, carry_out};
+use super::pipeline::Pipeline;
+use crate::config::Settings;
+
+/// How it ended.
+pub type Offline = Result<Result<String, String>, Error>;
+
+/// Carries out a wish in the place of a daemon, none of which can start meanwhile. The answer is for people.
+///
+/// # Errors
+///
+/// When a daemon runs after all, or nginx or a folder cannot be used.
+pub fn without_daemon(settings: &Settings, wish: Wish) -> Offline {
+    let path = &settings.control_socket;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let control_error = |source| Error::Control { path: path.clone(), source };
+    let runtime = runtime.map_err(control_error)?;
+    let _inside = runtime.enter();
+    let _control = Control::bind(path).map_err(control_error)?;
+    let mut pipeline = Pipeline::open(settings).map_err(|error| Error::Pipeline(Box::new(error)))?;
+    Ok(carry_out(wish, &mut pipeline))
+}

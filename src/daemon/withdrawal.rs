@@ -1,0 +1,139 @@
+//! How far this node is out of what is published, by what the cluster itself says; it must not know how it is taken out.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::publish::{Address, Life, Peer, View, published};
+use crate::source::Snapshot;
+
+/// What is true of a node that the administrator took out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Withdrawal {
+    /// Nothing of it is published by anybody: the source is a folder.
+    Unpublished,
+    /// A cluster knows of it.
+    Published {
+        /// How many Ingresses have an address of this node in their status that no other node stands for.
+        ingresses: usize,
+        /// Whether the cluster has the word of this node that it is out.
+        noted: bool,
+        /// Whether what is known of the cluster is what it would say now.
+        current: bool,
+        /// How many other nodes are published.
+        others: usize,
+    },
+}
+
+impl Withdrawal {
+    /// Looks at the statuses and Leases that the cluster returned last.
+    pub fn of(snapshot: &Snapshot, view: Option<View>, current: bool) -> Self {
+        let Some(view) = view else { return Withdrawal::Unpublished };
+        let own = view.members.iter().find(|peer| peer.member.identity == view.identity);
+        let others = view.members.iter().filter(|Peer { member, life, .. }| {
+            member.identity != view.identity && member.is_published() && *life != Life::Expired
+        });
+        let others: Vec<_> = others.filter(|peer| !peer.member.addresses.is_empty()).collect();
+        let theirs: BTreeSet<&Address> = others.iter().flat_map(|peer| &peer.member.addresses).collect();
+        let ours: Vec<_> = own.iter().flat_map(|peer| &peer.member.addresses).collect();
+        let ours: Vec<_> = ours.into_iter().filter(|address| !theirs.contains(address)).collect();
+        let has_ours = |addresses: &[Address]| ours.iter().any(|address| addresses.contains(address));
+        let ingresses = snapshot.ingresses.iter().filter(|stored| has_ours(&published(&stored.object).0)).count();
+        let noted = own.is_some_and(|peer| peer.member.drained);
+        Withdrawal::Published { ingresses, noted, current, others: others.len() }
+    }
+
+    /// For whoever asks. Names of members are a contract.
+    pub fn json(&self, connections: Option<usize>) -> Value {
+        match self {
+            Withdrawal::Unpublished => json!({"published": false, "done": true, "connections": connections}),
+            Withdrawal::Published { ingresses, noted, current, others } => json!({
+                "published": true,
+                "done": *noted && *current && *ingresses == 0,
+                "noted": noted,
+                "current": current,
+                "ingresses": ingresses,
+                "others": others,
+                "connections": connections,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use k8s_openapi::api::networking::v1::Ingress;
+
+    use super::*;
+    use crate::model::{Kind, ObjectId};
+    use crate::publish::{Member, Mode};
+    use crate::source::{Stored, Version};
+
+    fn member(identity: &str, address: &str, drained: bool) -> Arc<Member> {
+        Arc::new(Member {
+            identity: identity.into(),
+            addresses: vec![address.parse().unwrap()],
+            serving: true,
+            drained,
+            generation: Some(1),
+            carries: None,
+            pinned: None,
+            lacks: Default::default(),
+            version: "1".into(),
+            phase: "serving".into(),
+        })
+    }
+
+    /// Ingresses with these addresses in their status.
+    fn snapshot(addresses: &[&[&str]]) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        for (number, addresses) in addresses.iter().enumerate() {
+            let entries: Vec<_> = addresses.iter().map(|ip| json!({"ip": ip})).collect();
+            let object = json!({"metadata": {}, "status": {"loadBalancer": {"ingress": entries}}});
+            snapshot.ingresses.edit().push(Stored {
+                id: Arc::new(ObjectId::new(Kind::Ingress, "shop", &number.to_string())),
+                version: Version("1".into()),
+                object: Arc::new(serde_json::from_value::<Ingress>(object).unwrap()),
+                place: None,
+            });
+        }
+        snapshot
+    }
+
+    #[test]
+    fn it_is_done_when_the_cluster_says_so() {
+        const A: &str = "192.0.2.1";
+        const B: &str = "192.0.2.2";
+        let (out, still_in) = (member("a", A, true), member("a", A, false));
+        let other = || Some((member("b", B, false), Life::Alive));
+        for (what, us, other, statuses, current, done, left) in [
+            ("it is out", &out, other(), &[&[B][..], &[][..]][..], true, true, 0),
+            ("two still have it", &out, other(), &[&[A, B], &[A]], true, false, 2),
+            ("its Lease says nothing yet", &still_in, other(), &[&[B]], true, false, 0),
+            ("what is known is old", &out, other(), &[&[B]], false, false, 0),
+            (
+                "another stands for the address",
+                &out,
+                Some((member("b", A, false), Life::Alive)),
+                &[&[A]],
+                true,
+                true,
+                0,
+            ),
+            ("that one is gone", &out, Some((member("b", A, false), Life::Expired)), &[&[A]], true, false, 1),
+            ("that one is out, too", &out, Some((member("b", A, true), Life::Alive)), &[&[A]], true, false, 1),
+        ] {
+            let members = [(Arc::clone(us), Life::Alive)].into_iter().chain(other);
+            let members = members.map(|(member, life)| Peer { member, life, age: Duration::ZERO }).collect();
+            let (mode, addresses) = (Mode::Nodes, None);
+            let view = View { identity: "a".into(), leads: false, leader: None, mode, addresses, members };
+            let withdrawal = Withdrawal::of(&snapshot(statuses), Some(view), current).json(Some(7));
+            assert_eq!((&withdrawal["done"], &withdrawal["ingresses"]), (&json!(done), &json!(left)), "{what}");
+            assert_eq!(withdrawal["connections"], 7);
+        }
+        assert_eq!(Withdrawal::of(&snapshot(&[&[A]]), None, true).json(None)["done"], true, "nothing is published");
+    }
+}

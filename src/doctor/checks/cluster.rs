@@ -1,0 +1,131 @@
+//! Judges the way to the cluster: credentials, the API server, its clock, and what it allows; it must not know how it was asked.
+
+use crate::doctor::facts::{Cluster, Facts, Permission, Source};
+use crate::doctor::report::{Level, Line};
+use crate::source::cluster::DEFAULT_KUBECONFIG;
+
+/// Seconds between clocks that make certificates and tokens fail now and then, and those that surely do.
+const SUSPICIOUS: i64 = 5;
+const WRONG: i64 = 60;
+
+/// Why a check of the cluster has nothing to look at.
+pub fn cluster(facts: &Facts) -> Result<&Cluster, Vec<Line>> {
+    match &facts.source {
+        Source::Cluster(cluster) => Ok(cluster),
+        Source::Manifests(folder) => {
+            let words = format!("the settings name the folder {}, not a cluster", folder.display());
+            Err(vec![Line::note(words)])
+        }
+        Source::None => Err(vec![Line::note("not looked at: no cluster is named, see kubeconfig")]),
+    }
+}
+
+/// The cluster, when its API server answers.
+pub fn answering(facts: &Facts) -> Result<&Cluster, Vec<Line>> {
+    let cluster = cluster(facts)?;
+    match &cluster.server {
+        Some(Ok(_)) => Ok(cluster),
+        Some(Err(_)) => Err(vec![Line::note("not looked at: the API server does not answer, see api-server")]),
+        None => Err(vec![Line::note("not looked at: there are no credentials, see kubeconfig")]),
+    }
+}
+
+/// `kubeconfig`.
+pub fn kubeconfig(facts: &Facts) -> Vec<Line> {
+    if matches!(facts.source, Source::None) {
+        let text = format!("no cluster is named, and {DEFAULT_KUBECONFIG} is not there");
+        return vec![Line::error(
+            text,
+            "make one with `ingressd kubeconfig`, or name a file with `kubeconfig` in ingressd.toml",
+        )];
+    }
+    let cluster = match cluster(facts) {
+        Ok(cluster) => cluster,
+        Err(lines) => return lines,
+    };
+    vec![match &cluster.credentials {
+        Ok(()) => Line::ok(format!("{} can be used, and is for its owner alone", cluster.kubeconfig.display())),
+        Err(why) => Line::error(
+            why,
+            format!("mend {}, or make another with `ingressd kubeconfig`", cluster.kubeconfig.display()),
+        ),
+    }]
+}
+
+/// `api-server`.
+pub fn server(facts: &Facts) -> Vec<Line> {
+    let cluster = match cluster(facts) {
+        Ok(cluster) => cluster,
+        Err(lines) => return lines,
+    };
+    vec![match &cluster.server {
+        Some(Ok(server)) => Line::ok(format!("it answers, and is {}", server.version)),
+        Some(Err(why)) => Line::error(
+            format!("it does not answer as it should: {why}"),
+            "look at `server` and the credentials in the kubeconfig, and at the way there: route, firewall, proxy",
+        ),
+        None => Line::note("not looked at: there are no credentials, see kubeconfig"),
+    }]
+}
+
+/// `clock`.
+pub fn clock(facts: &Facts) -> Vec<Line> {
+    let cluster = match answering(facts) {
+        Ok(cluster) => cluster,
+        Err(lines) => return lines,
+    };
+    let Some(Ok(server)) = &cluster.server else { return Vec::new() };
+    let Some(ahead) = server.ahead else {
+        return vec![Line::note("the API server does not tell the time")];
+    };
+    let direction = if ahead < 0 { "ahead of" } else { "behind" };
+    let text = format!("this host is {} s {direction} the API server", ahead.abs());
+    let remedy = "let a time service set both clocks: chrony or systemd-timesyncd";
+    vec![match ahead.abs() {
+        WRONG.. => Line::error(text, remedy),
+        SUSPICIOUS.. => Line::warning(text, remedy),
+        _ => Line::ok("the clocks of this host and the API server agree"),
+    }]
+}
+
+/// `permissions`.
+pub fn permissions(facts: &Facts) -> Vec<Line> {
+    let cluster = match answering(facts) {
+        Ok(cluster) => cluster,
+        Err(lines) => return lines,
+    };
+    let mut lines: Vec<_> = cluster.permissions.iter().map(permission).collect();
+    if cluster.all_allowed {
+        lines.push(Line::warning(
+            "these credentials open everything in the cluster: whoever takes this host has the cluster",
+            "make credentials of least privilege with `ingressd kubeconfig`",
+        ));
+    }
+    lines
+}
+
+fn permission(permission: &Permission) -> Line {
+    let name = |wish: &crate::source::cluster::probe::Wish| match &wish.namespace {
+        Some(namespace) => format!("{} in {namespace}", wish.verb),
+        None => wish.verb.clone(),
+    };
+    let Permission { resource, purpose, required, answers } = permission;
+    let with = |right: fn(&Result<bool, String>) -> bool| {
+        answers.iter().filter(move |(_, answer)| right(answer)).map(|(wish, _)| name(wish)).collect::<Vec<_>>()
+    };
+    if let Some(why) = answers.iter().find_map(|(_, answer)| answer.as_ref().err()) {
+        let remedy = "look at the API server; every account may ask it this";
+        return Line::warning(format!("{resource}: it is not known whether it is allowed: {why}"), remedy);
+    }
+    let refused = with(|answer| *answer == Ok(false));
+    if refused.is_empty() {
+        return Line::ok(format!("{resource}: {}", with(|_| true).join(", ")));
+    }
+    let text = format!("{resource}: not allowed: {} ({purpose})", refused.join(", "));
+    match required {
+        true => {
+            Line::error(text, "kubectl apply -f /usr/share/doc/ingressd/examples/rbac.yaml, or `ingressd kubeconfig`")
+        }
+        false => Line { level: Level::Note, text, remedy: String::new() },
+    }
+}

@@ -1,0 +1,182 @@
+//! Judges what else is on this host: sockets, limits, confinement, the daemon; it must not know files.
+
+use std::net::{IpAddr, SocketAddr};
+
+use crate::doctor::facts::{Facts, Holder, Listener};
+use crate::doctor::report::Line;
+
+/// What nginx takes for `worker_connections` when nothing is said.
+const USUAL_CONNECTIONS: u64 = 512;
+
+/// `ports`.
+pub fn ports(facts: &Facts) -> Vec<Line> {
+    let gate = facts.settings.gate_options();
+    let ports = [gate.http_port, gate.https_port].into_iter().filter(|port| *port != 0);
+    let of_nginx = ports.flat_map(|port| gate.addresses.iter().map(move |address| SocketAddr::new(*address, port)));
+    let of_nginx: Vec<_> = of_nginx.chain([gate.status]).collect();
+    let daemon = facts.settings.http.address;
+    let mut lines = Vec::new();
+    let mut told = Vec::new();
+    for listener in &facts.listeners {
+        let wanted = of_nginx.iter().find(|wanted| overlap(**wanted, listener.address));
+        let line = match wanted {
+            Some(wanted) => foreign(facts, listener, *wanted),
+            None if overlap(daemon, listener.address) => not_daemon(listener, daemon),
+            None => None,
+        };
+        // A program mostly has both families of a port.
+        if let Some((key, line)) = line
+            && !told.contains(&key)
+        {
+            told.push(key);
+            lines.push(line);
+        }
+    }
+    if lines.is_empty() {
+        let mut numbers: Vec<_> = of_nginx.iter().chain([&daemon]).map(SocketAddr::port).collect();
+        numbers.dedup();
+        let numbers: Vec<_> = numbers.iter().map(ToString::to_string).collect();
+        lines.push(Line::ok(format!("nobody else listens on {}", numbers.join(", "))));
+    }
+    lines
+}
+
+type Told = ((u16, Vec<Holder>), Line);
+
+/// Somebody who has what nginx needs.
+fn foreign(facts: &Facts, listener: &Listener, wanted: SocketAddr) -> Option<Told> {
+    let table = facts.nginx.as_ref().ok().and_then(|nginx| nginx.master.as_ref().ok());
+    let is_nginx = |holder: &Holder| {
+        table.is_some_and(|table| {
+            table.master.pid == holder.pid || table.children.iter().any(|(child, _)| child.pid == holder.pid)
+        })
+    };
+    if listener.holders.iter().any(is_nginx) {
+        return None;
+    }
+    let key = (listener.address.port(), listener.holders.clone());
+    let line = match &listener.holders[..] {
+        [] if facts.is_root => Line::warning(
+            format!(
+                "somebody whom this host does not show listens on {}, which nginx needs for {wanted}",
+                listener.address
+            ),
+            "look for a container or another network that shares the address",
+        ),
+        [] => Line::note(format!("somebody listens on {}; who it is, only root sees", listener.address)),
+        holders => {
+            let text = format!("{} listens on {}, which nginx needs for {wanted}", named(holders), listener.address);
+            Line::error(text, "stop it, or choose another port in the section `listen` of ingressd.toml")
+        }
+    };
+    Some((key, line))
+}
+
+fn not_daemon(listener: &Listener, wanted: SocketAddr) -> Option<Told> {
+    let is_daemon = |holder: &Holder| holder.name == "ingressd";
+    if listener.holders.is_empty() || listener.holders.iter().any(is_daemon) {
+        return None;
+    }
+    let text =
+        format!("{} listens on {}, which ingressd needs for {wanted}", named(&listener.holders), listener.address);
+    let line = Line::error(text, "stop it, or choose another address with http.address in ingressd.toml");
+    Some(((listener.address.port(), listener.holders.clone()), line))
+}
+
+fn named(holders: &[Holder]) -> String {
+    let names: Vec<_> = holders.iter().map(|holder| format!("{} (process {})", holder.name, holder.pid)).collect();
+    names.join(", ")
+}
+
+/// Whether both cannot be had by different programs. A socket of IPv6 for all addresses may take IPv4 too.
+fn overlap(wanted: SocketAddr, taken: SocketAddr) -> bool {
+    let any = |address: IpAddr| address.is_unspecified();
+    let alike = wanted.is_ipv4() == taken.is_ipv4();
+    wanted.port() == taken.port()
+        && match (any(wanted.ip()), any(taken.ip())) {
+            (_, true) => alike || taken.is_ipv6(),
+            (true, false) => alike,
+            (false, false) => wanted.ip() == taken.ip(),
+        }
+}
+
+/// `limits`.
+pub fn limits(facts: &Facts) -> Vec<Line> {
+    let Ok(nginx) = &facts.nginx else {
+        return vec![Line::note("not looked at: there is no nginx, see nginx-version")];
+    };
+    let said = nginx.survey.neighbours.worker_connections.map(u64::from);
+    let connections = said.unwrap_or(USUAL_CONNECTIONS);
+    let mut lines = Vec::new();
+    match nginx.worker_files {
+        None => lines.push(Line::note(format!(
+            "workers may have {connections} connections; how many files they may open is seen when nginx runs"
+        ))),
+        Some(files) if files < connections => lines.push(Line::warning(
+            format!("workers may have {connections} connections, but only {files} files open"),
+            format!("write `worker_rlimit_nofile {};` into nginx.conf, outside of every block", 2 * connections),
+        )),
+        Some(files) => {
+            lines.push(Line::ok(format!("workers may have {connections} connections and {files} files open")));
+        }
+    }
+    if let Some(Ok(objects)) = &facts.objects {
+        let needed = 2 * objects.upstreams as u64;
+        if facts.settings.gate.upstream_keepalive > 0 && connections < needed {
+            lines.push(Line::warning(
+                format!(
+                    "{connections} connections are few for {} hosts with {} Services: each worker keeps idle ones to each",
+                    objects.hosts, objects.upstreams
+                ),
+                format!(
+                    "set worker_connections to at least {} and worker_rlimit_nofile to twice that in nginx.conf",
+                    2 * needed
+                ),
+            ));
+        }
+    }
+    lines
+}
+
+/// `confinement`.
+pub fn confinement(facts: &Facts) -> Vec<Line> {
+    let found = &facts.confinement;
+    let mut lines = Vec::new();
+    match (found.selinux_enforces, found.may_connect) {
+        (Some(true), Some(false)) => lines.push(Line::error(
+            "SELinux enforces, and does not let nginx connect to backends",
+            "setsebool -P httpd_can_network_connect 1",
+        )),
+        (Some(true), _) => lines.push(Line::ok("SELinux enforces, and lets nginx connect to backends")),
+        (Some(false), _) => lines.push(Line::note("SELinux only warns (permissive)")),
+        (None, _) => {}
+    }
+    if let Some(profile) = &found.apparmor {
+        lines.push(Line::note(format!("AppArmor has a profile for nginx: {profile}")));
+    }
+    if let Some(last) = found.denials.last() {
+        lines.push(Line::warning(
+            format!("{} denials for nginx or ingressd, the last: {last}", found.denials.len()),
+            "allow what they name: SELinux by a module of audit2allow, AppArmor in /etc/apparmor.d/local",
+        ));
+    }
+    if lines.is_empty() {
+        lines.push(Line::ok("neither SELinux nor AppArmor confines nginx, and no denial can be seen"));
+    }
+    lines
+}
+
+/// `daemon`.
+pub fn daemon(facts: &Facts) -> Vec<Line> {
+    let Some(status) = &facts.daemon else {
+        let socket = facts.settings.control_socket.display();
+        return vec![Line::note(format!("no daemon answers on {socket}; `systemctl enable --now ingressd` starts it"))];
+    };
+    let (phase, generation) = (status["phase"].as_str().unwrap_or("unknown"), &status["generation"]);
+    if status["ready"] == true {
+        return vec![Line::ok(format!("it runs ({phase}), and nginx serves generation {generation}"))];
+    }
+    let why = status["why"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
+    let text = format!("it runs ({phase}), but nginx does not serve a confirmed generation{why}");
+    vec![Line::warning(text, "ingressd status; journalctl --unit ingressd")]
+}

@@ -1,0 +1,246 @@
+//! Judges nginx: version, modules, configuration, processes and what its other sites claim; it must not know files.
+
+use super::some;
+use crate::apply::process::Role;
+use crate::config::Settings;
+use crate::doctor::facts::{Facts, Nginx};
+use crate::doctor::report::{Level, Line};
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::catalogue::{self, Module, Version};
+use crate::nginx::Capabilities;
+
+/// The oldest version that is known to do what is needed.
+const OLDEST: Version = Version(1, 18, 0);
+
+/// What later versions have.
+const FEATURES: &[(Version, &str)] = &[
+    (Version(1, 25, 1), "HTTP/2 for each site of a socket by itself (directive http2)"),
+    (Version(1, 27, 4), "idle connections of clients that outlive a reload for a moment (keepalive_min_timeout)"),
+];
+
+/// What a module gives, and how bad it is to be without it under these settings.
+struct Gives {
+    module: Module,
+    what: &'static str,
+    without: fn(&Settings) -> Level,
+}
+
+const MODULES: &[Gives] = &[
+    Gives { module: Module::Proxy, what: "requests to backends (proxy_pass)", without: |_| Level::Error },
+    Gives { module: Module::Map, what: "variables (map)", without: |_| Level::Error },
+    Gives { module: Module::Geo, what: "networks of clients (geo)", without: |_| Level::Error },
+    Gives { module: Module::Rewrite, what: "answers and redirects (return, rewrite, if)", without: |_| Level::Error },
+    Gives {
+        module: Module::Ssl,
+        what: "https (ssl_certificate)",
+        without: |settings| if settings.gate.https_port == 0 { Level::Note } else { Level::Error },
+    },
+    Gives {
+        module: Module::Http2,
+        what: "HTTP/2 (http2)",
+        without: |settings| if settings.gate.http2 { Level::Warning } else { Level::Note },
+    },
+    Gives { module: Module::Grpc, what: "gRPC backends (grpc_pass)", without: |_| Level::Warning },
+    Gives { module: Module::Access, what: "lists of clients (allow, deny)", without: |_| Level::Warning },
+    Gives { module: Module::AuthBasic, what: "passwords (auth_basic)", without: |_| Level::Warning },
+    Gives { module: Module::LimitReq, what: "limits of rates (limit_req)", without: |_| Level::Warning },
+    Gives { module: Module::LimitConn, what: "limits of connections (limit_conn)", without: |_| Level::Warning },
+    Gives {
+        module: Module::RealIp,
+        what: "clients behind trusted proxies (set_real_ip_from)",
+        without: |settings| match settings.translate.trusted_proxies.is_empty() {
+            true => Level::Note,
+            false => Level::Warning,
+        },
+    },
+    Gives { module: Module::StubStatus, what: "counts of connections (stub_status)", without: |_| Level::Note },
+    Gives {
+        module: Module::UpstreamKeepalive,
+        what: "connections to backends that are kept (keepalive)",
+        without: |_| Level::Warning,
+    },
+];
+
+fn nginx(facts: &Facts) -> Result<&Nginx, Vec<Line>> {
+    facts.nginx.as_ref().map_err(|_| vec![Line::note("not looked at: there is no nginx, see nginx-version")])
+}
+
+/// `nginx-version`.
+pub fn version(facts: &Facts) -> Vec<Line> {
+    let binary = facts.settings.nginx.binary.display();
+    let nginx = match &facts.nginx {
+        Ok(nginx) => nginx,
+        Err(why) => {
+            let remedy = "install the distribution's nginx, or name another with nginx.binary and nginx.configuration";
+            return vec![Line::error(why, remedy)];
+        }
+    };
+    let found = nginx.survey.capabilities.version;
+    if found < OLDEST {
+        let remedy = format!("install nginx {OLDEST} or newer, or name another with nginx.binary");
+        return vec![Line::error(format!("{binary} is nginx {found}, which is too old"), remedy)];
+    }
+    let lacks = FEATURES.iter().filter(|(since, _)| found < *since);
+    let lacks: Vec<_> = lacks.map(|(since, what)| format!("{what} since {since}")).collect();
+    let mut lines = vec![Line::ok(format!("{binary} is nginx {found}"))];
+    if !lacks.is_empty() {
+        lines.push(Line::note(format!("it lacks what later versions have: {}", lacks.join("; "))));
+    }
+    lines
+}
+
+/// `nginx-modules`.
+pub fn modules(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    let capabilities = &nginx.survey.capabilities;
+    let (has, lacks): (Vec<_>, Vec<_>) = MODULES.iter().partition(|gives| capabilities.has(gives.module));
+    let mut lines: Vec<_> = lacks.into_iter().map(|gives| without(gives, &facts.settings)).collect();
+    lines.insert(0, Line::ok(format!("{} modules that are of use are there", has.len())));
+    if !nginx.layout.has_stream(&nginx.build) {
+        lines.push(Line::note("no ngx_stream_module: nothing can be served over TCP or UDP (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL)"));
+    }
+    lines
+}
+
+fn without(gives: &Gives, settings: &Settings) -> Line {
+    let directives = catalogue::ALL.iter().filter(|row| row.module == Some(gives.module));
+    let directives: Vec<_> = directives.map(|row| row.name).collect();
+    let also = if directives.is_empty() { String::new() } else { format!(", and {}", directives.join(", ")) };
+    let name = Capabilities::name(gives.module);
+    Line {
+        level: (gives.without)(settings),
+        text: format!("no {name}: nginx has no {}{also}", gives.what),
+        remedy: "install the package with this module, or an nginx that is built with it".to_owned(),
+    }
+}
+
+/// `nginx-configuration`.
+pub fn configuration(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    let file = nginx.layout.configuration.display();
+    vec![match &nginx.tested {
+        Ok(tested) if tested.accepted => Line::ok(format!("nginx accepts {file}")),
+        Ok(tested) => {
+            let remedy = "mend what it names, and look with `nginx -t`";
+            Line::error(format!("nginx refuses {file}: {}", tested.words.trim()), remedy)
+        }
+        Err(why) => Line::error(format!("{file} cannot be tested: {why}"), "run this as root"),
+    }]
+}
+
+/// `nginx-running`.
+pub fn running(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    let named = &facts.settings.nginx.pid_file;
+    let differs = (nginx.survey.pid_file != *named).then(|| {
+        let text = format!(
+            "the settings name the pid file {}, nginx writes {}",
+            named.display(),
+            nginx.survey.pid_file.display()
+        );
+        Line::warning(text, format!("set nginx.pid-file = \"{}\"", nginx.survey.pid_file.display()))
+    });
+    let running = match &nginx.master {
+        Ok(table) => {
+            let workers = table.in_role(Role::Worker).count();
+            Line::ok(format!("master {} with {workers} workers, by {}", table.master.pid, named.display()))
+        }
+        Err(why) => Line::error(format!("nginx does not run: {why}"), "systemctl enable --now nginx"),
+    };
+    differs
+        .into_iter()
+        .filter(|_| nginx.master.is_err() || !same_file(named, &nginx.survey.pid_file))
+        .chain([running])
+        .collect()
+}
+
+/// `/var/run` is a link to `/run` wherever there is systemd.
+fn same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
+    let plain = |path: &std::path::Path| {
+        path.strip_prefix("/var").map_or(path.to_owned(), |rest| std::path::Path::new("/").join(rest))
+    };
+    plain(one) == plain(other)
+}
+
+/// `includes`.
+pub fn includes(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    let current = facts.settings.apply.root.join("current");
+    let http = match nginx.survey.includes_ours {
+        true => Line::ok(format!("nginx includes {}/http/*.conf", current.display())),
+        false => {
+            let text =
+                format!("nginx does not include {}/http/*.conf: it never serves what is generated", current.display());
+            Line::error(text, "ingressd setup --yes")
+        }
+    };
+    let has_stream = nginx.layout.has_stream(&nginx.build);
+    let stream = match (nginx.layout.stream_includes_ours, has_stream) {
+        (true, true) => Line::ok(format!("nginx includes {}/stream/*.conf", current.display())),
+        (true, false) => Line::error(
+            "the include for TCP and UDP services is there, but the stream module is not: nginx refuses its configuration",
+            "install libnginx-mod-stream (Debian) or nginx-mod-stream (Fedora, RHEL), or `ingressd setup --undo`",
+        ),
+        (false, true) => Line::note(
+            "nginx has the stream module, but no include for TCP and UDP services; `ingressd setup --yes` adds it",
+        ),
+        (false, false) => return vec![http],
+    };
+    vec![http, stream]
+}
+
+/// `default-server`.
+pub fn default_server(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    let claims: Vec<_> = of_reason(nginx, Reason::DefaultServerTaken).map(|finding| finding.note.to_string()).collect();
+    match claims.is_empty() {
+        true => vec![Line::ok("no other site has the requests for unknown hosts on our ports")],
+        false => vec![Line::warning(
+            some(&claims),
+            "keep it if that site is meant to have them; `ingressd setup --yes --disable-default-site` moves the distribution's \
+             default site out of the way",
+        )],
+    }
+}
+
+/// `other-sites`.
+pub fn other_sites(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    let conflicts = of_reason(nginx, Reason::HostConflict).filter(|finding| !is_about_connections(finding));
+    let lines: Vec<_> = conflicts.map(line).collect();
+    if lines.is_empty() { vec![Line::ok("other sites of this host take nothing that we need")] } else { lines }
+}
+
+fn line(finding: &Finding) -> Line {
+    let level = if finding.severity == Severity::Info { Level::Note } else { Level::Warning };
+    let origin = finding.origin.to_string();
+    let note = if origin.is_empty() { finding.note.to_string() } else { format!("{origin}: {}", finding.note) };
+    Line { level, text: note, remedy: String::new() }
+}
+
+fn of_reason(nginx: &Nginx, reason: Reason) -> impl Iterator<Item = &Finding> {
+    nginx.findings.iter().filter(move |finding| finding.reason == reason)
+}
+
+/// The check `limits` tells those.
+fn is_about_connections(finding: &Finding) -> bool {
+    finding.note.contains("worker_connections")
+}

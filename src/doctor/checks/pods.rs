@@ -1,0 +1,180 @@
+//! Judges whether requests can reach pods from here, and in which endpoint mode; it must not know how it was tried.
+
+use std::collections::BTreeMap;
+
+use super::cluster::answering;
+use super::some;
+use crate::doctor::facts::{Facts, Network, Objects, Reached, Sample, Source};
+use crate::doctor::report::{Level, Line};
+use crate::translate::EndpointMode;
+
+/// The word of the settings.
+pub const fn word(mode: EndpointMode) -> &'static str {
+    match mode {
+        EndpointMode::Pod => "pod",
+        EndpointMode::NodePort => "nodeport",
+        EndpointMode::ClusterIp => "clusterip",
+        EndpointMode::LoadBalancer => "loadbalancer",
+        EndpointMode::Auto => "auto",
+    }
+}
+
+/// `objects`.
+pub fn objects(facts: &Facts) -> Vec<Line> {
+    if !matches!(facts.source, Source::Manifests(_))
+        && let Err(lines) = answering(facts)
+    {
+        return lines;
+    }
+    let objects = match &facts.objects {
+        None => return vec![Line::note("not looked at")],
+        Some(Err(why)) => {
+            return vec![Line::error(format!("the objects cannot be read: {why}"), "see api-server and permissions")];
+        }
+        Some(Ok(objects)) => objects,
+    };
+    let Objects { ingresses, accepted, hosts, errors, warnings, .. } = objects;
+    let counted = match accepted {
+        0 => Line::warning(
+            format!("none of {ingresses} Ingresses is ours"),
+            "name an IngressClass in the Ingress whose spec.controller stands in `classes` of ingressd.toml",
+        ),
+        _ => Line::ok(format!("{accepted} of {ingresses} Ingresses are ours, with {hosts} hosts")),
+    };
+    let findings = (errors + warnings > 0).then(|| {
+        let text = format!("{errors} errors and {warnings} warnings about objects");
+        let remedy =
+            "`ingressd status` lists them where a daemon runs, `kubectl get events` tells their authors".to_owned();
+        Line { level: if *errors > 0 { Level::Warning } else { Level::Note }, text, remedy }
+    });
+    std::iter::once(counted).chain(findings).collect()
+}
+
+/// Whether pods are to be reached directly.
+fn needs_pods(facts: &Facts) -> bool {
+    let translate = &facts.settings.translate;
+    let modes = translate.classes.iter().map(|class| class.endpoints.unwrap_or(translate.endpoints));
+    modes.chain([translate.endpoints]).any(|mode| mode == EndpointMode::Pod)
+}
+
+fn sample(facts: &Facts, mode: EndpointMode) -> Option<&Sample> {
+    let Some(Ok(objects)) = &facts.objects else { return None };
+    objects.samples.iter().find(|sample| sample.mode == mode)
+}
+
+/// `routes`.
+pub fn routes(facts: &Facts) -> Vec<Line> {
+    let cluster = match answering(facts) {
+        Ok(cluster) => cluster,
+        Err(lines) => return lines,
+    };
+    if cluster.routes.is_empty() {
+        let why = match &cluster.nodes {
+            Some(Err(why)) => format!("the Nodes cannot be listed: {why}"),
+            _ => "no Node tells a network of its pods, and there is no endpoint to look for".to_owned(),
+        };
+        return vec![Line::note(format!("not looked at: {why}"))];
+    }
+    let needed = needs_pods(facts);
+    let reached = sample(facts, EndpointMode::Pod).is_some_and(|sample| {
+        !sample.tried.is_empty() && sample.tried.iter().all(|(_, reached)| *reached == Reached::Yes)
+    });
+    let name = |network: &Network| match network.node.is_empty() {
+        true => network.network.to_string(),
+        false => format!("{} of {}", network.network, network.node),
+    };
+    let (mut good, mut by_default, mut none) = (BTreeMap::<String, usize>::new(), Vec::new(), Vec::new());
+    for network in &cluster.routes {
+        match &network.route {
+            Err(why) => none.push(format!("{} ({why})", name(network))),
+            Ok(route) if route.prefix == 0 && !reached => by_default.push(name(network)),
+            Ok(route) => {
+                let interface = route.interface.as_deref().unwrap_or("an interface");
+                let way = match (route.local, route.gateway) {
+                    (true, _) => "on this host".to_owned(),
+                    (_, Some(gateway)) => format!("by {gateway} on {interface}"),
+                    (_, None) => format!("on {interface}"),
+                };
+                *good.entry(way).or_default() += 1;
+            }
+        }
+    }
+    let remedy = "give this host routes to the pod networks (BGP, or static ones over the Nodes), or set upstreams.endpoints to \
+                  a mode that the check endpoints finds to work";
+    let bad = |text: String, level| match needed {
+        true => Line { level, text, remedy: remedy.to_owned() },
+        false => Line::note(format!(
+            "{text}; not needed with upstreams.endpoints = \"{}\"",
+            word(facts.settings.translate.endpoints)
+        )),
+    };
+    let mut lines = Vec::new();
+    if !none.is_empty() {
+        lines.push(bad(format!("no route to pods: {}", some(&none)), Level::Error));
+    }
+    if !by_default.is_empty() {
+        let text =
+            format!("only the default route leads to pods, whose router may not know them: {}", some(&by_default));
+        lines.push(bad(text, Level::Warning));
+    }
+    if !good.is_empty() {
+        let ways: Vec<_> = good.iter().map(|(way, count)| format!("{count} {way}")).collect();
+        lines.push(Line::ok(format!("pod networks are reached: {}", some(&ways))));
+    }
+    lines
+}
+
+/// `endpoints`.
+pub fn endpoints(facts: &Facts) -> Vec<Line> {
+    let objects = match &facts.objects {
+        Some(Ok(objects)) => objects,
+        Some(Err(_)) => return vec![Line::note("not looked at: the objects cannot be read, see objects")],
+        None => return vec![Line::note("not looked at")],
+    };
+    let chosen = facts.settings.translate.endpoints;
+    let works = |sample: &&Sample| !sample.tried.is_empty() && share(sample) == sample.tried.len();
+    let working: Vec<_> = objects.samples.iter().filter(works).map(|sample| word(sample.mode)).collect();
+    objects.samples.iter().map(|sample| judge(sample, sample.mode == chosen, &working)).collect()
+}
+
+/// How many were reached.
+fn share(sample: &Sample) -> usize {
+    sample.tried.iter().filter(|(_, reached)| *reached == Reached::Yes).count()
+}
+
+fn judge(sample: &Sample, chosen: bool, working: &[&str]) -> Line {
+    let mode = word(sample.mode);
+    let Sample { known, tried, .. } = sample;
+    if tried.is_empty() {
+        return match chosen {
+            true => Line::note(format!("{mode}, which is chosen: there is no address to try yet")),
+            false => Line::note(format!("{mode}: no Service offers it")),
+        };
+    }
+    let failed = tried.iter().filter_map(|(address, reached)| match reached {
+        Reached::Yes => None,
+        Reached::Refused => Some(format!("{address} refuses")),
+        Reached::No(why) => Some(format!("{address}: {why}")),
+    });
+    let failed: Vec<_> = failed.collect();
+    let count = share(sample);
+    let text = format!(
+        "{mode}{}: {count} of {} addresses answer ({known} known)",
+        if chosen { ", which is chosen" } else { "" },
+        tried.len()
+    );
+    let text = if failed.is_empty() { text } else { format!("{text}; {}", some(&failed)) };
+    let remedy = match working {
+        [] => "no mode works from here: give this host routes to pods or Nodes, and look at firewalls".to_owned(),
+        modes => format!("set upstreams.endpoints to a mode that works from here: {}", modes.join(", ")),
+    };
+    match (chosen, count) {
+        (_, count) if count == tried.len() => Line::ok(text),
+        (false, _) => Line::note(text),
+        (true, 0) => Line::error(text, remedy),
+        (true, _) => Line::warning(
+            text,
+            "look at these endpoints: are their Nodes up, and does a NetworkPolicy or firewall keep this host out?",
+        ),
+    }
+}

@@ -1,0 +1,132 @@
+//! Judges who publishes, and the certificates that are served; it must not know how either was read.
+
+use jiff::Timestamp;
+
+use super::cluster::answering;
+use super::some;
+use crate::doctor::facts::{Facts, Served};
+use crate::doctor::report::Line;
+use crate::publish::probe::Kept;
+
+/// Certificates are renewed before this many days are left.
+const EARLY: i64 = 14;
+
+const DAY: i64 = 86_400;
+
+/// Seconds that a clock may be ahead without being told.
+const TOLERATED: i64 = 5;
+
+/// `leases`.
+pub fn leases(facts: &Facts) -> Vec<Line> {
+    let cluster = match answering(facts) {
+        Ok(cluster) => cluster,
+        Err(lines) => return lines,
+    };
+    let namespace = &facts.settings.publish.namespace;
+    let leases = match &cluster.leases {
+        None => return vec![Line::note("not looked at")],
+        Some(Err(why)) => {
+            let remedy = "see permissions; the namespace of publish.namespace must exist";
+            return vec![Line::error(format!("the Leases in {namespace} cannot be read: {why}"), remedy)];
+        }
+        Some(Ok(leases)) => leases,
+    };
+    // Renewals are judged by the clock of the API server: those of the nodes may differ, which is told by itself.
+    let ahead = cluster.server.as_ref().and_then(|server| server.as_ref().ok()?.ahead).unwrap_or_default();
+    let now = facts.now + ahead;
+    if leases.members.is_empty() && leases.leader.is_none() {
+        return vec![Line::note(format!(
+            "no node has told of itself in {namespace} yet: a daemon does so when nginx serves"
+        ))];
+    }
+    let mut lines = vec![match &leases.leader {
+        None => Line::warning(
+            "nobody leads: no address and no Event is written",
+            "start a daemon; it leads after some seconds",
+        ),
+        Some(leader) => match age(leader, now) {
+            Some(age) if age > seconds(leader) => Line::warning(
+                format!("{} leads, but did not renew its Lease for {age} s", leader.what),
+                "another node takes over when one runs; look at the daemon and the clock of that node",
+            ),
+            _ => Line::ok(format!("{} leads", leader.what)),
+        },
+    }];
+    for member in &leases.members {
+        let (node, addresses) = (&member.what.identity, member.what.addresses.iter().map(ToString::to_string));
+        let addresses = addresses.collect::<Vec<_>>().join(", ");
+        let age = age(member, now);
+        lines.push(match age {
+            Some(age) if age > seconds(member) => Line::warning(
+                format!("{node} ({addresses}) did not renew its Lease for {age} s and is not published"),
+                "look at the daemon on that node; of a node that is gone for good, delete the Lease",
+            ),
+            Some(age) if age < -TOLERATED => Line::warning(
+                format!("{node} ({addresses}) has a clock that is {} s ahead of the API server's", -age),
+                "let a time service set its clock",
+            ),
+            _ if member.what.drained => Line::note(format!("{node} ({addresses}) is drained")),
+            _ if !member.what.serving => Line::warning(
+                format!("{node} ({addresses}) lives, but its nginx serves no confirmed generation"),
+                "look at `ingressd status` on that node",
+            ),
+            _ => Line::ok(format!("{node} ({addresses}) lives and serves")),
+        });
+    }
+    lines
+}
+
+/// How long ago it was renewed.
+fn age<T>(kept: &Kept<T>, now: i64) -> Option<i64> {
+    kept.renewed.map(|renewed| now - renewed.as_second())
+}
+
+fn seconds<T>(kept: &Kept<T>) -> i64 {
+    i64::try_from(kept.duration.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// `certificates`.
+pub fn certificates(facts: &Facts) -> Vec<Line> {
+    let root = facts.settings.apply.root.join("current");
+    if facts.certificates.is_empty() {
+        return vec![Line::note(format!("no certificate is served: there is none below {}", root.display()))];
+    }
+    let remedy = "renew it in its Secret; where cert-manager does that, look at its Certificate and Order";
+    let mut lines = Vec::new();
+    let mut good = Vec::<(&Served, i64)>::new();
+    for served in &facts.certificates {
+        let name = || {
+            let hosts =
+                if served.hosts.is_empty() { String::new() } else { format!(", used by {}", some(&served.hosts)) };
+            format!("the certificate for {}{hosts}", some(&served.names))
+        };
+        match &served.end {
+            Err(why) => {
+                let text = format!("{} cannot be read: {why}", served.file.display());
+                lines.push(Line::warning(text, "run this as root"));
+            }
+            Ok(end) if *end <= facts.now => {
+                lines.push(Line::error(format!("{} ended on {}", name(), day(*end)), remedy));
+            }
+            Ok(end) if *end <= facts.now + EARLY * DAY => {
+                let text = format!("{} ends on {}, in {} days", name(), day(*end), (end - facts.now) / DAY);
+                lines.push(Line::warning(text, remedy));
+            }
+            Ok(end) => good.push((served, *end)),
+        }
+    }
+    if let Some((served, end)) = good.iter().min_by_key(|(_, end)| *end) {
+        let text = format!(
+            "{} certificates are good; the first to end is that for {}, on {}",
+            good.len(),
+            some(&served.names),
+            day(*end)
+        );
+        lines.push(Line::ok(text));
+    }
+    lines
+}
+
+fn day(second: i64) -> String {
+    Timestamp::from_second(second).map_or_else(|_| second.to_string(), |time| time.strftime("%Y-%m-%d").to_string())
+}

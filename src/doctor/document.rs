@@ -1,0 +1,33 @@
+//! The table of checks as a page of documentation and as a part of the manual; it must not know what the checks do.
+
+use super::table::CHECKS;
+
+/// What the exit code says, for both.
+const EXIT: &str = "0 when all is well, 1 when there are warnings, 2 when there are errors; 64 when the command line is wrong. \
+    Notes count for nothing.";
+
+/// The page.
+pub fn document() -> String {
+    let mut text = format!(
+        "# What `ingressd doctor` looks at\n\n\
+         Generated from the table that the program is built with. The command changes nothing and needs no running daemon; it \
+         is to be run as root on the edge node. Each line tells a level (`ok`, `note`, `warning`, `error`), the name of the check, what \
+         was found, and behind `->` what to do. `ingressd doctor NAME...` makes only the checks of these names, `--format json` is for machines.\n\n\
+         Exit status: {EXIT}\n"
+    );
+    for check in CHECKS {
+        text += &format!("\n## {}\n\n{}\n\n{}\n", check.name, check.about, check.wrong);
+    }
+    text
+}
+
+/// The part of the manual behind the options.
+pub fn manual() -> String {
+    let checks =
+        CHECKS.iter().map(|check| format!("{}: {} {}", check.name, check.about, check.wrong).replace('`', "'"));
+    format!(
+        "Nothing is changed, and no daemon has to run. It is to be run as root. Each line tells a level (ok, note, warning, error), \
+         the name of the check, what was found, and behind -> what to do.\n\nExit status: {EXIT}\n\nThe checks:\n\n{}",
+        checks.collect::<Vec<_>>().join("\n\n")
+    )
+}

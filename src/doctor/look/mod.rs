@@ -1,0 +1,98 @@
+//! Gathers the facts that checks need, each within a deadline; it must not know what is right.
+
+mod cluster;
+mod confinement;
+mod connections;
+mod generation;
+mod nginx;
+mod objects;
+mod routes;
+mod sockets;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use super::facts::{Facts, Source};
+use super::table::Need;
+use crate::config::Settings;
+use crate::daemon::{Link, control};
+use crate::source::Snapshot;
+
+/// Looks for everything that is needed.
+pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
+    let needed = |need| needs.contains(&need);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let mut facts = Facts {
+        settings: settings.clone(),
+        now: i64::try_from(now).unwrap_or(i64::MAX),
+        is_root: nix::unistd::geteuid().is_root(),
+        nginx: Err("not looked at".to_owned()),
+        listeners: Vec::new(),
+        confinement: super::facts::Confinement::default(),
+        daemon: None,
+        certificates: Vec::new(),
+        source: Source::None,
+        objects: None,
+    };
+    if needed(Need::Daemon) {
+        let answer = control::ask(&settings.control_socket, "status", control::PATIENCE).ok();
+        facts.daemon = answer.and_then(|answer| serde_json::from_str(&answer).ok());
+    }
+    if needed(Need::Host) {
+        facts.listeners = sockets::listeners(Path::new("/proc"));
+        facts.confinement = confinement::look(&confinement::Places::default());
+    }
+    if needed(Need::Generation) {
+        facts.certificates = generation::certificates(&settings.apply.root.join("current"));
+    }
+    let mut model = None;
+    if needed(Need::Cluster) || needed(Need::Objects) {
+        let (source, read) = from_source(settings, &needed).await;
+        facts.source = source;
+        if let Some(read) = read {
+            facts.objects = Some(match read {
+                Ok(snapshot) => {
+                    let (objects, translated) = objects::look(settings, &snapshot).await;
+                    model = Some(translated);
+                    Ok(objects)
+                }
+                Err(why) => Err(why),
+            });
+        }
+    }
+    if needed(Need::Nginx) {
+        let model = model.unwrap_or_else(|| objects::translate(settings, &Snapshot::default(), None).model);
+        facts.nginx = nginx::look(settings, model);
+    }
+    facts
+}
+
+/// The source of objects, and what is read from it.
+async fn from_source(
+    settings: &Settings,
+    needed: &impl Fn(Need) -> bool,
+) -> (Source, Option<Result<std::sync::Arc<Snapshot>, String>>) {
+    if let Some(folder) = &settings.manifests {
+        let read = match needed(Need::Objects) {
+            true => Some(objects::read(settings, None).await),
+            false => None,
+        };
+        return (Source::Manifests(folder.clone()), read);
+    }
+    let (mut cluster, link) = match Link::of(settings, None).await {
+        Ok(Some(link)) => (cluster::look(settings, &link, needed).await, Some(link)),
+        Ok(None) | Err(crate::daemon::Error::NoSource) => return (Source::None, None),
+        Err(error) => (cluster::without_credentials(settings, error.to_string()), None),
+    };
+    let answers = matches!(cluster.server, Some(Ok(_)));
+    let read = match &link {
+        Some(link) if answers && needed(Need::Objects) => Some(objects::read(settings, Some(link)).await),
+        _ => None,
+    };
+    if needed(Need::Routes) && answers {
+        let snapshot = read.as_ref().and_then(|read| read.as_ref().ok());
+        cluster.routes = routes::look(cluster.nodes.as_ref(), snapshot.map(|snapshot| &**snapshot)).await;
+    }
+    (Source::Cluster(Box::new(cluster)), read)
+}

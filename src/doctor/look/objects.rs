@@ -1,0 +1,119 @@
+//! Reads the objects once and translates them as the daemon would, in each endpoint mode; it must not know what is right.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::connections::{attempt, spread};
+use crate::config::Settings;
+use crate::daemon::{Feed, Link, to_look_with};
+use crate::doctor::checks::pods::word;
+use crate::doctor::facts::{Objects, Sample};
+use crate::finding::Severity;
+use crate::model::Model;
+use crate::source::cluster::Need;
+use crate::source::{Condition, Snapshot};
+use crate::translate::{EndpointMode, Names, Translation, Translator};
+
+/// How long everything may take to be read.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Most addresses that are tried in each mode.
+const SAMPLE: usize = 16;
+
+/// The modes that are compared, as addresses are found in them.
+const MODES: [EndpointMode; 4] =
+    [EndpointMode::Pod, EndpointMode::NodePort, EndpointMode::ClusterIp, EndpointMode::LoadBalancer];
+
+/// Reads the source once.
+///
+/// # Errors
+///
+/// Why it cannot be read, or not in time.
+pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapshot>, String> {
+    let mut feed = Feed::start(settings, link).map_err(|error| error.to_string())?;
+    let mut last = None;
+    let told = async {
+        loop {
+            let reading = feed.next().await;
+            if let Some(snapshot) = reading.snapshot {
+                return Ok(snapshot);
+            }
+            let refused = reading.watches.iter().any(|watch| watch.refused && watch.need == Need::Required);
+            match reading.failure {
+                // It will not become better; and a folder is read once.
+                Some(why) if refused || reading.watches.is_empty() => return Err(why.to_string()),
+                failure => last = failure.or(last.take()),
+            }
+        }
+    };
+    match tokio::time::timeout(PATIENCE, told).await {
+        Ok(read) => read,
+        Err(_) => {
+            let why = last.map(|why| format!(": {why}")).unwrap_or_default();
+            Err(format!("not everything was read within {} s{why}", PATIENCE.as_secs()))
+        }
+    }
+}
+
+/// What the objects mean, with all endpoints reached in this way, or as the settings say.
+pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<EndpointMode>) -> Translation {
+    let mut options = to_look_with(settings).unwrap_or_else(|_| settings.translate_options());
+    if let Some(mode) = mode {
+        options.endpoints = mode;
+        options.classes.iter_mut().for_each(|class| class.endpoints = None);
+    }
+    // Names of other hosts are not asked for: what is looked at is the way to pods.
+    Translator::new(options).translate(snapshot, &Names::default())
+}
+
+/// What the objects ask for, a sample of it tried, and the model that the daemon would make.
+pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) {
+    let translation = translate(settings, snapshot, None);
+    let count = |severity| translation.findings.iter().filter(|finding| finding.severity == severity).count();
+    let mut objects = Objects {
+        ingresses: snapshot.ingresses.len(),
+        accepted: translation.accepted.len(),
+        hosts: translation.model.servers.len(),
+        upstreams: translation.model.upstreams.len(),
+        errors: count(Severity::Error),
+        warnings: count(Severity::Warning),
+        samples: Vec::new(),
+    };
+    let chosen = settings.translate.endpoints;
+    for mode in MODES.into_iter().chain((chosen == EndpointMode::Auto).then_some(chosen)) {
+        let model = translate(settings, snapshot, Some(mode)).model;
+        let mut known = addresses(&model, mode);
+        if known.is_empty() && mode == EndpointMode::Pod {
+            known = any_pods(snapshot);
+        }
+        let known: Vec<_> = known.into_iter().collect();
+        let tried = attempt(spread(&known, SAMPLE)).await;
+        objects.samples.push(Sample { mode, known: known.len(), tried });
+    }
+    (objects, translation.model)
+}
+
+/// The addresses of endpoints that were found in this way; a Service may choose another for itself.
+fn addresses(model: &Model, mode: EndpointMode) -> BTreeSet<SocketAddr> {
+    let name = if mode == EndpointMode::Pod { "" } else { word(mode) };
+    let upstreams = model.upstreams.iter().filter(|upstream| upstream.id.mode == name);
+    upstreams.flat_map(|upstream| &upstream.endpoints).map(|endpoint| endpoint.address).collect()
+}
+
+/// Ready pods of any Service, where no Ingress names one yet. What is no pod tells nothing about the way to pods, as the API
+/// server's own endpoints.
+pub fn any_pods(snapshot: &Snapshot) -> BTreeSet<SocketAddr> {
+    let mut found = BTreeSet::new();
+    for slice in snapshot.endpoint_slices.iter().map(|slice| &slice.object) {
+        let ports = slice.ports.iter().filter(|port| port.tcp).filter_map(|port| u16::try_from(port.number?).ok());
+        let is_pod = |target: &str| target.starts_with("Pod/");
+        let ready = slice.endpoints.iter().filter(|endpoint| {
+            endpoint.condition == Condition::Ready && endpoint.target.as_deref().is_some_and(is_pod)
+        });
+        let addresses: Vec<_> = ready.flat_map(|endpoint| endpoint.addresses.iter().copied()).collect();
+        found.extend(ports.flat_map(|port| addresses.iter().map(move |address| SocketAddr::new(*address, port))));
+    }
+    found
+}

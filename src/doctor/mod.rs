@@ -1,0 +1,32 @@
+//! Looks whether this host and its cluster are fit for each other, and says what to do where they are not; it changes nothing.
+//!
+//! `look` gathers facts with deadlines; `checks` judge them and know neither files, clocks nor networks. `table` has a row
+//! for each check, which command, manual and documentation follow from.
+
+mod checks;
+mod document;
+mod facts;
+mod look;
+mod report;
+mod table;
+
+pub use document::{document, manual};
+pub use look::look;
+pub use report::{Level, Line, Report};
+pub use table::{CHECKS, Check, FIRST, Need};
+
+use std::collections::BTreeSet;
+
+use crate::config::Settings;
+
+/// Looks and judges by the checks of these names.
+pub async fn examine(settings: &Settings, names: &BTreeSet<&str>) -> Report {
+    let checks: Vec<_> = CHECKS.iter().filter(|check| names.contains(check.name)).collect();
+    let needs: BTreeSet<Need> = checks.iter().flat_map(|check| check.needs).copied().collect();
+    let facts = look(settings, &needs).await;
+    let lines = checks.into_iter().flat_map(|check| {
+        let name = check.name;
+        (check.judge)(&facts).into_iter().map(move |line| (name, line))
+    });
+    Report { lines: lines.collect() }
+}

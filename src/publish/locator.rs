@@ -1,0 +1,165 @@
+//! Keeps track of the addresses of this node while they change; it must not know which of them count, nor what is done with them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::Api;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use super::followed::{Followed, follow};
+use super::host::{Changes, Host};
+use super::options::{Announced, Mode, Options};
+use super::trouble::Board;
+use super::whereabouts::Whereabouts;
+use crate::source::cluster::Clients;
+
+/// How long after a change of the host's network it is looked at: changes come in groups, and a new IPv6 address is checked
+/// for duplicates first.
+const SETTLING: Duration = Duration::from_millis(300);
+
+/// How often the host's network is looked at when the kernel does not tell of changes.
+const LOOK: Duration = Duration::from_secs(5);
+
+const NOT_TOLD: &str =
+    "changes of this host's addresses are looked for now and then, as the kernel does not tell of them";
+
+/// Keeps track.
+#[derive(Debug)]
+pub struct Locator {
+    options: Arc<Options>,
+    /// The name of this host's Node object.
+    node: Arc<str>,
+    host: Host,
+    object: watch::Receiver<Followed>,
+    told: watch::Sender<Option<Arc<Whereabouts>>>,
+    /// Ends with this value.
+    following: JoinSet<()>,
+}
+
+impl Locator {
+    /// Begins. What needs nobody else is known at once.
+    pub fn start(
+        options: &Arc<Options>,
+        identity: &str,
+        clients: &Clients,
+        board: &Board,
+    ) -> (Self, watch::Receiver<Option<Arc<Whereabouts>>>) {
+        let name = identity.rsplit_once('_').map_or(identity, |(name, _)| name).to_ascii_lowercase();
+        let node = options.node_object.clone().unwrap_or_else(|| name.into());
+        let (tell_object, object) = watch::channel(Followed::Unknown);
+        let mut following = JoinSet::new();
+        match &options.service {
+            Some((namespace, name)) if options.mode == Mode::Service => {
+                let services = Api::<Service>::namespaced(clients.watch.clone(), namespace);
+                let trouble = board.trouble("the Service of publish.service cannot be watched");
+                let name = Arc::clone(name);
+                following.spawn(async move { follow(services, &name, tell_object, trouble).await });
+            }
+            _ if options.addresses.iter().any(|entry| matches!(entry, Announced::Node(_))) => {
+                let nodes = Api::<Node>::all(clients.watch.clone());
+                let trouble = board.trouble("the Node of this host cannot be watched");
+                let name = Arc::clone(&node);
+                following.spawn(async move { follow(nodes, &name, tell_object, trouble).await });
+            }
+            _ => {}
+        }
+        let (told, whereabouts) = watch::channel(None);
+        let mut locator =
+            Locator { options: Arc::clone(options), node, host: Host::default(), object, told, following };
+        if locator.asks_host() {
+            locator.host = Host::look();
+        }
+        locator.tell();
+        (locator, whereabouts)
+    }
+
+    /// Whether the host's own addresses count.
+    fn asks_host(&self) -> bool {
+        let asks = |entry: &Announced| matches!(entry, Announced::Automatic | Announced::Interface(_));
+        self.options.mode != Mode::Service && self.options.addresses.iter().any(asks)
+    }
+
+    /// Keeps track for ever.
+    pub async fn run(mut self) {
+        let mut changes = None;
+        if self.asks_host() {
+            match Changes::open() {
+                Ok(listening) => changes = Some(listening),
+                Err(error) => tracing::warn!("{NOT_TOLD}: {error}"),
+            }
+            // Something may have changed since it was looked at first.
+            self.look();
+        }
+        loop {
+            tokio::select! {
+                () = changed(&mut changes), if self.asks_host() => self.look(),
+                told = self.object.changed(), if !self.following.is_empty() => {
+                    if told.is_err() {
+                        return;
+                    }
+                    // A look that was about to be taken is taken now.
+                    self.object_changed();
+                }
+                // Nothing ever changes.
+                () = std::future::pending() => {}
+            }
+        }
+    }
+
+    fn object_changed(&mut self) {
+        match self.asks_host() {
+            true => self.look(),
+            false => self.tell(),
+        }
+    }
+
+    fn look(&mut self) {
+        self.host = Host::look();
+        self.tell();
+    }
+
+    fn tell(&mut self) {
+        let found = Whereabouts::of(&self.options, &self.node, &self.host, &self.object.borrow_and_update());
+        let Some(found) = found else { return };
+        self.told.send_if_modified(|told| {
+            if told.as_deref() == Some(&found) {
+                return false;
+            }
+            report(told.as_deref(), &found);
+            *told = Some(Arc::new(found));
+            true
+        });
+    }
+}
+
+/// Waits until the host's network may be another one.
+async fn changed(changes: &mut Option<Changes>) {
+    match changes {
+        Some(listening) => {
+            if let Err(error) = listening.next().await {
+                tracing::warn!("{NOT_TOLD}: {error}");
+                *changes = None;
+            }
+            sleep(SETTLING).await;
+        }
+        None => sleep(LOOK).await,
+    }
+}
+
+/// Says what the addresses are now. It may quote what others wrote: nothing of it may steer a terminal.
+fn report(before: Option<&Whereabouts>, now: &Whereabouts) {
+    if before.is_none_or(|before| before.addresses != now.addresses) {
+        let list: Vec<_> = now.addresses.iter().map(ToString::to_string).collect();
+        match list.is_empty() {
+            true => tracing::warn!("this node has no address that could be published"),
+            false => tracing::info!("the addresses that this node publishes: {}", list.join(", ")),
+        }
+    }
+    let is_new = |missing: &&(&'static str, String)| before.is_none_or(|before| !before.missing.contains(missing));
+    for (key, why) in now.missing.iter().filter(is_new) {
+        tracing::warn!(REASON = "MissingAddress", "{key}: {}", why.replace(char::is_control, " "));
+    }
+}

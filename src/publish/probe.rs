@@ -1,0 +1,59 @@
+//! One look at the Leases of a group of nodes, for whoever runs no publisher; it must not know what is made of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::ListParams;
+
+use super::call::call;
+use super::election::Record;
+use super::member::{GROUP_LABEL, Member};
+use super::options::Options;
+use crate::source::cluster::Clients;
+
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A record in a Lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept<T> {
+    /// What it says.
+    pub what: T,
+    /// When it was last renewed, by the clock of whoever holds it.
+    pub renewed: Option<Timestamp>,
+    /// How long it counts from then on.
+    pub duration: Duration,
+}
+
+/// The Leases of a group.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Leases {
+    /// Who leads; `None` when nobody holds the Lease.
+    pub leader: Option<Kept<Arc<str>>>,
+    /// The nodes, by the names of their Leases.
+    pub members: Vec<Kept<Member>>,
+}
+
+/// Looks at the Leases that these options name.
+///
+/// # Errors
+///
+/// Why they cannot be read.
+pub async fn leases(clients: &Clients, options: &Options) -> Result<Leases, String> {
+    let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
+    let group = ListParams::default().labels(&format!("{GROUP_LABEL}={}", options.lease));
+    let listed = call(PATIENCE, leases.list(&group)).await.map_err(|failure| failure.to_string())?;
+    let leader = call(PATIENCE, leases.get_opt(&options.lease)).await.map_err(|failure| failure.to_string())?;
+    let member = |lease: &Lease| {
+        let (what, duration) = Member::read(lease)?;
+        Some(Kept { what, renewed: Record::read(lease).renewed, duration })
+    };
+    let leader = leader
+        .as_ref()
+        .map(Record::read)
+        .and_then(|record| Some(Kept { what: record.holder?, renewed: record.renewed, duration: record.duration }));
+    Ok(Leases { leader, members: listed.items.iter().filter_map(member).collect() })
+}

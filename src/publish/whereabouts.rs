@@ -1,0 +1,233 @@
+//! Which addresses are this node's, from what the settings ask for and what is known of host and cluster; it must not know how that is found out.
+
+use super::address::Address;
+use super::followed::Followed;
+use super::host::Host;
+use super::member::MOST_ADDRESSES;
+use super::options::{Announced, Mode, NodeAddress, Options};
+use crate::finding::{Finding, Reason};
+use crate::model::{Kind, ObjectId, Origin};
+
+/// The addresses that this node publishes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// The addresses, sorted, each once.
+    pub addresses: Vec<Address>,
+    /// What is asked for and not to be had: the key of the settings, and one clause that says why.
+    pub missing: Vec<(&'static str, String)>,
+}
+
+/// The key of the settings that names what is asked for.
+const ADDRESSES: &str = "publish.addresses";
+const SERVICE: &str = "publish.service";
+
+impl Whereabouts {
+    /// The addresses; `None` while something may yet be told of them. `node` is the name of the Node object of this host, of
+    /// which `object` tells, or of the Service.
+    pub fn of(options: &Options, node: &str, host: &Host, object: &Followed) -> Option<Self> {
+        let mut found = Whereabouts::default();
+        match &options.service {
+            Some((namespace, name)) if options.mode == Mode::Service => {
+                found.copy(SERVICE, &format!("Service {namespace}/{name}"), object, |_| true)?;
+            }
+            _ => {
+                for announced in &options.addresses {
+                    found.add(announced, node, host, object)?;
+                }
+            }
+        }
+        found.addresses.sort();
+        found.addresses.dedup();
+        if found.addresses.len() > MOST_ADDRESSES {
+            let note = format!("there are {}, and the first {MOST_ADDRESSES} are published", found.addresses.len());
+            found.missing.push((ADDRESSES, note));
+            found.addresses.truncate(MOST_ADDRESSES);
+        }
+        found.missing.sort();
+        found.missing.dedup();
+        Some(found)
+    }
+
+    fn add(&mut self, announced: &Announced, node: &str, host: &Host, object: &Followed) -> Option<()> {
+        match announced {
+            Announced::Fixed(address) => self.addresses.push(address.clone()),
+            Announced::Automatic => {
+                let sensible = host.sources.iter().filter_map(|source| Address::try_from(*source).ok());
+                let before = self.addresses.len();
+                self.addresses.extend(sensible);
+                if self.addresses.len() == before {
+                    self.miss("auto: this host has no default route with an address that others can use".to_owned());
+                }
+            }
+            Announced::Interface(name) => match host.interfaces.get(&**name) {
+                None => self.miss(format!("interface {name} is not there")),
+                Some(interface) if !interface.running => self.miss(format!("interface {name} is down")),
+                Some(interface) => {
+                    let lasting = interface.addresses.iter().filter(|(_, lasts)| *lasts);
+                    let sensible: Vec<_> = lasting.filter_map(|(ip, _)| Address::try_from(*ip).ok()).collect();
+                    if sensible.is_empty() {
+                        self.miss(format!("interface {name} has no address that others can use"));
+                    }
+                    self.addresses.extend(sensible);
+                }
+            },
+            Announced::Node(sort) => return self.of_node(*sort, node, object),
+        }
+        Some(())
+    }
+
+    fn of_node(&mut self, sort: NodeAddress, node: &str, object: &Followed) -> Option<()> {
+        if *object == Followed::Absent {
+            self.miss(format!("there is no Node {node:?}; its name is given by publish.node-object"));
+            return Some(());
+        }
+        self.copy(ADDRESSES, &format!("{} of Node {node}", sort.name()), object, |found| found == sort.name())
+    }
+
+    /// Copies the addresses of an object of these sorts.
+    fn copy(
+        &mut self,
+        key: &'static str,
+        what: &str,
+        object: &Followed,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Option<()> {
+        let entries = match object {
+            Followed::Unknown => return None,
+            Followed::Refused => {
+                self.missing.push((key, format!("{what}: the credentials do not allow to watch it")));
+                return Some(());
+            }
+            Followed::Absent => {
+                self.missing.push((key, format!("{what} is not there")));
+                return Some(());
+            }
+            Followed::Present(entries) => entries.iter().filter(|(sort, _)| is_meant(sort)),
+        };
+        let mut is_empty = true;
+        for (_, text) in entries {
+            is_empty = false;
+            match text.parse() {
+                Ok(address) => self.addresses.push(address),
+                Err(why) => self.missing.push((key, format!("{what}: {why}"))),
+            }
+        }
+        if is_empty {
+            self.missing.push((key, format!("{what}: it has no address")));
+        }
+        Some(())
+    }
+
+    fn miss(&mut self, why: String) {
+        self.missing.push((ADDRESSES, why));
+    }
+
+    /// What is asked for and not to be had, for whoever runs this host.
+    pub fn findings(&self) -> Vec<Finding> {
+        let finding = |(key, why): &(&'static str, String)| {
+            let settings = std::sync::Arc::new(ObjectId::new(Kind::Settings, "", key));
+            Finding::new(Reason::MissingAddress, Origin::object(&settings), why.clone())
+        };
+        self.missing.iter().map(finding).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::host::Interface;
+    use super::*;
+
+    fn host() -> Host {
+        let interface = |running, addresses: &[(&str, bool)]| Interface {
+            running,
+            addresses: addresses.iter().map(|(text, lasts)| (text.parse().unwrap(), *lasts)).collect(),
+        };
+        let eth0 = [("192.0.2.1", true), ("fe80::1", true), ("2001:db8::1", true), ("2001:db8::9", false)];
+        Host {
+            sources: vec!["198.51.100.1".parse().unwrap(), "fe80::7".parse().unwrap()],
+            interfaces: BTreeMap::from([
+                ("eth0".to_owned(), interface(true, &eth0)),
+                ("eth1".to_owned(), interface(false, &[("192.0.2.2", true)])),
+                ("lo".to_owned(), interface(true, &[("127.0.0.1", true)])),
+            ]),
+        }
+    }
+
+    fn node(entries: &[(&str, &str)]) -> Followed {
+        Followed::Present(entries.iter().map(|(sort, text)| ((*sort).to_owned(), (*text).to_owned())).collect())
+    }
+
+    /// The addresses and how many complaints there are, joined.
+    fn found(entries: &[&str], object: &Followed) -> Option<(String, Vec<String>)> {
+        let addresses = entries.iter().map(|entry| entry.parse().unwrap()).collect();
+        let options = Options { addresses, ..Options::default() };
+        let found = Whereabouts::of(&options, "edge-1", &host(), object)?;
+        let texts: Vec<_> = found.addresses.iter().map(ToString::to_string).collect();
+        Some((texts.join(","), found.missing.into_iter().map(|(_, why)| why).collect()))
+    }
+
+    #[test]
+    fn entries_give_addresses_or_say_why_not() {
+        let object = node(&[
+            ("InternalIP", "10.0.0.5"),
+            ("InternalIP", "2001:db8::5"),
+            ("Hostname", "edge-1"),
+            ("ExternalIP", "127.0.0.1"),
+        ]);
+        for (entries, addresses, complaint) in [
+            (&["edge.example", "192.0.2.9", "192.0.2.9"][..], "192.0.2.9,edge.example", ""),
+            (&["auto"], "198.51.100.1", ""),
+            (&["interface:eth0"], "192.0.2.1,2001:db8::1", ""),
+            (&["interface:eth0", "auto"], "192.0.2.1,198.51.100.1,2001:db8::1", ""),
+            (&["interface:eth1"], "", "interface eth1 is down"),
+            (&["interface:eth9", "192.0.2.9"], "192.0.2.9", "interface eth9 is not there"),
+            (&["interface:lo"], "", "interface lo has no address"),
+            (&["node:InternalIP"], "10.0.0.5,2001:db8::5", ""),
+            (&["node:ExternalIP"], "", "127.0.0.1 is a loopback address"),
+        ] {
+            let (found, complaints) = found(entries, &object).unwrap();
+            assert_eq!(found, addresses, "{entries:?}");
+            assert_eq!(complaints.len(), usize::from(!complaint.is_empty()), "{complaints:?}");
+            assert!(complaints.iter().all(|words| words.contains(complaint)), "{complaints:?}");
+        }
+    }
+
+    #[test]
+    fn what_may_yet_be_told_is_waited_for() {
+        assert_eq!(found(&["node:InternalIP", "192.0.2.9"], &Followed::Unknown), None);
+        assert!(found(&["192.0.2.9"], &Followed::Unknown).is_some());
+        for (object, words) in [
+            (Followed::Refused, "do not allow"),
+            (Followed::Absent, "there is no Node \"edge-1\""),
+            (node(&[("Hostname", "edge-1")]), "InternalIP of Node edge-1: it has no address"),
+        ] {
+            let (addresses, complaints) = found(&["node:InternalIP", "192.0.2.9"], &object).unwrap();
+            assert_eq!((&*addresses, complaints.len()), ("192.0.2.9", 1));
+            assert!(complaints[0].contains(words), "{complaints:?}");
+        }
+    }
+
+    #[test]
+    fn the_addresses_of_a_service_are_copied() {
+        let service = Some(("edge".into(), "front".into()));
+        let options = Options { mode: Mode::Service, service, ..Options::default() };
+        let of = |object: &Followed| Whereabouts::of(&options, "edge-1", &host(), object);
+        assert_eq!(of(&Followed::Unknown), None);
+        let object = node(&[("status.loadBalancer", "203.0.113.7"), ("status.loadBalancer", "lb.example")]);
+        let texts: Vec<_> = of(&object).unwrap().addresses.iter().map(ToString::to_string).collect();
+        assert_eq!(texts, ["203.0.113.7", "lb.example"]);
+        let missing = of(&Followed::Absent).unwrap();
+        assert_eq!(missing.missing, [("publish.service", "Service edge/front is not there".to_owned())]);
+        assert_eq!(missing.findings()[0].reason, Reason::MissingAddress);
+    }
+
+    #[test]
+    fn no_more_are_published_than_others_believe() {
+        let entries: Vec<_> = (1..=20).map(|last| format!("192.0.2.{last}")).collect();
+        let entries: Vec<_> = entries.iter().map(String::as_str).collect();
+        let (addresses, complaints) = found(&entries, &Followed::Unknown).unwrap();
+        assert_eq!((addresses.split(',').count(), complaints.len()), (MOST_ADDRESSES, 1));
+    }
+}

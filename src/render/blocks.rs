@@ -1,0 +1,111 @@
+//! Which hosts share a `server` block, and the blocks of before; it must not know what is in a block.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use super::engine::Engine;
+use super::file_set::{File, FilePath};
+use super::lower::{self, Facts, Likeness};
+use super::memory::Memory;
+use super::names;
+use crate::model::Server;
+
+/// The fewest hosts that share a block. Fewer gain nothing worth a file that names several.
+const FEWEST: usize = 16;
+
+/// How many hosts share a block on the average, at most: a change writes it anew, and nginx builds its table for `map`, in its
+/// default size, without a warning as long as there are fewer than about 130 names.
+const MOST: usize = 80;
+
+/// Blocks with the hosts they were made of.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    likenesses: Memory<Server, Option<Likeness>>,
+    made: HashMap<FilePath, Block>,
+}
+
+#[derive(Debug)]
+struct Block {
+    servers: Vec<Arc<Server>>,
+    /// `None` when these servers cannot share one, which would be a fault of the program.
+    file: Option<Arc<File>>,
+}
+
+/// Servers that share a block: the beginning of its variables, and they themselves.
+type Wanted = (String, Vec<Arc<Server>>);
+
+impl Blocks {
+    /// Adds the blocks of servers that are alike, and gives back the others, in order.
+    pub fn render(
+        &mut self,
+        servers: Vec<Arc<Server>>,
+        facts: &Facts<'_>,
+        engine: &Engine,
+        files: &mut Vec<(FilePath, Arc<File>)>,
+    ) -> Vec<Arc<Server>> {
+        if servers.len() < FEWEST || !facts.decisions.shared_servers {
+            *self = Blocks::default();
+            return servers;
+        }
+        let wanted = wanted(self.likenesses.recall(&servers, |server| lower::likeness(server, facts, engine)));
+        let mut before = std::mem::take(&mut self.made);
+        let make = |(path, (variables, servers)): (FilePath, Wanted)| {
+            let references: Vec<_> = servers.iter().map(|server| &**server).collect();
+            let file = lower::block(&references, &variables, facts, engine).ok().map(Arc::new);
+            (path, Block { servers, file })
+        };
+        let (kept, new): (Vec<_>, Vec<_>) = wanted
+            .into_iter()
+            .partition(|(path, (_, servers))| before.get(path).is_some_and(|block| same(&block.servers, servers)));
+        self.made = new.into_par_iter().map(make).collect();
+        self.made.extend(kept.into_iter().filter_map(|(path, _)| before.remove_entry(&path)));
+        let shared: HashSet<_> = self
+            .made
+            .values()
+            .filter(|block| block.file.is_some())
+            .flat_map(|block| &block.servers)
+            .map(place)
+            .collect();
+        let made = self
+            .made
+            .iter()
+            .filter_map(|(path, block)| Some((FilePath::clone(path), Arc::clone(block.file.as_ref()?))));
+        files.extend(made);
+        servers.into_iter().filter(|server| !shared.contains(&place(server))).collect()
+    }
+}
+
+fn place(server: &Arc<Server>) -> usize {
+    Arc::as_ptr(server).addr()
+}
+
+fn same(one: &[Arc<Server>], other: &[Arc<Server>]) -> bool {
+    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| Arc::ptr_eq(one, other))
+}
+
+/// Servers by the file of the block that they share.
+fn wanted<'a>(servers: impl Iterator<Item = (&'a Arc<Server>, &'a Option<Likeness>)>) -> HashMap<FilePath, Wanted> {
+    let mut alike: BTreeMap<&str, Vec<(&Arc<Server>, u32)>> = BTreeMap::new();
+    for (server, likeness) in servers {
+        if let Some(likeness) = likeness {
+            alike.entry(&likeness.digest).or_default().push((server, likeness.spread));
+        }
+    }
+    let mut wanted: HashMap<FilePath, Wanted> = HashMap::new();
+    for (likeness, servers) in alike.into_iter().filter(|(_, servers)| servers.len() >= FEWEST) {
+        // A power of two: a further host moves no other until there are twice as many.
+        let parts = u32::try_from(servers.len().div_ceil(MOST).next_power_of_two()).unwrap_or(1);
+        for (server, spread) in servers {
+            let part = usize::try_from(spread % parts).unwrap_or_default();
+            let block = wanted.entry(names::block_file(likeness, part));
+            let (_, block) = block.or_insert_with(|| (names::block_variables(likeness, part), Vec::new()));
+            block.push(Arc::clone(server));
+        }
+    }
+    wanted
+}
+
+#[cfg(test)]
+mod tests;

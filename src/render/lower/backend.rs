@@ -1,0 +1,66 @@
+//! How a location names the upstream that takes its requests; it must not know what else is in the location.
+
+use crate::model::{Action, Origin, Protocol, Refused, Route, Server, UpstreamId};
+use crate::render::names;
+use crate::render::token::Word;
+
+/// How the locations of a server name upstreams.
+#[derive(Debug, Clone, Copy)]
+pub enum Backends<'a> {
+    /// By their names.
+    Named,
+    /// By variables, whose values depend on the host.
+    Variables {
+        /// The beginning of the variables' names.
+        prefix: &'a str,
+        /// Which of them stands for which upstream.
+        slots: &'a [Slot<'a>],
+    },
+}
+
+/// An upstream of a server, together with the object that asked for it.
+#[derive(Debug, Clone, Copy)]
+pub struct Slot<'a> {
+    /// The upstream.
+    pub upstream: &'a UpstreamId,
+    /// The first field that asked for it.
+    pub origin: &'a Origin,
+}
+
+/// The upstreams behind a server that speak HTTP/1.1, in the order of its routes. Two objects that use one upstream
+/// have a slot each, so that each of them owns a line.
+pub fn slots(server: &Server) -> Vec<Slot<'_>> {
+    let mut slots: Vec<Slot<'_>> = Vec::new();
+    for route in server.routes.iter().chain([&server.fallback]) {
+        if let Action::Proxy { upstream } = &route.action
+            && matches!(upstream.protocol, Protocol::Http | Protocol::Https)
+            && position(&slots, upstream, route).is_none()
+        {
+            slots.push(Slot { upstream, origin: &route.origin });
+        }
+    }
+    slots
+}
+
+fn position(slots: &[Slot<'_>], upstream: &UpstreamId, route: &Route) -> Option<usize> {
+    slots.iter().position(|slot| slot.upstream == upstream && slot.origin.object == route.origin.object)
+}
+
+/// The name of a slot's variable.
+pub fn variable(prefix: &str, slot: usize) -> Result<Word, Refused> {
+    Word::variable(&format!("{prefix}_{slot}"))
+}
+
+impl Backends<'_> {
+    /// What a route's `proxy_pass` says behind the scheme.
+    pub fn word(&self, upstream: &UpstreamId, route: &Route) -> Result<Word, Refused> {
+        let slot = match self {
+            Backends::Named => None,
+            Backends::Variables { prefix, slots } => position(slots, upstream, route).map(|slot| (prefix, slot)),
+        };
+        match slot {
+            Some((prefix, slot)) => variable(prefix, slot),
+            None => Word::own(&names::upstream(upstream)),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A file that grows part by part, with the owner of each line; it must not know what the lines say.
+
+use crate::model::{Directive, Origin, Server};
+use crate::render::content::Part;
+use crate::render::file_set::{Digest, File, FilePath, Owners};
+use crate::render::shape::Filled;
+
+use super::location::directives;
+use super::paths::Place;
+
+/// A file that grows, with the owner of each line.
+#[derive(Default)]
+pub struct Writer {
+    parts: Vec<Part>,
+    /// How many lines end in the parts.
+    lines: u32,
+    owners: Vec<(u32, Origin)>,
+}
+
+impl Writer {
+    /// Adds lines that one field caused.
+    pub fn add(&mut self, text: Filled, origin: &Origin) {
+        self.own(self.lines + 1, origin);
+        self.lines += text.lines();
+        self.parts.push(text.into());
+    }
+
+    /// Adds one line of the program itself, which the owner of the line before owns as well.
+    pub fn add_line(&mut self, line: &'static str) {
+        self.lines += 1;
+        self.parts.push(Part::Fixed(line));
+    }
+
+    /// Ends a block that one field caused.
+    pub fn end(&mut self, origin: &Origin) {
+        self.own(self.lines + 1, origin);
+        self.add_line("}\n");
+    }
+
+    /// The digest of what was added.
+    pub fn digest(&self) -> Digest {
+        Digest::of_parts(&self.parts)
+    }
+
+    /// The file of what was added.
+    pub fn file(mut self, requires: impl IntoIterator<Item = FilePath>) -> File {
+        // It stays in memory as long as the server.
+        self.owners.shrink_to_fit();
+        File::plain(self.parts, Owners(self.owners), requires)
+    }
+
+    /// What all locations share stands in the last lines, one line each.
+    pub fn add_head(&mut self, text: Filled, server: &Server, common: &[&Directive]) {
+        self.add(text, &server.origin);
+        for (directive, before) in common.iter().zip((1..=common.len()).rev()) {
+            self.own(self.lines + 1 - u32::try_from(before).unwrap_or_default(), &directive.origin);
+        }
+    }
+
+    /// The settings stand directly below the first line, one line each.
+    pub fn add_location(&mut self, text: Filled, place: &Place<'_>, common: &[&Directive]) {
+        let first = self.lines + 1;
+        self.add(text, &place.route.origin);
+        let mut next = first + 1;
+        for (_, directive) in directives(place.route, common) {
+            self.own(next, &directive.origin);
+            next += 1;
+        }
+        self.own(next, &place.route.origin);
+    }
+
+    fn own(&mut self, line: u32, origin: &Origin) {
+        if self.owners.last().is_none_or(|(_, last)| last != origin) {
+            self.owners.push((line, origin.clone()));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Changes in the text of nginx's configuration that leave every other byte as it is; it must not know files.
+
+use crate::nginx::syntax::{self, Directive};
+
+/// What stands above what setup writes into a file that is not its own.
+const MARK: &str = "# Added by `ingressd setup`; `ingressd setup --undo` takes it away.";
+
+/// A block of the configuration, by positions in its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The names of the blocks that it stands in, and its own: `["http", "server"]`.
+    pub path: Vec<String>,
+    /// Where its name begins.
+    pub start: usize,
+    /// Where its closing brace is.
+    pub close: usize,
+    /// The line on which its name stands, from 1.
+    pub line: u32,
+}
+
+/// Every block of a text, outer ones after those in them. Text that nginx would not read gives nothing sensible; each change
+/// is proven afterwards.
+pub fn blocks(text: &str) -> Vec<Block> {
+    let bytes = text.as_bytes();
+    let (mut found, mut open) = (Vec::new(), Vec::<(String, usize, u32)>::new());
+    let (mut position, mut line, mut first) = (0, 1, None::<(String, usize, u32)>);
+    while let Some(byte) = bytes.get(position) {
+        match byte {
+            b'\n' => {
+                line += 1;
+                position += 1;
+            }
+            b'#' => position = text[position..].find('\n').map_or(bytes.len(), |length| position + length),
+            b';' => {
+                first = None;
+                position += 1;
+            }
+            b'{' => {
+                open.push(first.take().unwrap_or_default());
+                position += 1;
+            }
+            b'}' => {
+                if let Some((_, start, line)) = open.last().cloned() {
+                    let path = open.iter().map(|(name, ..)| name.clone()).collect();
+                    found.push(Block { path, start, close: position, line });
+                    open.pop();
+                }
+                position += 1;
+            }
+            byte if byte.is_ascii_whitespace() => position += 1,
+            _ => {
+                let end = end_of_word(bytes, position);
+                first.get_or_insert_with(|| (text[position..end].to_owned(), position, line));
+                line += u32::try_from(text[position..end].matches('\n').count()).unwrap_or_default();
+                position = end;
+            }
+        }
+    }
+    found
+}
+
+/// Where the word ends that begins here: as nginx's reader has it.
+fn end_of_word(bytes: &[u8], start: usize) -> usize {
+    let quote = bytes.get(start).copied().filter(|byte| matches!(byte, b'"' | b'\''));
+    let mut position = start + usize::from(quote.is_some());
+    let mut variable = false;
+    while let Some(byte) = bytes.get(position) {
+        match (byte, quote) {
+            (b'\\', _) => position += 1,
+            (byte, Some(quote)) if *byte == quote => return position + 1,
+            (_, Some(_)) => {}
+            (b'{', None) if variable => {}
+            (b';' | b'{', None) => return position,
+            (byte, None) if byte.is_ascii_whitespace() => return position,
+            _ => {}
+        }
+        variable = bytes.get(position) == Some(&b'$');
+        position += 1;
+    }
+    bytes.len()
+}
+
+/// An argument as nginx reads it back.
+pub fn argument(text: &str) -> String {
+    let plain = |character: char| character.is_alphanumeric() || "/._-*+@%:,=".contains(character);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => text.to_owned(),
+        false => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+    }
+}
+
+/// Adds an `include` of this pattern at the end of the first block with this path; `None` when that cannot be done safely.
+pub fn include_in(text: &str, path: &[&str], pattern: &str) -> Option<String> {
+    let block = blocks(text).into_iter().filter(|block| block.path == path).min_by_key(|block| block.start)?;
+    let before = &text[..block.close];
+    let line = before.rfind('\n').map_or(0, |end| end + 1);
+    let indentation: String = text[..block.start].rsplit('\n').next().unwrap_or_default().to_owned();
+    let blank = |text: &str| text.chars().all(|character| matches!(character, ' ' | '\t'));
+    let indentation = if blank(&indentation) { format!("{indentation}    ") } else { "    ".to_owned() };
+    let added = format!("{indentation}{MARK}\n{indentation}include {};\n", argument(pattern));
+    // The closing brace mostly has a line of its own.
+    let (at, added) = match blank(&before[line..]) && line > block.start {
+        true => (line, added),
+        false => (block.close, format!("\n{added}")),
+    };
+    let changed = format!("{}{added}{}", &text[..at], &text[at..]);
+    proven(text, changed, |tree| {
+        let mut directives = tree;
+        for name in path {
+            directives = directives.iter_mut().find(|directive| directive.name == *name)?.block.as_mut()?;
+        }
+        directives.pop().filter(|added| added.name == "include")
+    })
+}
+
+/// The text of a file that brings a block `stream` in the main context, with this include.
+pub fn stream_file(pattern: &str) -> String {
+    format!("# TCP and UDP services of the cluster, written by ingressd.\n{}", stream_block(pattern))
+}
+
+fn stream_block(pattern: &str) -> String {
+    format!("stream {{\n    include {};\n}}\n", argument(pattern))
+}
+
+/// Adds a block `stream` with this include at the end; `None` when that cannot be done safely.
+pub fn append_stream(text: &str, pattern: &str) -> Option<String> {
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    let changed = format!("{text}{end}\n{MARK}\n{}", stream_block(pattern));
+    proven(text, changed, |tree| tree.pop().filter(|added| added.name == "stream"))
+}
+
+/// Makes comments of the lines of a block; `None` when something else stands on them.
+pub fn comment_out(text: &str, block: &Block) -> Option<String> {
+    let first = text[..block.start].rfind('\n').map_or(0, |end| end + 1);
+    let last = text[block.close..].find('\n').map_or(text.len(), |length| block.close + length);
+    let lines = text[first..last].split('\n');
+    let commented: Vec<_> = lines.map(|line| format!("#{line}")).collect();
+    let changed = format!("{}{}{}", &text[..first], commented.join("\n"), &text[last..]);
+    let (path, line) = (block.path.clone(), block.line);
+    proven(changed.clone().as_str(), text.to_owned(), move |tree| {
+        let (name, parents) = path.split_last()?;
+        let mut directives = tree;
+        for parent in parents {
+            directives = directives.iter_mut().find(|directive| directive.name == *parent)?.block.as_mut()?;
+        }
+        let place = directives.iter().position(|directive| directive.name == *name && directive.line == line)?;
+        Some(directives.remove(place))
+    })
+    .map(|_| changed)
+}
+
+/// Whether the larger text says what the smaller says, and what is taken out of it; gives the larger one.
+fn proven(
+    smaller: &str,
+    larger: String,
+    take: impl FnOnce(&mut Vec<Directive>) -> Option<Directive>,
+) -> Option<String> {
+    let was = syntax::parse(smaller.as_bytes()).ok()?;
+    let mut is = syntax::parse(larger.as_bytes()).ok()?;
+    take(&mut is)?;
+    same(&was, &is).then_some(larger)
+}
+
+/// Equal but for the lines that directives stand on.
+fn same(one: &[Directive], other: &[Directive]) -> bool {
+    let alike = |(one, other): (&Directive, &Directive)| {
+        one.name == other.name
+            && one.arguments == other.arguments
+            && one.block.is_some() == other.block.is_some()
+            && same(one.children(), other.children())
+    };
+    one.len() == other.len() && one.iter().zip(other).all(alike)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "user a; # http {\nevents { }\nhttp {\n\tlog_format x '{ \"a\\'b }';\n\tset $a ${b}c;\n\tserver {\n\
+        \t\tlisten 80;\n\t}\n    map $a $b { default 1; }\n}\n";
+
+    #[test]
+    fn blocks_are_found_as_nginx_reads_them() {
+        let found: Vec<_> = blocks(TEXT).iter().map(|block| (block.path.join(" "), block.line)).collect();
+        let expected = [("events", 2), ("http server", 6), ("http map", 9), ("http", 3)];
+        assert_eq!(found, expected.map(|(path, line)| (path.to_owned(), line)));
+    }
+
+    #[test]
+    fn an_include_stands_at_the_end_of_its_block_and_nothing_else_changes() {
+        let changed = include_in(TEXT, &["http"], "/etc/nginx/a b/*.conf").unwrap();
+        let added: Vec<_> = changed.lines().filter(|line| !TEXT.lines().any(|known| known == *line)).collect();
+        assert_eq!(added, [format!("    {MARK}").as_str(), "    include \"/etc/nginx/a b/*.conf\";"]);
+        assert!(changed.ends_with("*.conf\";\n}\n"), "{changed}");
+        assert_eq!(
+            include_in("http { a b; }", &["http"], "x").unwrap(),
+            format!("http {{ a b; \n    {MARK}\n    include x;\n}}")
+        );
+        for text in ["events {}", "http {", "http { a }", "http;"] {
+            assert_eq!(include_in(text, &["http"], "x"), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_block_can_become_a_comment() {
+        let block = blocks(TEXT).into_iter().find(|block| block.path == ["http", "server"]).unwrap();
+        let changed = comment_out(TEXT, &block).unwrap();
+        assert_eq!(changed, TEXT.replace("\tserver {\n\t\tlisten 80;\n\t}\n", "#\tserver {\n#\t\tlisten 80;\n#\t}\n"));
+        // Something else stands on the same lines.
+        for text in ["http { gzip on; server {\n}\n}", "http {\nserver {\n} gzip on;\n}"] {
+            let block = blocks(text).into_iter().find(|block| block.path == ["http", "server"]).unwrap();
+            assert_eq!(comment_out(text, &block), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_stream_block_is_appended() {
+        for text in ["http {}", "http {}\n", ""] {
+            let changed = append_stream(text, "/x/*.conf").unwrap();
+            assert!(
+                changed.starts_with(text) && changed.ends_with("stream {\n    include /x/*.conf;\n}\n"),
+                "{changed}"
+            );
+        }
+        assert_eq!(append_stream("http {", "/x"), None);
+    }
+}

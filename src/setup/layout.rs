@@ -1,0 +1,240 @@
+//! How the host's nginx is laid out: which folders its configuration includes where, and where its sites stand; it must not know what is to be changed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::config::Settings;
+use crate::nginx::syntax::{self, Directive};
+use crate::nginx::{GateOptions, NeighbourListen, Neighbours};
+
+/// How deep files may include each other.
+const DEEPEST: u8 = 16;
+
+/// The module of TCP and UDP services, as files of `load_module` are named.
+const STREAM_MODULE: &str = "ngx_stream_module.so";
+
+/// The tree of files that nginx would load.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// The main file, links followed.
+    pub configuration: PathBuf,
+    /// Patterns that are included in the main context, outside of every block, in order.
+    pub main_includes: Vec<PathBuf>,
+    /// Patterns that are included in the block `http`, in order.
+    pub http_includes: Vec<PathBuf>,
+    /// The file with the block `stream`, if there is one.
+    pub stream_in: Option<PathBuf>,
+    /// Whether that block includes our files.
+    pub stream_includes_ours: bool,
+    /// Files of `load_module`.
+    pub load_modules: Vec<String>,
+    /// Every block `server` within `http`.
+    pub sites: Vec<Site>,
+}
+
+/// A block `server`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Site {
+    /// Its file, as nginx names it.
+    pub file: PathBuf,
+    /// The line on which it begins.
+    pub line: u32,
+    /// The lines of its `listen` directives; its own when it has none.
+    pub listens: Vec<u32>,
+    /// The names that it has.
+    pub names: Vec<String>,
+}
+
+impl Layout {
+    /// Reads the tree of the nginx that the settings name. What cannot be read is left to nginx to complain of.
+    ///
+    /// # Errors
+    ///
+    /// When the main file cannot be read.
+    pub fn read(settings: &Settings) -> std::io::Result<Layout> {
+        let named = &settings.nginx.configuration;
+        let configuration = match &settings.nginx.prefix {
+            Some(prefix) => prefix.join(named),
+            None => named.clone(),
+        };
+        let mut layout = Layout { configuration: fs::canonicalize(&configuration)?, ..Layout::default() };
+        let text = fs::read(&configuration)?;
+        let folder = configuration.parent().unwrap_or(Path::new("/")).to_owned();
+        let mut walk = Walk { layout: &mut layout, folder, own: settings.apply.root.join("current") };
+        walk.list(&configuration, &syntax::parse(&text).unwrap_or_default(), Context::Main, 0);
+        Ok(layout)
+    }
+
+    /// Whether this nginx has the directives of TCP and UDP services; `build` is what `nginx -V` prints.
+    pub fn has_stream(&self, build: &str) -> bool {
+        let built_in = build.split_whitespace().any(|word| word == "--with-stream");
+        built_in || self.load_modules.iter().any(|file| file.rsplit('/').next() == Some(STREAM_MODULE))
+    }
+
+    /// The sites that have the requests for unknown hosts on sockets of ours.
+    pub fn default_sites(&self, neighbours: &Neighbours, options: &GateOptions) -> Vec<&Site> {
+        let places: BTreeSet<_> = claims(neighbours, options).into_iter().map(|listen| listen.place.as_str()).collect();
+        let claims = |site: &&Site| {
+            site.listens.iter().any(|line| places.contains(format!("{}:{line}", site.file.display()).as_str()))
+        };
+        self.sites.iter().filter(claims).collect()
+    }
+}
+
+/// The `listen` lines of other sites that make them the default server of a socket of ours: those that say so, and where
+/// nobody does, the first that nginx reads, if it reads it before our files.
+pub fn claims<'n>(neighbours: &'n Neighbours, options: &GateOptions) -> Vec<&'n NeighbourListen> {
+    let ports = [options.http_port, options.https_port].into_iter().filter(|port| *port != 0);
+    let sockets = ports.flat_map(|port| options.addresses.iter().map(move |address| (*address, port)));
+    let claim = |socket: (std::net::IpAddr, u16)| {
+        let same = || neighbours.listens.iter().filter(move |listen| listen.address == socket.into());
+        same().find(|listen| listen.default_server).or_else(|| same().next().filter(|listen| listen.before_ours))
+    };
+    sockets.filter_map(claim).collect()
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Context {
+    Main,
+    Http,
+    Stream,
+}
+
+struct Walk<'l> {
+    layout: &'l mut Layout,
+    folder: PathBuf,
+    own: PathBuf,
+}
+
+impl Walk<'_> {
+    fn list(&mut self, file: &Path, directives: &[Directive], context: Context, depth: u8) {
+        for directive in directives {
+            match (directive.name.as_str(), directive.arguments.first(), context) {
+                ("include", Some(pattern), _) => self.include(pattern, context, depth),
+                ("load_module", Some(module), Context::Main) => self.layout.load_modules.push(module.clone()),
+                ("http", _, Context::Main) => self.list(file, directive.children(), Context::Http, depth),
+                ("stream", _, Context::Main) if directive.block.is_some() => {
+                    self.layout.stream_in.get_or_insert_with(|| file.to_owned());
+                    self.list(file, directive.children(), Context::Stream, depth);
+                }
+                ("server", _, Context::Http) => self.layout.sites.push(site(file, directive)),
+                _ => {}
+            }
+        }
+    }
+
+    fn include(&mut self, pattern: &str, context: Context, depth: u8) {
+        let pattern = self.folder.join(pattern);
+        if pattern.starts_with(&self.own) {
+            self.layout.stream_includes_ours |= context == Context::Stream;
+            return;
+        }
+        match context {
+            Context::Main => self.layout.main_includes.push(pattern.clone()),
+            Context::Http => self.layout.http_includes.push(pattern.clone()),
+            Context::Stream => {}
+        }
+        if depth >= DEEPEST {
+            return;
+        }
+        let paths = pattern.to_str().and_then(|pattern| glob::glob(pattern).ok());
+        for path in paths.into_iter().flatten().flatten() {
+            let directives = fs::read(&path).ok().and_then(|text| syntax::parse(&text).ok());
+            self.list(&path, &directives.unwrap_or_default(), context, depth + 1);
+        }
+    }
+}
+
+fn site(file: &Path, server: &Directive) -> Site {
+    let named = |name: &'static str| server.children().iter().filter(move |directive| directive.name == name);
+    let listens: Vec<_> = named("listen").map(|listen| listen.line).collect();
+    Site {
+        file: file.to_owned(),
+        line: server.line,
+        listens: if listens.is_empty() { vec![server.line] } else { listens },
+        names: named("server_name").flat_map(|directive| directive.arguments.iter().cloned()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_is_read_with_its_includes_and_blocks() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        for name in ["modules", "sites"] {
+            fs::create_dir(path(name)).unwrap();
+        }
+        let own = path("own");
+        for (name, text) in [
+            (
+                "nginx.conf",
+                format!(
+                    "include modules/*.conf; http {{ include conf.d/*.conf; include sites/*; include {}/current/http/*.conf; }}",
+                    own.display()
+                ),
+            ),
+            (
+                "modules/stream.conf",
+                format!(
+                    "load_module m/ngx_stream_module.so; stream {{ include {}/current/stream/*.conf; }}",
+                    own.display()
+                ),
+            ),
+            (
+                "sites/default",
+                "server { listen 80 default_server;\nlisten 81; server_name _ b; }\nserver { }".to_owned(),
+            ),
+        ] {
+            fs::write(path(name), text).unwrap();
+        }
+        let mut settings = Settings::default();
+        settings.nginx.configuration = path("nginx.conf");
+        settings.apply.root = own;
+        let layout = Layout::read(&settings).unwrap();
+        assert_eq!(layout.main_includes, [path("modules/*.conf")]);
+        assert_eq!(layout.http_includes, [path("conf.d/*.conf"), path("sites/*")]);
+        assert_eq!(
+            (layout.stream_in.as_deref(), layout.stream_includes_ours),
+            (Some(path("modules/stream.conf").as_path()), true)
+        );
+        assert!(layout.has_stream("") && !Layout::default().has_stream("--with-stream=dynamic"));
+        assert!(Layout::default().has_stream("configure arguments: --with-stream --prefix=/"));
+        let [default, second] = &layout.sites[..] else { panic!("{:?}", layout.sites) };
+        assert_eq!(
+            (default.line, &default.listens[..], &default.names[..]),
+            (1, &[1, 2][..], &["_".to_owned(), "b".to_owned()][..])
+        );
+        assert_eq!((second.line, &second.listens[..]), (3, &[3][..]));
+    }
+
+    #[test]
+    fn the_default_server_is_who_says_so_or_comes_first() {
+        let listen = |place: &str, port: u16, default_server: bool, before_ours: bool| NeighbourListen {
+            place: place.to_owned(),
+            address: ([0, 0, 0, 0], port).into(),
+            default_server,
+            ssl: false,
+            http2: false,
+            dual_stack: false,
+            before_ours,
+        };
+        type Listens<'l> = &'l [(&'l str, u16, bool, bool)];
+        let rows: &[(Listens<'_>, &[&str])] = &[
+            (&[("a:1", 80, false, true), ("b:1", 80, true, true)], &["b:1"]),
+            (&[("a:1", 80, false, true), ("b:1", 80, false, true)], &["a:1"]),
+            (&[("a:1", 80, false, false)], &[]),
+            (&[("a:1", 80, true, false), ("b:1", 443, false, true)], &["a:1", "b:1"]),
+            (&[("a:1", 8080, true, true)], &[]),
+        ];
+        for (listens, expected) in rows {
+            let listens = listens.iter().map(|(place, port, default, before)| listen(place, *port, *default, *before));
+            let neighbours = Neighbours { listens: listens.collect(), ..Neighbours::default() };
+            let found = claims(&neighbours, &GateOptions::default());
+            assert_eq!(found.iter().map(|listen| listen.place.as_str()).collect::<Vec<_>>(), *expected);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Makes this host's nginx ready for ingressd, step by step, and takes every step back; it must not know the cluster.
+
+mod edit;
+mod journal;
+mod layout;
+mod points;
+mod run;
+mod state;
+mod steps;
+mod undo;
+
+pub use layout::{Layout, claims};
+pub use run::{Error, Setup, Wishes};
+pub use steps::{Planned, STEPS, Step};
+pub use undo::Undone;

@@ -1,0 +1,241 @@
+//! Carries steps out, each between two tests by nginx, and takes back what nginx refuses; it must not know what a step is for.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+
+use super::journal::{Change, Journal};
+use super::layout::Layout;
+use super::points::reached;
+use super::state::remove_scratch;
+use super::steps::{Ground, Planned, STEPS, Step};
+use crate::apply::{ApplyError, Host as _, Survey, System, SystemOptions, build_information};
+use crate::config::Settings;
+
+/// Why setup did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// nginx, or what it says of itself, cannot be had.
+    #[error(transparent)]
+    Nginx(#[from] ApplyError),
+    /// nginx refuses its configuration before anything is changed.
+    #[error("nginx refuses its configuration as it is, so nothing is changed; mend that first:\n{}", .0.trim_end())]
+    RefusedBefore(String),
+    /// nginx refuses its configuration after a step, which was taken back.
+    #[error("nginx refuses its configuration after the step {step}, which was taken back:\n{}", .words.trim_end())]
+    TakenBack {
+        /// The step.
+        step: String,
+        /// What nginx said.
+        words: String,
+    },
+    /// A step had no effect, and was taken back.
+    #[error("the step {0} changed its files, but not what nginx reads, and was taken back: {1}")]
+    Ineffective(&'static str, String),
+    /// The file system refused.
+    #[error("cannot {action} {}: {source}", .path.display())]
+    Files {
+        /// What was tried, as in "read".
+        action: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Another run is under way.
+    #[error("another `ingressd setup` is at work on {}: wait until it has ended", .0.display())]
+    Busy(PathBuf),
+}
+
+impl Error {
+    pub(super) fn files(action: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Error {
+        move |source| Error::Files { action, path: path.as_ref().to_owned(), source }
+    }
+
+    /// Whether another user would have to do it.
+    pub fn is_permission(&self) -> bool {
+        let source = match self {
+            Error::Files { source, .. } | Error::Nginx(ApplyError::Files { source, .. }) => source,
+            _ => return false,
+        };
+        source.kind() == io::ErrorKind::PermissionDenied
+    }
+}
+
+/// What is asked for beyond what every host needs.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Wishes {
+    /// The distribution's default site is moved out of the way.
+    pub disable_default_site: bool,
+}
+
+/// Setup of one host.
+#[derive(Debug)]
+pub struct Setup<'s> {
+    settings: &'s Settings,
+    settings_folder: PathBuf,
+    wishes: Wishes,
+    build: String,
+    pub(super) host: System,
+}
+
+impl<'s> Setup<'s> {
+    /// Setup of the nginx that the settings name; the settings file is in this folder. Nothing is changed.
+    ///
+    /// # Errors
+    ///
+    /// When there is no nginx.
+    pub fn open(settings: &'s Settings, settings_folder: &Path, wishes: Wishes) -> Result<Self, Error> {
+        let nginx = &settings.nginx;
+        let host = System::new(SystemOptions {
+            binary: nginx.binary.clone(),
+            configuration: Some(nginx.configuration.clone()),
+            prefix: nginx.prefix.clone(),
+            pid_file: nginx.pid_file.clone(),
+            ..SystemOptions::default()
+        })?;
+        let build = build_information(&nginx.binary)?;
+        Ok(Setup { settings, settings_folder: settings_folder.to_owned(), wishes, build, host })
+    }
+
+    /// The folder of the journal.
+    pub(super) fn state_folder(&self) -> &Path {
+        &self.settings.apply.state
+    }
+
+    /// What each step would do, if it were taken now.
+    ///
+    /// # Errors
+    ///
+    /// When nginx refuses its configuration as it is, or files cannot be read.
+    pub fn preview(&mut self) -> Result<Vec<(&'static Step, Planned)>, Error> {
+        self.must_pass()?;
+        let ground = self.ground()?;
+        STEPS.iter().map(|step| Ok((step, self.plan(step, &ground)?))).collect()
+    }
+
+    /// Takes every step, and tells what each came to.
+    ///
+    /// # Errors
+    ///
+    /// When nginx refuses its configuration before or after a step, and when the file system refuses; the steps before stay,
+    /// the step itself is taken back.
+    pub fn carry_out(&mut self, tell: &mut dyn FnMut(&'static Step, &Planned)) -> Result<(), Error> {
+        self.must_pass()?;
+        let mut journal = None;
+        for step in STEPS {
+            let planned = self.plan(step, &self.ground()?)?;
+            if let Planned::Change(changes) = &planned {
+                let changes: Vec<_> = changes.iter().map(|(_, change)| change.clone()).collect();
+                let state = self.state_folder();
+                let noted = !state.exists();
+                if noted {
+                    Journal::create(state, &changes).map_err(Error::files("make the folder", state))?;
+                }
+                let (journal, _lock) = match &mut journal {
+                    Some(opened) => opened,
+                    None => journal.insert(self.open_journal()?),
+                };
+                self.take(step, &changes, journal, noted)?;
+            }
+            tell(step, &planned);
+        }
+        Ok(())
+    }
+
+    fn plan(&self, step: &Step, ground: &Ground<'_>) -> Result<Planned, Error> {
+        (step.plan)(ground).map_err(Error::files("look at the files of", step.name))
+    }
+
+    fn ground(&self) -> Result<Ground<'_>, Error> {
+        let nginx = &self.settings.nginx;
+        let root = &self.settings.apply.root;
+        let survey = Survey::of(
+            &nginx.binary,
+            Some(&nginx.configuration),
+            nginx.prefix.as_deref(),
+            root,
+            &self.settings.instance,
+        )?;
+        let layout = Layout::read(self.settings).map_err(Error::files("read", &nginx.configuration))?;
+        Ok(Ground {
+            settings: self.settings,
+            settings_folder: &self.settings_folder,
+            disable_default_site: self.wishes.disable_default_site,
+            build: &self.build,
+            survey,
+            layout,
+        })
+    }
+
+    /// The journal, and a lock on it that ends with the process.
+    pub(super) fn open_journal(&self) -> Result<(Journal, Option<Flock<std::fs::File>>), Error> {
+        let state = self.state_folder();
+        let folder = std::fs::File::open(state).map_err(Error::files("open", state))?;
+        let lock = match Flock::lock(folder, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => Some(lock),
+            Err((_, nix::errno::Errno::EWOULDBLOCK)) => return Err(Error::Busy(state.to_owned())),
+            // Some network file systems have no locks.
+            Err(_) => None,
+        };
+        let journal = Journal::open(state).map_err(Error::files("use the journal in", state))?;
+        Ok((journal, lock))
+    }
+
+    /// Makes the changes of a step, and takes them back when nginx does not like them or they had no effect. They may have been
+    /// noted already.
+    fn take(
+        &mut self,
+        step: &'static Step,
+        changes: &[Change],
+        journal: &mut Journal,
+        noted: bool,
+    ) -> Result<(), Error> {
+        reached();
+        if !noted {
+            journal.add(changes).map_err(Error::files("write", journal.path()))?;
+        }
+        let first = journal.changes().len() - changes.len();
+        reached();
+        let made = changes.iter().try_for_each(|change| {
+            let put = change.after.put(&change.path).map_err(Error::files("change", &change.path));
+            reached();
+            put
+        });
+        let judged = made.and_then(|()| self.judge(step));
+        if let Err(error) = judged {
+            for (index, change) in changes.iter().enumerate().rev() {
+                let back = match change.before.put(&change.path) {
+                    // A folder that is in use meanwhile, as that of the journal is.
+                    Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
+                    put => put.and_then(|()| remove_scratch(&change.path)),
+                };
+                back.map_err(Error::files("put back", &change.path))?;
+                journal.forget(first + index).map_err(Error::files("write", journal.path()))?;
+            }
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    fn judge(&mut self, step: &'static Step) -> Result<(), Error> {
+        let tested = self.host.test(None)?;
+        if !tested.accepted {
+            return Err(Error::TakenBack { step: step.name.to_owned(), words: tested.words });
+        }
+        match self.plan(step, &self.ground()?)? {
+            Planned::Nothing(_) => Ok(()),
+            Planned::Left(why) => Err(Error::Ineffective(step.name, why)),
+            Planned::Change(more) => {
+                let more: Vec<_> = more.into_iter().map(|(what, _)| what).collect();
+                Err(Error::Ineffective(step.name, format!("it would still {}", more.join(", "))))
+            }
+        }
+    }
+
+    fn must_pass(&mut self) -> Result<(), Error> {
+        let tested = self.host.test(None)?;
+        if tested.accepted { Ok(()) } else { Err(Error::RefusedBefore(tested.words)) }
+    }
+}

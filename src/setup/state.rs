@@ -1,0 +1,210 @@
+//! What stands at a path, read and put back exactly; it must not know why it changes.
+
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{fchown, symlink};
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// What stands at a path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// Nothing.
+    Absent,
+    /// A file.
+    File(Content),
+    /// A symbolic link, with its target as written.
+    Link(PathBuf),
+    /// A folder, whatever is in it.
+    Folder(Owned),
+    /// A file or folder of which only the mode matters: its content is nobody's business, as with credentials.
+    Mode(u32),
+}
+
+/// A file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Content {
+    /// What is in it.
+    #[serde(serialize_with = "encode", deserialize_with = "decode")]
+    pub bytes: Vec<u8>,
+    /// Whose it is, and who may use it.
+    #[serde(flatten)]
+    pub owned: Owned,
+}
+
+/// Owner, group and permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owned {
+    /// The permissions, `0o644`.
+    pub mode: u32,
+    /// The user's number.
+    pub user: u32,
+    /// The group's number.
+    pub group: u32,
+}
+
+impl Owned {
+    /// Root's, or whoever runs this, with these permissions.
+    pub fn ours(mode: u32) -> Self {
+        Owned { mode, user: nix::unistd::geteuid().as_raw(), group: nix::unistd::getegid().as_raw() }
+    }
+
+    fn of(metadata: &fs::Metadata) -> Self {
+        Owned { mode: metadata.permissions().mode() & 0o7777, user: metadata.uid(), group: metadata.gid() }
+    }
+}
+
+fn encode<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&STANDARD.encode(bytes))
+}
+
+fn decode<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    STANDARD.decode(String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+}
+
+impl State {
+    /// What stands there now.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, and when it is something that nobody would put back: a socket or a device.
+    pub fn read(path: &Path) -> io::Result<State> {
+        let metadata = match fs::symlink_metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                return Ok(State::Absent);
+            }
+            Err(error) => return Err(error),
+        };
+        let kind = metadata.file_type();
+        match (kind.is_symlink(), kind.is_dir(), kind.is_file()) {
+            (true, ..) => fs::read_link(path).map(State::Link),
+            (_, true, _) => Ok(State::Folder(Owned::of(&metadata))),
+            (.., true) => Ok(State::File(Content { bytes: fs::read(path)?, owned: Owned::of(&metadata) })),
+            _ => Err(io::Error::new(ErrorKind::InvalidInput, "it is neither a file, a folder nor a link")),
+        }
+    }
+
+    /// What stands there now, as far as this state tells anything of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`State::read`].
+    pub fn read_alike(&self, path: &Path) -> io::Result<State> {
+        match self {
+            State::Mode(_) => match fs::metadata(path) {
+                Ok(metadata) => Ok(State::Mode(metadata.permissions().mode() & 0o7777)),
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(State::Absent),
+                Err(error) => Err(error),
+            },
+            _ => State::read(path),
+        }
+    }
+
+    /// Puts it there in the place of what stands there. Whoever looks finds the old or the new, never a part; when this
+    /// returns, it is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// What the file system says. A folder goes only when it is empty.
+    pub fn put(&self, path: &Path) -> io::Result<()> {
+        let next = scratch(path);
+        match self {
+            State::Absent => match State::read(path)? {
+                State::Absent => {}
+                State::Folder(_) => fs::remove_dir(path)?,
+                _ => fs::remove_file(path)?,
+            },
+            State::File(Content { bytes, owned }) => {
+                remove_scratch(path)?;
+                let mut file = File::options().write(true).create_new(true).mode(0o600).open(&next)?;
+                file.write_all(bytes)?;
+                fchown(&file, Some(owned.user), Some(owned.group))?;
+                // After the change of owner, which takes set-uid bits away.
+                file.set_permissions(Permissions::from_mode(owned.mode))?;
+                file.sync_all()?;
+                fs::rename(&next, path)?;
+            }
+            State::Link(target) => {
+                remove_scratch(path)?;
+                symlink(target, &next)?;
+                fs::rename(&next, path)?;
+            }
+            State::Folder(owned) => {
+                if !path.is_dir() {
+                    DirBuilder::new().mode(0o700).create(path)?;
+                }
+                std::os::unix::fs::chown(path, Some(owned.user), Some(owned.group))?;
+                fs::set_permissions(path, Permissions::from_mode(owned.mode))?;
+            }
+            State::Mode(mode) => fs::set_permissions(path, Permissions::from_mode(*mode))?,
+        }
+        File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
+    }
+}
+
+/// The name that a file has until it is complete. nginx's patterns do not match it: `*` takes no leading dot.
+fn scratch(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    path.with_file_name(format!(".{name}.ingressd-setup"))
+}
+
+/// Removes what a killed predecessor left beside this path.
+///
+/// # Errors
+///
+/// What the file system says.
+pub fn remove_scratch(path: &Path) -> io::Result<()> {
+    match fs::remove_file(scratch(path)) {
+        Err(error) if !matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_is_put_in_place_of_each_other_and_read_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x");
+        let states = [
+            State::Absent,
+            State::File(Content { bytes: b"a\xff\n".to_vec(), owned: Owned::ours(0o640) }),
+            State::Link("../elsewhere".into()),
+            State::File(Content { bytes: Vec::new(), owned: Owned::ours(0o600) }),
+            State::Absent,
+            State::Folder(Owned::ours(0o751)),
+            State::Absent,
+        ];
+        for state in &states {
+            state.put(&path).unwrap();
+            assert_eq!(State::read(&path).unwrap(), *state);
+            let text = serde_json::to_string(state).unwrap();
+            assert_eq!(serde_json::from_str::<State>(&text).unwrap(), *state, "{text}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left beside it");
+    }
+
+    #[test]
+    fn a_folder_with_something_in_it_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a"), "").unwrap();
+        State::Absent.put(folder.path()).unwrap_err();
+        assert!(folder.path().join("a").exists());
+    }
+
+    #[test]
+    fn where_only_the_mode_matters_nothing_else_is_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        State::Mode(0o640).put(file.path()).unwrap();
+        assert_eq!(State::Mode(0).read_alike(file.path()).unwrap(), State::Mode(0o640));
+        assert_eq!(State::Mode(0).read_alike(Path::new("/nonexistent/x")).unwrap(), State::Absent);
+    }
+}

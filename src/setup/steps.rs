@@ -1,0 +1,358 @@
+//! Every step of setup: what it is for, and what it would change on this host; it must not know how changes are carried out.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::edit;
+use super::journal::Change;
+use super::layout::{Layout, Site, claims};
+use super::state::{Content, Owned, State};
+use crate::apply::Survey;
+use crate::config::Settings;
+use crate::source::cluster::DEFAULT_KUBECONFIG;
+
+/// What the packages install, where the folder of generations is the default one.
+const HTTP_FILE: &str = include_str!("../../packaging/nginx/ingressd.conf");
+const HTTP_NAME: &str = "ingressd.conf";
+
+/// After every module of Debian (`50-mod-stream.conf`) and Fedora (`mod-stream.conf`): nginx takes no `load_module` after it.
+const STREAM_NAME: &str = "zz-ingressd-stream.conf";
+
+/// Names that say nothing: a site with others is somebody's own.
+const NOBODYS_NAMES: &[&str] = &["_", "localhost", "", "localhost.localdomain"];
+
+/// Permissions that only its owner may have.
+const FOREIGN: u32 = 0o077;
+
+/// A step of setup.
+pub struct Step {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, one sentence for the manual.
+    pub about: &'static str,
+    /// What it would do here and now.
+    pub(super) plan: fn(&Ground<'_>) -> io::Result<Planned>,
+}
+
+/// What steps are judged by.
+pub struct Ground<'a> {
+    /// The settings.
+    pub settings: &'a Settings,
+    /// The folder of the settings file.
+    pub settings_folder: &'a Path,
+    /// Whether the distribution's default site is to go.
+    pub disable_default_site: bool,
+    /// What `nginx -V` prints.
+    pub build: &'a str,
+    /// What nginx is, and what its sites claim.
+    pub survey: Survey,
+    /// Where everything stands.
+    pub layout: Layout,
+}
+
+/// What a step comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Planned {
+    /// It is as it should be.
+    Nothing(String),
+    /// It is not done, and why; the remedy where there is one.
+    Left(String),
+    /// These changes, each with what it is.
+    Change(Vec<(String, Change)>),
+}
+
+/// Every step, in the order in which they are taken.
+pub const STEPS: &[Step] = &[
+    Step {
+        name: "folders",
+        about: "Makes the folders of the settings (0755), of the generations (0755) and of the state (0700), and closes a state folder that others than its owner may enter.",
+        plan: folders,
+    },
+    Step {
+        name: "http-include",
+        about: "Lets nginx include the generated sites: by a file ingressd.conf in the folder that its http block includes (conf.d on Debian, Fedora, RHEL and with nginx.org's package), and where there is no such folder by a line at the end of the http block.",
+        plan: http_include,
+    },
+    Step {
+        name: "stream-include",
+        about: "Lets nginx include generated TCP and UDP services, where it has the stream module: by a file in the folder that the main context includes (/etc/nginx/modules-enabled on Debian, /usr/share/nginx/modules on Fedora and RHEL), by a line in a stream block that is there already, or by a block at the end of the main file (nginx.org's package).",
+        plan: stream_include,
+    },
+    Step {
+        name: "default-site",
+        about: "Only with --disable-default-site, and only where the distribution's default site has the requests for unknown hosts on a port of ours: takes Debian's link sites-enabled/default away, gives nginx.org's conf.d/default.conf another name, makes comments of the server block in Fedora's and RHEL's nginx.conf. A site with a name of its own is never touched.",
+        plan: default_site,
+    },
+    Step {
+        name: "kubeconfig-mode",
+        about: "Closes a kubeconfig that others than its owner may read: the daemon refuses it.",
+        plan: kubeconfig_mode,
+    },
+];
+
+impl Ground<'_> {
+    /// The pattern that nginx is to include in `http` or `stream`.
+    fn pattern(&self, context: &str) -> String {
+        self.settings.apply.root.join("current").join(context).join("*.conf").display().to_string()
+    }
+
+    /// The first folder of these patterns in which a file of this name would be included.
+    fn included_folder(patterns: &[PathBuf], name: &str) -> Option<PathBuf> {
+        let takes = |pattern: &&PathBuf| {
+            let last = pattern.file_name().and_then(|last| glob::Pattern::new(last.to_str()?).ok());
+            last.is_some_and(|last| last.matches(name)) && pattern.parent().is_some_and(Path::is_dir)
+        };
+        patterns.iter().find(takes).and_then(|pattern| pattern.parent()).map(Path::to_owned)
+    }
+}
+
+fn change(step: &str, path: &Path, before: State, after: State) -> Change {
+    Change { step: step.to_owned(), path: path.to_owned(), before, after }
+}
+
+fn folders(ground: &Ground<'_>) -> io::Result<Planned> {
+    let apply = &ground.settings.apply;
+    // The state first: what is made first is taken away last, and the journal is in it.
+    let wanted = [
+        (apply.state.clone(), 0o700),
+        (ground.settings_folder.to_owned(), 0o755),
+        (ground.settings_folder.join("conf.d"), 0o755),
+        (apply.root.clone(), 0o755),
+    ];
+    let mut changes = Vec::<(String, Change)>::new();
+    for (folder, mode) in &wanted {
+        let mut missing = Vec::new();
+        let mut at = Some(folder.as_path());
+        while let Some(path) = at.filter(|path| !path.exists()) {
+            missing.push(path);
+            at = path.parent();
+        }
+        for path in missing.into_iter().rev() {
+            let mode = if path == folder { *mode } else { 0o755 };
+            if !changes.iter().any(|(_, known)| known.path == *path) {
+                let what = format!("make the folder {} with mode {mode:04o}", path.display());
+                changes.push((what, change("folders", path, State::Absent, State::Folder(Owned::ours(mode)))));
+            }
+        }
+    }
+    if let State::Mode(mode) = State::Mode(0).read_alike(&apply.state)?
+        && mode & FOREIGN != 0
+    {
+        let after = mode & !FOREIGN;
+        let what = format!("close the folder {}: mode {mode:04o} becomes {after:04o}", apply.state.display());
+        changes.push((what, change("folders", &apply.state, State::Mode(mode), State::Mode(after))));
+    }
+    match changes.is_empty() {
+        true => Ok(Planned::Nothing("the folders are there".to_owned())),
+        false => Ok(Planned::Change(changes)),
+    }
+}
+
+fn http_include(ground: &Ground<'_>) -> io::Result<Planned> {
+    let (pattern, step) = (ground.pattern("http"), "http-include");
+    if ground.survey.includes_ours {
+        return Ok(Planned::Nothing(format!("nginx includes {pattern}")));
+    }
+    let line = format!("include {};", edit::argument(&pattern));
+    if let Some(folder) = Ground::included_folder(&ground.layout.http_includes, HTTP_NAME) {
+        let file = folder.join(HTTP_NAME);
+        if State::read(&file)? != State::Absent {
+            let words =
+                format!("{} is there and does not include {pattern}: write the line `{line}` into it", file.display());
+            return Ok(Planned::Left(words));
+        }
+        let comment = HTTP_FILE.lines().next().unwrap_or_default();
+        let bytes = format!("{comment}\n{line}\n").into_bytes();
+        let after = State::File(Content { bytes, owned: Owned::ours(0o644) });
+        let what = format!("create {} with the line `{line}`", file.display());
+        return Ok(Planned::Change(vec![(what, change(step, &file, State::Absent, after))]));
+    }
+    let main = &ground.layout.configuration;
+    let edited = edited(step, main, |text| edit::include_in(text, &["http"], &pattern))?;
+    Ok(match edited {
+        Some(change) => {
+            Planned::Change(vec![(format!("add the line `{line}` to the http block of {}", main.display()), change)])
+        }
+        None => Planned::Left(format!(
+            "{} cannot be changed safely: write the line `{line}` into its http block",
+            main.display()
+        )),
+    })
+}
+
+fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
+    let (pattern, step, layout) = (ground.pattern("stream"), "stream-include", &ground.layout);
+    if layout.stream_includes_ours {
+        return Ok(Planned::Nothing(format!("nginx includes {pattern}")));
+    }
+    if !layout.has_stream(ground.build) {
+        return Ok(Planned::Left(
+            "this nginx has no stream module, and nothing is served over TCP or UDP without it; when you want that, install \
+             it (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL) and run this again"
+                .to_owned(),
+        ));
+    }
+    let line = format!("include {};", edit::argument(&pattern));
+    if let Some(file) = &layout.stream_in {
+        let file = std::fs::canonicalize(file)?;
+        let edited = edited(step, &file, |text| edit::include_in(text, &["stream"], &pattern))?;
+        return Ok(match edited {
+            Some(change) => {
+                let what = format!("add the line `{line}` to the stream block of {}", file.display());
+                Planned::Change(vec![(what, change)])
+            }
+            None => Planned::Left(format!(
+                "{} cannot be changed safely: write the line `{line}` into its stream block",
+                file.display()
+            )),
+        });
+    }
+    if let Some(folder) = Ground::included_folder(&layout.main_includes, STREAM_NAME) {
+        let file = folder.join(STREAM_NAME);
+        if State::read(&file)? != State::Absent {
+            let words = format!(
+                "{} is there and does not include {pattern}: write `stream {{ {line} }}` into it",
+                file.display()
+            );
+            return Ok(Planned::Left(words));
+        }
+        let bytes = edit::stream_file(&pattern).into_bytes();
+        let after = State::File(Content { bytes, owned: Owned::ours(0o644) });
+        let what = format!("create {} with a stream block that has the line `{line}`", file.display());
+        return Ok(Planned::Change(vec![(what, change(step, &file, State::Absent, after))]));
+    }
+    let main = &layout.configuration;
+    Ok(match edited(step, main, |text| edit::append_stream(text, &pattern))? {
+        Some(change) => Planned::Change(vec![(
+            format!("add a stream block with the line `{line}` at the end of {}", main.display()),
+            change,
+        )]),
+        None => Planned::Left(format!(
+            "{} cannot be changed safely: write `stream {{ {line} }}` at its end",
+            main.display()
+        )),
+    })
+}
+
+/// The change of a file by an edit of its text; `None` when the edit is not safe.
+fn edited(step: &str, path: &Path, edit: impl FnOnce(&str) -> Option<String>) -> io::Result<Option<Change>> {
+    let State::File(before) = State::read(path)? else { return Ok(None) };
+    let text = std::str::from_utf8(&before.bytes).ok().and_then(edit);
+    Ok(text.map(|text| {
+        let after = Content { bytes: text.into_bytes(), owned: before.owned };
+        change(step, path, State::File(before), State::File(after))
+    }))
+}
+
+fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
+    let (layout, gate) = (&ground.layout, ground.settings.gate_options());
+    let neighbours = &ground.survey.neighbours;
+    if !ground.survey.includes_ours && claims(neighbours, &gate).iter().any(|claim| !claim.default_server) {
+        // Who is read first is known when our files are read at all.
+        let words = "whether another site has the requests for unknown hosts is seen when nginx includes our files";
+        return Ok(Planned::Left(words.to_owned()));
+    }
+    let sites = layout.default_sites(neighbours, &gate);
+    if sites.is_empty() {
+        return Ok(Planned::Nothing("no other site has the requests for unknown hosts on our ports".to_owned()));
+    }
+    let place = |site: &Site| format!("{}:{}", site.file.display(), site.line);
+    let places: Vec<_> = sites.iter().map(|site| place(site)).collect();
+    let places = places.join(", ");
+    if !ground.disable_default_site {
+        return Ok(Planned::Left(format!(
+            "{places} has the requests for unknown hosts and keeps them; with --disable-default-site the distribution's \
+             default site is moved out of the way"
+        )));
+    }
+    let named = |site: &&&Site| site.names.iter().any(|name| !NOBODYS_NAMES.contains(&name.as_str()));
+    // Other blocks of the same file go with it.
+    let with_it = |other: &&Site| {
+        sites.iter().any(|site| {
+            site.file == other.file && std::fs::canonicalize(&site.file).ok().as_ref() != Some(&layout.configuration)
+        }) || sites.contains(other)
+    };
+    let going: Vec<_> = layout.sites.iter().filter(with_it).collect();
+    if let Some(site) = going.iter().find(named) {
+        return Ok(Planned::Left(format!(
+            "{} has a name of its own ({}), so it is not the distribution's default site: take default_server out of it, \
+             or the file out of the way, yourself",
+            place(site),
+            site.names.join(" ")
+        )));
+    }
+    let mut changes = Vec::new();
+    for site in &sites {
+        if changes.iter().any(|(_, known): &(String, Change)| known.path == site.file) {
+            continue;
+        }
+        match removal(site, layout)? {
+            Some(removal) => changes.extend(removal),
+            None => {
+                return Ok(Planned::Left(format!(
+                    "{} is not where a distribution has its default site: take default_server out of it, or the file out \
+                     of the way, yourself",
+                    place(site)
+                )));
+            }
+        }
+    }
+    Ok(Planned::Change(changes))
+}
+
+/// How a distribution's default site is moved out of the way; `None` for any other.
+fn removal(site: &Site, layout: &Layout) -> io::Result<Option<Vec<(String, Change)>>> {
+    let step = "default-site";
+    let name = site.file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let folder = site.file.parent().and_then(Path::file_name).and_then(|name| name.to_str()).unwrap_or_default();
+    let before = State::read(&site.file)?;
+    match (folder, name, &before) {
+        ("sites-enabled", "default", State::Link(target)) => {
+            let what = format!("take away the link {} to {}", site.file.display(), target.display());
+            Ok(Some(vec![(what, change(step, &site.file, before, State::Absent))]))
+        }
+        ("conf.d", "default.conf", State::File(_)) => {
+            let other = site.file.with_file_name("default.conf.disabled");
+            let what = format!("give {} the name {}", site.file.display(), other.display());
+            let gone = (format!("so that {} is gone", site.file.display()), State::Absent);
+            let mut changes = Vec::new();
+            match State::read(&other)? {
+                State::Absent => changes.push((what, change(step, &other, State::Absent, before.clone()))),
+                // A run that was cut off came this far.
+                same if same == before => {}
+                _ => return Ok(None),
+            }
+            changes.push((gone.0, change(step, &site.file, before, gone.1)));
+            Ok(Some(changes))
+        }
+        _ if std::fs::canonicalize(&site.file)? == layout.configuration => {
+            let edited = edited(step, &layout.configuration, |text| {
+                let blocks = edit::blocks(text);
+                let block = blocks.iter().find(|block| block.line == site.line && block.path == ["http", "server"])?;
+                edit::comment_out(text, block)
+            })?;
+            let what = || format!("make comments of the server block at {}:{}", site.file.display(), site.line);
+            Ok(edited.map(|change| vec![(what(), change)]))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn kubeconfig_mode(ground: &Ground<'_>) -> io::Result<Planned> {
+    if ground.settings.manifests.is_some() {
+        return Ok(Planned::Nothing("the settings name a folder of manifests, not a cluster".to_owned()));
+    }
+    let path = ground.settings.cluster.kubeconfig.clone().unwrap_or_else(|| DEFAULT_KUBECONFIG.into());
+    match State::Mode(0).read_alike(&path)? {
+        State::Mode(mode) if mode & FOREIGN != 0 => {
+            let after = mode & !FOREIGN;
+            let what = format!("close {}: mode {mode:04o} becomes {after:04o}", path.display());
+            Ok(Planned::Change(vec![(what, change("kubeconfig-mode", &path, State::Mode(mode), State::Mode(after)))]))
+        }
+        State::Mode(_) => Ok(Planned::Nothing(format!("{} is for its owner alone", path.display()))),
+        _ => Ok(Planned::Left(format!(
+            "{} is not there yet: `ingressd kubeconfig` makes one, see docs/install.md",
+            path.display()
+        ))),
+    }
+}

@@ -1,0 +1,123 @@
+//! Puts back what setup changed, as far as nobody changed it since; it must not know what the steps were for.
+
+use std::path::{Path, PathBuf};
+
+use super::journal::{Change, Journal, remove_unfinished};
+use super::points::reached;
+use super::run::{Error, Setup};
+use super::state::{State, remove_scratch};
+use crate::apply::Host as _;
+
+/// What became of one change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undone {
+    /// It is as it was before setup.
+    Restored(PathBuf),
+    /// A folder that is in use: it stays, with what is in it.
+    InUse(PathBuf),
+    /// Somebody changed it since setup did: it is left as it is.
+    Edited {
+        /// Where.
+        path: PathBuf,
+        /// The step that changed it.
+        step: String,
+        /// Whether setup forgot about it.
+        forgotten: bool,
+    },
+}
+
+impl Setup<'_> {
+    /// Puts everything back, the last change first, and tells what became of each. What was edited since stays, and stays in
+    /// the journal unless `keep_edited` lets it go.
+    ///
+    /// # Errors
+    ///
+    /// When nginx accepted its configuration before and refuses it after a change was taken back, which is then made again;
+    /// and when the file system refuses.
+    pub fn undo(&mut self, keep_edited: bool, tell: &mut dyn FnMut(&Undone)) -> Result<(), Error> {
+        let state = self.state_folder();
+        remove_unfinished(state).map_err(Error::files("remove what was left beside", state))?;
+        if !state.exists() {
+            return Ok(());
+        }
+        let (mut journal, _lock) = self.open_journal()?;
+        // A configuration that is refused is perhaps what all this is about: it cannot get worse.
+        let mut accepted = self.host.test(None)?.accepted;
+        let changes = journal.changes().to_vec();
+        for (index, change) in changes.iter().enumerate().rev() {
+            let undone = self.take_back(change, index, &mut journal, keep_edited, &mut accepted)?;
+            tell(&undone);
+        }
+        Ok(())
+    }
+
+    fn take_back(
+        &mut self,
+        change: &Change,
+        index: usize,
+        journal: &mut Journal,
+        keep_edited: bool,
+        accepted: &mut bool,
+    ) -> Result<Undone, Error> {
+        let Change { step, path, before, after } = change;
+        let failed = |action| Error::files(action, path);
+        let journal_path = journal.path();
+        let forget = |journal: &mut Journal| journal.forget(index).map_err(Error::files("write", &journal_path));
+        remove_scratch(path).map_err(failed("remove what was left beside"))?;
+        let now = after.read_alike(path).map_err(failed("read"))?;
+        if now == *before {
+            // It was never made, or is undone already.
+            if !journal.changes().is_empty() {
+                forget(journal)?;
+            }
+            return Ok(Undone::Restored(path.clone()));
+        }
+        let made_folder = matches!((before, after, &now), (State::Absent, State::Folder(_), State::Folder(_)));
+        if made_folder {
+            return take_folder_back(path, index, journal);
+        }
+        if now != *after {
+            if keep_edited {
+                forget(journal)?;
+            }
+            return Ok(Undone::Edited { path: path.clone(), step: step.clone(), forgotten: keep_edited });
+        }
+        before.put(path).map_err(failed("put back"))?;
+        reached();
+        let tested = self.host.test(None)?;
+        if *accepted && !tested.accepted {
+            after.put(path).map_err(failed("change"))?;
+            let step = format!("{step} was taken back");
+            return Err(Error::TakenBack { step, words: tested.words });
+        }
+        *accepted = tested.accepted;
+        forget(journal)?;
+        reached();
+        Ok(Undone::Restored(path.clone()))
+    }
+}
+
+/// A folder goes only when nothing is in it, but for the journal in its own.
+fn take_folder_back(path: &Path, index: usize, journal: &mut Journal) -> Result<Undone, Error> {
+    let failed = |error| Error::files("remove the folder", path)(error);
+    let journal_path = journal.path();
+    if journal_path.starts_with(path) && journal.changes().iter().any(|change| !journal_path.starts_with(&change.path))
+    {
+        // What somebody changed since is still noted in it.
+        return Ok(Undone::InUse(path.to_owned()));
+    }
+    let gone = match journal.path().parent() == Some(path) {
+        true => journal.remove().map_err(failed)?,
+        false => match State::Absent.put(path) {
+            Ok(()) => true,
+            Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => false,
+            Err(error) => return Err(failed(error)),
+        },
+    };
+    reached();
+    // With its own folder the whole journal is gone.
+    if !journal.changes().is_empty() {
+        journal.forget(index).map_err(Error::files("write", journal.path()))?;
+    }
+    Ok(if gone { Undone::Restored(path.to_owned()) } else { Undone::InUse(path.to_owned()) })
+}

@@ -1,0 +1,189 @@
+//! Single questions to the API server, for whoever looks whether a node is fit for its work; it must not know what is made of the answers.
+
+use std::net::IpAddr;
+use std::time::SystemTime;
+
+use http::Request;
+use http::header::DATE;
+use ipnet::IpNet;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822::DateTimeParser;
+use k8s_openapi::api::authorization::v1::{ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec};
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::{ListParams, PostParams};
+use kube::client::Body;
+use serde::Deserialize;
+
+use super::clients::Clients;
+use super::words::words;
+
+/// How many Nodes are asked for at once.
+const PAGE: u32 = 500;
+
+/// Most Nodes that are asked for.
+const MOST_NODES: usize = 5000;
+
+/// The API server, as it tells of itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Its version, as in `v1.33.1`.
+    pub version: String,
+    /// How many seconds its clock is ahead of ours; negative when it is behind. `None` when it does not tell the time. Times
+    /// in answers have whole seconds, so that it may be wrong by one.
+    pub ahead: Option<i64>,
+}
+
+/// Something that may or may not be allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// The API group, empty for the oldest one.
+    pub group: String,
+    /// The resource, with its subresource behind a slash.
+    pub resource: String,
+    /// What is to be done with it.
+    pub verb: String,
+    /// Where; `None` for everywhere.
+    pub namespace: Option<String>,
+}
+
+/// What a Node says of networks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeNetworks {
+    /// Its name.
+    pub name: String,
+    /// The networks of its pods.
+    pub pods: Vec<IpNet>,
+    /// Its own addresses.
+    pub addresses: Vec<IpAddr>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    git_version: String,
+}
+
+/// Asks the API server for its version, and reads its clock from the answer.
+///
+/// # Errors
+///
+/// Why there is no answer, or that it is a refusal.
+pub async fn server(clients: &Clients) -> Result<Server, String> {
+    let request = Request::get("/version").body(Body::empty()).map_err(|error| error.to_string())?;
+    let before = SystemTime::now();
+    let answer = clients.lease.send(request).await.map_err(|error| words(&error))?;
+    let after = SystemTime::now();
+    let ahead = answer.headers().get(DATE).and_then(|date| ahead(date.to_str().ok()?, before, after));
+    let status = answer.status();
+    if !status.is_success() {
+        return Err(format!("it answers {status}"));
+    }
+    let body = http_body_util::BodyExt::collect(answer.into_body()).await.map_err(|error| words(&error))?;
+    let version: Version = serde_json::from_slice(&body.to_bytes()).map_err(|_| "it is no API server".to_owned())?;
+    Ok(Server { version: version.git_version, ahead })
+}
+
+/// How far the clock of whoever wrote this date between two moments is ahead, in seconds.
+fn ahead(date: &str, before: SystemTime, after: SystemTime) -> Option<i64> {
+    let told = DateTimeParser::new().parse_timestamp(date).ok()?.as_second();
+    let second = |time: SystemTime| Timestamp::try_from(time).ok().map(Timestamp::as_second);
+    let (first, last) = (second(before)?, second(after)?);
+    // Any moment between the two may be meant.
+    Some(if told < first { told - first } else { (told - last).max(0) })
+}
+
+/// Whether the API server would allow this.
+///
+/// # Errors
+///
+/// Why it does not tell.
+pub async fn allows(clients: &Clients, wish: &Wish) -> Result<bool, String> {
+    let (resource, subresource) = match wish.resource.split_once('/') {
+        Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
+        None => (wish.resource.as_str(), None),
+    };
+    let review = SelfSubjectAccessReview {
+        spec: SelfSubjectAccessReviewSpec {
+            resource_attributes: Some(ResourceAttributes {
+                group: Some(wish.group.clone()),
+                resource: Some(resource.to_owned()),
+                subresource,
+                verb: Some(wish.verb.clone()),
+                namespace: wish.namespace.clone(),
+                ..ResourceAttributes::default()
+            }),
+            ..SelfSubjectAccessReviewSpec::default()
+        },
+        ..SelfSubjectAccessReview::default()
+    };
+    let reviews = Api::<SelfSubjectAccessReview>::all(clients.lease.clone());
+    let reviewed = reviews.create(&PostParams::default(), &review).await.map_err(|error| words(&error))?;
+    Ok(reviewed.status.is_some_and(|status| status.allowed))
+}
+
+/// The networks of all Nodes.
+///
+/// # Errors
+///
+/// Why they cannot be listed.
+pub async fn nodes(clients: &Clients) -> Result<Vec<NodeNetworks>, String> {
+    let nodes = Api::<Node>::all(clients.write.clone());
+    let mut parameters = ListParams::default().limit(PAGE);
+    let mut found = Vec::new();
+    loop {
+        let page = nodes.list(&parameters).await.map_err(|error| words(&error))?;
+        found.extend(page.items.iter().map(networks));
+        match page.metadata.continue_.filter(|position| !position.is_empty()) {
+            Some(position) if found.len() < MOST_NODES => parameters = parameters.continue_token(&position),
+            _ => return Ok(found),
+        }
+    }
+}
+
+fn networks(node: &Node) -> NodeNetworks {
+    let spec = node.spec.as_ref();
+    let several = spec.and_then(|spec| spec.pod_cidrs.as_deref()).unwrap_or_default().iter();
+    let one = spec.and_then(|spec| spec.pod_cidr.as_ref());
+    let mut pods: Vec<IpNet> = several.chain(one).filter_map(|network| network.parse().ok()).collect();
+    pods.sort();
+    pods.dedup();
+    let addresses = node.status.as_ref().and_then(|status| status.addresses.as_deref()).unwrap_or_default();
+    NodeNetworks {
+        name: node.metadata.name.clone().unwrap_or_default(),
+        pods,
+        addresses: addresses.iter().filter_map(|address| address.address.parse().ok()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn a_clock_is_ahead_or_behind_only_outside_of_the_time_that_the_question_took() {
+        let at = |milliseconds: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(milliseconds);
+        for (date, before, after, expected) in [
+            ("Thu, 01 Jan 1970 00:01:40 GMT", 100_400, 100_900, Some(0)),
+            ("Thu, 01 Jan 1970 00:01:40 GMT", 98_400, 102_900, Some(0)),
+            ("Thu, 01 Jan 1970 00:01:40 GMT", 110_000, 111_000, Some(-10)),
+            ("Thu, 01 Jan 1970 01:00:00 GMT", 0, 1_000, Some(3599)),
+            ("yesterday", 0, 0, None),
+        ] {
+            assert_eq!(ahead(date, at(before), at(after)), expected, "{date}");
+        }
+    }
+
+    #[test]
+    fn pod_networks_are_read_once_each() {
+        let node = serde_json::json!({
+            "metadata": {"name": "a"}, "spec": {"podCIDR": "10.244.1.0/24", "podCIDRs": ["10.244.1.0/24", "fd00::/64", "x"]},
+            "status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.1"}, {"type": "Hostname", "address": "a"}]}
+        });
+        let read = networks(&serde_json::from_value(node).unwrap());
+        assert_eq!(read.pods, ["10.244.1.0/24".parse().unwrap(), "fd00::/64".parse::<IpNet>().unwrap()]);
+        assert_eq!((read.name.as_str(), read.addresses), ("a", vec!["192.0.2.1".parse().unwrap()]));
+    }
+}

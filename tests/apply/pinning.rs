@@ -1,0 +1,149 @@
+//! Going back to a kept generation and staying there, with the real nginx and with one that is stopped at any step; it must not know who asked.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::sync::Arc;
+
+use ingressd::apply::{Applier, Contents, Options, Outcome, ServedObject, Steps};
+use ingressd::model::{Kind, ObjectId};
+use ingressd::render::FileSet;
+use nix::sys::signal::Signal;
+
+use super::assert_confirmed;
+use super::files::Files;
+use super::nginx::{self, Nginx, eventually};
+use super::simulated::Simulated;
+
+const NOW: i64 = 1_700_000_000;
+
+fn answering(nginx: &Nginx, answer: &str) -> FileSet {
+    Files::with_status(nginx.status).server("a", nginx.status, &format!("return 200 {answer};")).set()
+}
+
+fn contents(name: &str, revision: u128) -> Arc<Contents> {
+    let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    let object = ServedObject { id, version: "1".into(), hosts: vec!["a.example".into()], routes: 1 };
+    Arc::new(Contents { objects: vec![object], certificates: Vec::new(), revision: Some(revision) })
+}
+
+#[track_caller]
+fn assert_pinned(outcome: &Outcome, expected: u64, files: usize) {
+    let Outcome::Pinned { generation, waiting, .. } = outcome else { panic!("{outcome:?}") };
+    assert_eq!((*generation, *waiting), (expected, files), "{outcome:?}");
+}
+
+#[test]
+fn nginx_goes_back_and_stays_there_over_restarts_until_that_is_ended() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    for (number, answer) in (1..).zip(["one", "two", "three"]) {
+        applier.set_contents(contents(answer, number.into()));
+        assert_confirmed(&applier.apply(&answering(&nginx, answer)), number);
+    }
+    assert_confirmed(&applier.roll_back_to(None, NOW), 2);
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(2), Some(2)));
+    let pinned = applier.pinned().unwrap();
+    assert_eq!((pinned.pin.generation, pinned.pin.since, pinned.waiting), (2, NOW, None));
+    assert_eq!(pinned.contents.as_deref(), Some(&*contents("two", 2)), "what it serves is what it did then");
+    assert_pinned(&applier.apply(&answering(&nginx, "four")), 2, 1);
+    assert_eq!(applier.pinned().unwrap().waiting, Some(1));
+    assert_pinned(&applier.apply(&answering(&nginx, "two")), 2, 0);
+
+    // A new process, and another nginx.
+    let mut applier = nginx.applier();
+    nginx.end(Signal::SIGKILL);
+    let Outcome::Pinned { outcome, .. } = applier.apply(&answering(&nginx, "four")) else { panic!("it is not pinned") };
+    assert!(matches!(*outcome, Outcome::Ready { generation: 2, .. }), "{outcome:?}");
+    nginx.start();
+    assert_confirmed(&eventually("confirmed", || applier.recheck()), 2);
+    assert_pinned(&applier.apply(&answering(&nginx, "four")), 2, 1);
+
+    // Once more goes one further.
+    assert_confirmed(&applier.roll_back_to(None, NOW), 1);
+    let Outcome::Failed { why } = applier.roll_back_to(None, NOW) else { panic!("there is one before the first") };
+    assert!(why.contains("no earlier generation") && why.contains("1, 2, 3"), "{why}");
+    assert_eq!(applier.pinned().unwrap().pin.generation, 1, "what was pinned stays so");
+    assert_eq!(applier.resume().unwrap(), Some(1));
+    assert_eq!(applier.resume().unwrap(), None);
+    assert_confirmed(&applier.apply(&answering(&nginx, "four")), 4);
+    assert_eq!(nginx.applier().pinned(), None);
+}
+
+#[test]
+fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
+    let claimed = nginx::free_port();
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    let text = format!("server {{ listen {claimed} default_server; return 204; }}");
+    let with_default = Files::with_status(nginx.status).file("http/a.conf", &text, &[]).set();
+    assert_confirmed(&applier.apply(&with_default), 1);
+    for (number, answer) in [(2, "two"), (3, "three")] {
+        assert_confirmed(&applier.apply(&answering(&nginx, answer)), number);
+    }
+    // Another site of the host has taken what the first generation claims.
+    nginx.write_configuration(&format!("server {{ listen {claimed} default_server; return 204; }}"));
+    let outcome = applier.roll_back_to(Some(1), NOW);
+    let told = |why: &str| why.contains("duplicate default server");
+    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(3), why } if told(why)), "{outcome:?}");
+    // A file of the second is not what was written any more.
+    let file = nginx.path("ingressd/generations/2/http/a.conf");
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, "server { return 200 forged; }").unwrap();
+    for (number, words) in [(2, "files were changed or removed"), (7, "is not kept; those that are: 1, 2, 3")] {
+        let outcome = applier.roll_back_to(Some(number), NOW);
+        assert!(matches!(&outcome, Outcome::Failed { why } if why.contains(words)), "{outcome:?}");
+    }
+    assert_eq!((nginx.on_disk(), nginx.served(), applier.pinned()), (Some(3), Some(3), None));
+    assert_confirmed(&applier.apply(&answering(&nginx, "four")), 4);
+    // The same while another one is pinned: that one stays.
+    assert_confirmed(&applier.roll_back_to(Some(3), NOW), 3);
+    assert!(matches!(applier.roll_back_to(Some(1), NOW), Outcome::RolledBack { generation: Some(3), .. }));
+    assert_pinned(&applier.apply(&answering(&nginx, "four")), 3, 1);
+    assert_eq!((nginx.served(), nginx.applier().pinned().map(|pinned| pinned.pin.generation)), (Some(3), Some(3)));
+}
+
+fn options(folder: &Path) -> Options {
+    let (root, state) = (folder.join("ingressd"), folder.join("state"));
+    Options { root, state, nginx_configuration: None, keep: 2, ..Options::default() }
+}
+
+#[test]
+fn stopped_at_any_step_the_next_start_gets_there_and_no_sweep_takes_it() {
+    let status = "127.0.0.1:1".parse().unwrap();
+    let set = |answer: &str| Files::with_status(status).server("a", status, &format!("return 200 {answer};")).set();
+    let mut stops = 0;
+    for stop_at in 0.. {
+        let folder = tempfile::tempdir().unwrap();
+        let nginx = Simulated::new(&folder.path().join("ingressd"));
+        let open = || Applier::open(options(folder.path()), nginx.clone()).unwrap();
+        let mut applier = open();
+        for answer in ["one", "two", "three"] {
+            applier.apply(&set(answer));
+        }
+        let mut count = 0;
+        let steps = Steps::observed_by(move |_| {
+            count += 1;
+            if count > stop_at {
+                resume_unwind(Box::new("stopped"));
+            }
+        });
+        let mut applier = applier.with_steps(steps);
+        let stopped = catch_unwind(AssertUnwindSafe(|| applier.roll_back_to(Some(1), NOW)));
+        if let Ok(outcome) = stopped {
+            assert_confirmed(&outcome, 1);
+            break;
+        }
+        stops += 1;
+        let mut applier = open();
+        applier.sweep().unwrap();
+        assert_pinned(&applier.apply(&set("four")), 1, 1);
+        let status = applier.status();
+        assert_eq!((status.on_disk, status.served, status.confirmed), (Some(1), Some(1), Some(1)), "{stop_at}");
+        applier.sweep().unwrap();
+        assert!(folder.path().join("ingressd/generations/1").exists());
+        applier.resume().unwrap();
+        assert!(matches!(applier.apply(&set("four")), Outcome::Confirmed { .. }));
+    }
+    assert_eq!(stops, 6, "Pinned, LinkMade, Switched, HungUp, Confirmed, Recorded");
+}

@@ -1,0 +1,79 @@
+//! What a node does when its daemon, its nginx, its host or its cluster fails; this must not know how.
+
+use super::cluster::control_plane::API_SERVER;
+use super::machine::Machine;
+use super::node::Node;
+use super::rig::client::get;
+use super::rig::manifests::ingress;
+
+pub async fn comes_back_after_a_crash(node: &Node) {
+    node.unnoticed(async |machine| {
+        machine.run("systemctl kill --kill-who=main --signal=KILL ingressd");
+        is_started_again(machine);
+        node.serves().await;
+    })
+    .await;
+}
+
+/// Waits until systemd has started the daemon anew, for the first time since somebody did.
+fn is_started_again(machine: &Machine) {
+    let restarts = "systemctl show --value --property NRestarts ingressd";
+    machine.until("systemd to start the daemon again", restarts, |count| count.trim() == "1");
+    machine.until("the daemon", "systemctl is-active ingressd", |state| state.trim() == "active");
+}
+
+pub async fn is_ended_when_it_hangs(node: &Node) {
+    let machine = &node.machine;
+    // What is shipped says 30 seconds: too long for a test to wait, and longer than the Lease.
+    let shorter = "[Service]\\nWatchdogSec=3s\\nTimeoutAbortSec=2s\\n";
+    let folder = "/run/systemd/system/ingressd.service.d";
+    machine.run(&format!("mkdir {folder} && printf '{shorter}' >{folder}/test.conf"));
+    machine.run("systemctl daemon-reload && systemctl restart ingressd");
+    node.unnoticed(async |machine| {
+        machine.run("systemctl kill --kill-who=main --signal=STOP ingressd");
+        is_started_again(machine);
+        node.serves().await;
+    })
+    .await;
+    let journal = machine.run("journalctl --unit ingressd --no-pager");
+    assert!(journal.contains("Watchdog timeout"), "{journal}");
+    machine.run(&format!("rm -r {folder} && systemctl daemon-reload && systemctl restart ingressd"));
+    node.serves().await;
+}
+
+pub async fn follows_nginx(node: &Node) {
+    let machine = &node.machine;
+    machine.run("systemctl stop nginx");
+    node.until_line("the daemon to see that nginx is down", |line| line.starts_with("nginx-down"));
+    assert_eq!(
+        machine.run("curl --silent --output /dev/null --write-out '%{http_code}' http://127.0.0.1:10254/readyz"),
+        "503"
+    );
+    assert_eq!(node.property("ActiveState"), "active", "ordered, not bound");
+    // Long before any Lease or grace period ends: nobody answers there.
+    node.until_withdrawn().await;
+    machine.run("systemctl start nginx");
+    node.until_line("the daemon to see that nginx is up", |line| line.starts_with("serving"));
+    node.serves().await;
+    node.until_published().await;
+    // The same package again is what an upgrade does: the unit is restarted, or nginx exchanges its own binary.
+    machine.run("dpkg --install /var/cache/apt/archives/nginx_*.deb");
+    node.until_line("the daemon to see the new nginx", |line| line.starts_with("serving"));
+    node.serves().await;
+    node.until_published().await;
+}
+
+/// The host goes down and comes up while nobody answers for the cluster: nginx and the daemon begin with what is on disk.
+pub async fn starts_from_disk_when_the_cluster_is_away(node: &mut Node) {
+    node.around.plane.tell(&format!("stop {API_SERVER}")).await;
+    node.machine.reboot();
+    node.serves().await;
+    assert_eq!(node.property("ActiveState"), "active", "it is ready when nginx serves");
+    node.until_line("the line to tell of it", |line| line.contains("no data"));
+    node.around.plane.tell(&format!("start {API_SERVER}")).await;
+    node.around.objects.apply(ingress("cart").host("cart.example", "web")).await;
+    let cart = get("http://cart.example/").to(node.around.address);
+    cart.send_until("what came after it", |reply| reply.status == 200).await;
+    node.until_published().await;
+    node.around.objects.delete("Ingress", "cart").await;
+}

@@ -1,0 +1,82 @@
+//! A block that hosts share says of each host what the host's own file would say; it must not know what is hostile.
+
+use std::collections::BTreeMap;
+
+use ingressd::model::HostName;
+use ingressd::nginx::syntax::Directive;
+use ingressd::render::FileSet;
+
+use crate::pipeline::parse;
+
+/// Directives without their lines: name, arguments, block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Said(String, Vec<String>, Option<Vec<Said>>);
+
+/// Compares the files of a plan with those of the same plan where hosts share.
+///
+/// # Panics
+///
+/// When a host is lost, stands twice, or is answered in another way.
+pub fn check(alone: &FileSet, together: &FileSet) {
+    let mut moved = 0;
+    for (path, file) in together.files.iter().filter(|(path, _)| path.starts_with("http/server-alike+")) {
+        let text = file.content.text();
+        for (host, server) in hosts(&parse(&text), path) {
+            let own = format!("http/server-exact-{host}.conf");
+            assert!(!together.files.contains_key(&*own), "{host} stands twice");
+            let own = parse(&alone.files.get(&*own).unwrap_or_else(|| panic!("{host} is not served")).content.text());
+            assert_eq!(own.iter().map(said).collect::<Vec<_>>(), [server], "{host} in {path}");
+            moved += 1;
+        }
+    }
+    let own = |files: &FileSet| files.files.keys().filter(|path| path.starts_with("http/server-exact-")).count();
+    assert_eq!(own(alone), own(together) + moved, "a host is lost");
+}
+
+/// Each host of a block with what its server would say by itself.
+fn hosts(directives: &[Directive], path: &str) -> Vec<(String, Said)> {
+    let mut tables: BTreeMap<String, BTreeMap<&str, &str>> = BTreeMap::new();
+    let mut servers = Vec::new();
+    for directive in directives {
+        match (directive.name.as_str(), directive.arguments.as_slice()) {
+            ("map", [host, variable]) if host == "$host" => {
+                let entries = directive.children().iter().map(|entry| {
+                    let [upstream] = entry.arguments.as_slice() else { panic!("{entry:?} in {path}") };
+                    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+                    assert!(upstream.bytes().all(plain), "{entry:?} in {path}");
+                    (entry.name.as_str(), upstream.as_str())
+                });
+                assert!(tables.insert(variable.clone(), entries.collect()).is_none(), "{variable} is set twice");
+            }
+            ("server", []) => servers.push(directive),
+            _ => panic!("{directive:?} in {path}"),
+        }
+    }
+    let [server] = servers.as_slice() else { panic!("{} servers in {path}", servers.len()) };
+    let names = server.children().iter().filter(|directive| directive.name == "server_name");
+    let one = |name: &Directive| {
+        let [host] = name.arguments.as_slice() else { panic!("{name:?} in {path}") };
+        HostName::new(host).unwrap_or_else(|why| panic!("{host:?} in {path}: {why:?}"));
+        (host.clone(), of_host(server, host, &tables))
+    };
+    names.map(one).collect()
+}
+
+/// What a server says, with one of its names and that host's upstreams.
+fn of_host(directive: &Directive, host: &str, tables: &BTreeMap<String, BTreeMap<&str, &str>>) -> Said {
+    let kept = |child: &&Directive| child.name != "server_name" || child.arguments == [host];
+    let block =
+        directive.block.as_ref().map(|block| block.iter().filter(kept).map(|child| of_host(child, host, tables)));
+    let mut arguments = directive.arguments.clone();
+    if directive.name == "proxy_pass"
+        && let Some((scheme, variable)) = arguments[0].split_once("://").filter(|(_, to)| to.starts_with('$'))
+    {
+        arguments[0] = format!("{scheme}://{}", tables[variable][host]);
+    }
+    Said(directive.name.clone(), arguments, block.map(Iterator::collect))
+}
+
+fn said(directive: &Directive) -> Said {
+    let block = directive.block.as_ref().map(|block| block.iter().map(said).collect());
+    Said(directive.name.clone(), directive.arguments.clone(), block)
+}

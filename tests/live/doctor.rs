@@ -1,0 +1,228 @@
+//! `ingressd doctor` at a real API server; this must not know how it asks.
+
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+use crate::cluster::{self, Cluster, rights};
+use crate::rig::clock::Clock;
+use crate::rig::manifests::ingress;
+use crate::rig::namespace::ip;
+use crate::rig::wait;
+
+/// What doctor says: its exit code and its lines.
+struct Told {
+    code: Option<i32>,
+    json: Value,
+}
+
+impl Told {
+    fn by(mut command: Command) -> Told {
+        let output = command.arg("--format").arg("json").output().unwrap();
+        let json = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&output.stderr)));
+        Told { code: output.status.code(), json }
+    }
+
+    fn says(&self, check: &str, level: &str, words: &str) -> bool {
+        let mut lines = self.json["lines"].as_array().unwrap().iter().filter(|line| line["check"] == check);
+        lines.any(|line| line["level"] == level && line.to_string().contains(words))
+    }
+
+    /// Fails unless a check says these words at this level.
+    fn expect(&self, check: &str, level: &str, words: &str) {
+        assert!(self.says(check, level, words), "{check} at {level} with {words:?} in {:#}", self.json);
+    }
+}
+
+/// The checks that need a cluster.
+const CHECKS: &[&str] =
+    &["kubeconfig", "api-server", "clock", "permissions", "objects", "routes", "endpoints", "leases"];
+
+fn doctor(cluster: &Cluster, checks: &[&str]) -> Told {
+    let mut command = cluster.daemon.command("doctor");
+    command.args(checks);
+    Told::by(command)
+}
+
+/// A Node with a network for pods and an address of its own.
+async fn add_node(cluster: &Cluster, network: &str) -> String {
+    let name = format!("doctor-{}", cluster.objects.namespace());
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "spec": {"podCIDR": network, "podCIDRs": [network]}});
+    cluster.objects.apply(node).await;
+    let addresses = json!([{"type": "InternalIP", "address": "192.0.2.7"}]);
+    let ready = json!([{"type": "Ready", "status": "True"}]);
+    cluster.objects.set_status("Node", &name, json!({"addresses": addresses, "conditions": ready})).await;
+    name
+}
+
+async fn serve_shop(cluster: &Cluster) {
+    cluster.objects.serve("web", &["10.244.0.1"]).await;
+    cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+}
+
+#[test]
+fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        let node = add_node(cluster, "10.244.0.0/24").await;
+        cluster.start().await;
+        // Whoever leads has told of itself.
+        cluster.daemon.status_when("the lead", |status| status["role"] == "leader").await;
+        let told = doctor(cluster, CHECKS);
+        cluster.objects.delete("Node", &node).await;
+        for (check, words) in [
+            ("kubeconfig", "for its owner alone"),
+            ("api-server", "it answers, and is v1."),
+            ("clock", "agree"),
+            ("permissions", "ingresses.networking.k8s.io: list, watch"),
+            ("permissions", "secrets: get, list, watch"),
+            ("permissions", "ingresses/status.networking.k8s.io: patch"),
+            ("permissions", "leases.coordination.k8s.io: get in"),
+            ("objects", "1 of"),
+            ("routes", "on this host"),
+            ("endpoints", "pod, which is chosen: 1 of 1 addresses answer"),
+            ("leases", "leads"),
+            ("leases", "lives and serves"),
+        ] {
+            told.expect(check, "ok", words);
+        }
+        for check in ["permissions", "leases", "clock", "api-server"] {
+            assert!(!told.says(check, "error", "") && !told.says(check, "warning", ""), "{check}: {:#}", told.json);
+        }
+    });
+}
+
+#[test]
+fn a_missing_permission_is_named_and_one_that_is_not_needed_is_only_noted() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("secrets")).await;
+        let told = doctor(cluster, &["permissions", "objects"]);
+        told.expect("permissions", "error", "secrets: not allowed: get, list, watch (certificates");
+        told.expect("permissions", "error", "rbac.yaml");
+        told.expect("permissions", "ok", "services: list, watch");
+        told.expect("objects", "error", "Secret");
+        assert_eq!(told.code, Some(2));
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("nodes")).await;
+        let told = doctor(cluster, &["permissions"]);
+        told.expect("permissions", "note", "nodes: not allowed: list, watch");
+        assert_eq!(told.code, Some(0), "{:#}", told.json);
+        let mut command = cluster.daemon.command("doctor");
+        command.args(["permissions", "--set", "upstreams.endpoints=nodeport"]);
+        Told::by(command).expect("permissions", "error", "nodes: not allowed");
+    });
+}
+
+#[test]
+fn credentials_that_open_everything_are_told() {
+    cluster::run(async |cluster| {
+        let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+        cluster.credentials.set_rules(&cluster.objects, &everything).await;
+        let told = doctor(cluster, &["permissions"]);
+        told.expect("permissions", "warning", "ingressd kubeconfig");
+        assert_eq!(told.code, Some(1));
+    });
+}
+
+#[test]
+fn a_clock_that_is_off_is_told_with_its_direction() {
+    cluster::run(async |cluster| {
+        let clock = Clock::of(&mut cluster.daemon);
+        for (offset, level, words) in [
+            (0, "ok", "agree"),
+            (20, "warning", "s ahead of the API server"),
+            (-20, "warning", "s behind the API server"),
+            (600, "error", "s ahead of the API server"),
+        ] {
+            clock.set_offset(offset);
+            doctor(cluster, &["clock"]).expect("clock", level, words);
+        }
+    });
+}
+
+#[test]
+fn an_api_server_that_is_not_reached_is_told_and_nothing_is_held_up_by_it() {
+    cluster::run(async |cluster| {
+        cluster.credentials.write_kubeconfig("https://10.100.0.1:1");
+        let told = doctor(cluster, CHECKS);
+        told.expect("kubeconfig", "ok", "");
+        told.expect("api-server", "error", "onnection refused");
+        for check in ["clock", "permissions", "objects", "routes", "leases"] {
+            told.expect(check, "note", "api-server");
+        }
+        assert_eq!(told.code, Some(2));
+        // Nobody answers at all: within the deadline of one question.
+        cluster.credentials.write_kubeconfig(&cluster::url());
+        ip(&["link", "set", "cluster0", "down"]);
+        doctor(cluster, CHECKS).expect("api-server", "error", "");
+        ip(&["link", "set", "cluster0", "up"]);
+        // It answers, and does not know who asks.
+        cluster.credentials.write("token", "nobody's");
+        doctor(cluster, &["api-server"]).expect("api-server", "error", "401");
+    });
+}
+
+#[test]
+fn a_kubeconfig_that_is_open_or_missing_is_told() {
+    cluster::run(async |cluster| {
+        use std::os::unix::fs::PermissionsExt as _;
+        let file = cluster.credentials.kubeconfig();
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        doctor(cluster, CHECKS).expect("kubeconfig", "error", "mode 0640");
+        std::fs::remove_file(file).unwrap();
+        let told = doctor(cluster, CHECKS);
+        told.expect("kubeconfig", "error", "cannot be read");
+        told.expect("api-server", "note", "see kubeconfig");
+        assert_eq!(told.code, Some(2));
+    });
+}
+
+#[test]
+fn pods_that_are_not_reached_are_told_with_the_mode_that_works() {
+    cluster::run(async |cluster| {
+        let port = 30_500 + cluster.objects.namespace().rsplit('-').next().unwrap().parse::<u16>().unwrap();
+        serve_shop(cluster).await;
+        let ports = json!([{"name": "http", "port": 80, "targetPort": crate::rig::ECHO, "nodePort": port}]);
+        cluster.objects.merge("Service", "web", json!({"spec": {"type": "NodePort", "ports": ports}})).await;
+        cluster.backends.serve(port, ingressd::demo::echo::Echo::plain("node")).await;
+        let node = add_node(cluster, "10.244.0.0/24").await;
+        ip(&["route", "del", "local", "10.244.0.0/16", "dev", "lo"]);
+        let without_route = doctor(cluster, &["routes", "endpoints"]);
+        ip(&["route", "add", "unreachable", "10.244.0.0/16"]);
+        let unreachable = doctor(cluster, &["routes", "endpoints"]);
+        ip(&["route", "del", "unreachable", "10.244.0.0/16"]);
+        ip(&["route", "add", "default", "via", "10.100.0.1"]);
+        let by_default = doctor(cluster, &["routes", "endpoints"]);
+        cluster.objects.delete("Node", &node).await;
+        for told in [&without_route, &unreachable] {
+            told.expect("routes", "error", &format!("10.244.0.0/24 of {node}"));
+            told.expect("endpoints", "error", "pod, which is chosen: 0 of 1 addresses answer");
+            told.expect("endpoints", "error", "a mode that works from here: nodeport");
+            told.expect("endpoints", "ok", "nodeport: ");
+            assert_eq!(told.code, Some(2));
+        }
+        by_default.expect("routes", "warning", "only the default route");
+    });
+}
+
+#[test]
+fn a_node_that_no_longer_renews_its_lease_is_told() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        cluster.daemon.set("publish.lease-duration", "5s");
+        cluster.start().await;
+        cluster.daemon.status_when("the lead", |status| status["role"] == "leader").await;
+        let fresh = doctor(cluster, &["leases", "daemon"]);
+        fresh.expect("leases", "ok", "lives and serves");
+        fresh.expect("daemon", "ok", "serves generation");
+        cluster.daemon.signal(Signal::SIGSTOP);
+        let told = wait::until("the end of the Leases", async || {
+            let told = doctor(cluster, &["leases"]);
+            told.says("leases", "warning", "leads, but did not renew").then_some(told)
+        });
+        told.await.expect("leases", "warning", "did not renew its Lease for");
+        cluster.daemon.signal(Signal::SIGCONT);
+    });
+}

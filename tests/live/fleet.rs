@@ -1,0 +1,209 @@
+//! Three nodes through an upgrade, a cut and an outage, with clients at each of them all the time; this must not know how nodes agree.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::cluster::network::CONTROL_PLANE;
+use crate::cluster::node::Node;
+use crate::cluster::{self, Cluster};
+use crate::nodes::{Setting, addresses, nodes};
+use crate::rig::client::{Request, get};
+use crate::rig::load::{Load, Running};
+use crate::rig::manifests::ingress;
+use crate::rig::namespace::ip;
+use crate::rig::status::watch;
+use crate::rig::wait;
+
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
+/// After so long nobody believes any more that a node lives which has not said so.
+const LEASE: Duration = Duration::from_secs(5);
+const SHORT: Setting = ("publish.lease-duration", "5s");
+
+/// What a withdrawal may take besides, on a machine that is busy.
+const SLACK: Duration = Duration::from_secs(4);
+
+/// How long the API server is away.
+const AWAY: Duration = Duration::from_secs(300);
+
+fn request(host: &str, node: &Node) -> Request {
+    get(&format!("http://{host}/")).to(node.address.parse::<IpAddr>().unwrap())
+}
+
+/// Clients of one node, as many as several such tests at a time can have.
+fn clients(request: Request) -> Running {
+    Load::new(&[request]).rates(40, 10).start()
+}
+
+/// Ends the clients, all of whom were answered.
+async fn expect_no_failure(clients: impl IntoIterator<Item = Running>) {
+    for clients in clients {
+        let report = clients.stop().await;
+        assert_eq!(report.failures, [""; 0]);
+        assert!(report.kept > 0 && report.fresh > 0, "{report:?}");
+    }
+}
+
+/// The one that leads.
+async fn leader(nodes: &[Node]) -> usize {
+    let ask = async || {
+        for (index, node) in nodes.iter().enumerate() {
+            if node.leads().await == Some(true) {
+                return Some(index);
+            }
+        }
+        None
+    };
+    wait::until("a leader", ask).await
+}
+
+#[test]
+fn all_are_upgraded_one_after_the_other_while_the_leader_is_lost_and_no_request_fails() {
+    cluster::run(async |cluster| {
+        let (mut nodes, shop) = nodes(cluster, NAMES, &[SHORT]).await;
+        let all = addresses(&nodes).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        let clients: Vec<_> = nodes.iter().map(|node| clients(request("shop.example", node))).collect();
+        let (mark, mut rest) = (shop.mark(), Vec::new());
+        for upgraded in 0..nodes.len() {
+            let new = nodes[upgraded].daemon.folder().join("ingressd-new");
+            std::fs::copy(env!("CARGO_BIN_EXE_ingressd"), &new).unwrap();
+            assert!(nodes[upgraded].daemon.stop().await.success());
+            nodes[upgraded].daemon.set_program(&new);
+            if upgraded == 1 {
+                // While this one is down, whoever leads dies; the third is left alone.
+                let lost = leader(&nodes).await;
+                nodes[lost].daemon.kill();
+                nodes[upgraded].daemon.start();
+                nodes[upgraded].daemon.ready().await;
+                rest = all.iter().filter(|address| **address != all[lost]).cloned().collect();
+                shop.until(|published| *published == rest).await;
+                nodes[lost].daemon.start();
+            } else {
+                nodes[upgraded].daemon.start();
+            }
+            for node in &mut nodes {
+                node.daemon.ready().await;
+            }
+            // What is new comes with each version, at every node.
+            let name = format!("new-{upgraded}");
+            cluster.objects.apply(ingress(&name).host(&format!("{name}.example"), "web")).await;
+            cluster.objects.until_published(&name, &addresses(&nodes)).await;
+            for node in &nodes {
+                assert_eq!(request(&format!("{name}.example"), node).send().await.status, 200, "{}", node.name);
+            }
+        }
+        expect_no_failure(clients).await;
+        // Nobody was taken out but who died, and for no longer than that.
+        assert_eq!(shop.since(mark), [all.clone(), rest, all]);
+    });
+}
+
+#[test]
+fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_changed() {
+    cluster::run(async |cluster| {
+        let (mut nodes, shop) = nodes(cluster, NAMES, &[SHORT]).await;
+        cluster.objects.apply(ingress("goes").host("goes.example", "web")).await;
+        cluster.objects.until_published("goes", &addresses(&nodes)).await;
+        // Clients on the other side of the cut, and those of the nodes that stay.
+        let inside = clients(get("http://shop.example/").within(&nodes[1].namespace));
+        let outside = [clients(request("shop.example", &nodes[0])), clients(request("shop.example", &nodes[2]))];
+
+        nodes[1].namespace.set_connected(false);
+        let cut = Instant::now();
+        shop.until_published(&[&nodes[0].address, &nodes[2].address]).await;
+        let after = cut.elapsed();
+        assert!(after < LEASE + SLACK, "an address where nobody can be reached stood there for {after:?}");
+        cluster.objects.delete("Ingress", "goes").await;
+        cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
+        cluster.objects.set_pods("web", &["10.244.0.9"]).await;
+        cluster.objects.until_published("comes", &[&nodes[0].address, &nodes[2].address]).await;
+        // It goes on with what it has, for much longer than the Lease, and also when its daemon is started anew.
+        assert!(nodes[1].daemon.stop().await.success());
+        nodes[1].daemon.start();
+        nodes[1]
+            .daemon
+            .status_when("a node that serves by itself", |status| {
+                status["ready"] == true && watch(status, "Ingress") == "failing"
+            })
+            .await;
+        let there = |host: &str| get(&format!("http://{host}/")).within(&nodes[1].namespace);
+        for (host, status) in [("shop.example", 200), ("goes.example", 200), ("comes.example", 404)] {
+            assert_eq!(there(host).send().await.status, status, "{host}");
+        }
+
+        nodes[1].namespace.set_connected(true);
+        cluster.objects.until_published("comes", &addresses(&nodes)).await;
+        // Published is served.
+        assert_eq!(request("comes.example", &nodes[1]).send().await.status, 200);
+        assert_eq!(request("goes.example", &nodes[1]).send().await.status, 404);
+        let answer = request("shop.example", &nodes[1]).send().await.echo();
+        assert_eq!(answer.address.ip(), IpAddr::from([10, 244, 0, 9]));
+        shop.until_published(&addresses(&nodes)).await;
+        expect_no_failure([inside]).await;
+        expect_no_failure(outside).await;
+    });
+}
+
+/// Lets the API server be away for a node, or there again: what either sends to the other is lost. Everybody else is reached as ever.
+fn set_api(cluster: &Cluster, node: &Node, there: bool) {
+    let verb = if there { "del" } else { "add" };
+    let sides =
+        [(&node.namespace, CONTROL_PLANE.to_string()), (&cluster.control_plane.namespace, node.address.clone())];
+    for (namespace, address) in sides {
+        namespace.within(|| ip(&["route", verb, "blackhole", &format!("{address}/32")]));
+    }
+}
+
+#[test]
+fn all_are_started_again_while_the_cluster_is_away_for_five_minutes_and_serve_from_their_disks() {
+    cluster::run(async |cluster| {
+        let (mut nodes, shop) = nodes(cluster, NAMES, &[SHORT]).await;
+        let mut clients: Vec<_> = nodes.iter().map(|node| clients(request("shop.example", node))).collect();
+        nodes.iter().for_each(|node| set_api(cluster, node, false));
+        let began = Instant::now();
+        cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
+        cluster.give_way();
+        let mark = shop.mark();
+        for node in &mut nodes {
+            node.daemon.status_when("a node that does not lead", |status| status["role"] == "follower").await;
+        }
+
+        // An upgrade, a crash, and a host that goes down and comes up with its nginx.
+        assert!(nodes[0].daemon.stop().await.success());
+        nodes[0].daemon.start();
+        nodes[1].daemon.kill();
+        nodes[1].daemon.start();
+        expect_no_failure([clients.pop().unwrap()]).await;
+        assert!(nodes[2].daemon.stop().await.success());
+        nodes[2].nginx.stop().await;
+        nodes[2].nginx.start();
+        assert_eq!(request("shop.example", &nodes[2]).send().await.status, 200, "nginx needs no daemon to start with");
+        nodes[2].daemon.start();
+        clients.push(self::clients(request("shop.example", &nodes[2])));
+        for node in &mut nodes {
+            node.daemon
+                .status_when("a node that serves from its disk", |status| {
+                    status["ready"] == true && watch(status, "Ingress") == "failing" && status["role"] == "follower"
+                })
+                .await;
+            assert_eq!(request("comes.example", node).send().await.status, 404, "{}", node.name);
+        }
+
+        tokio::time::sleep_until(began + AWAY).await;
+        for node in &nodes {
+            assert_eq!(node.daemon.get("/readyz").await.unwrap().status, 200, "{}", node.name);
+        }
+        assert_eq!(shop.since(mark).len(), 1, "nobody was there to change it");
+        cluster.take_turn().await;
+        nodes.iter().for_each(|node| set_api(cluster, node, true));
+        cluster.objects.until_published("comes", &addresses(&nodes)).await;
+        for node in &nodes {
+            assert_eq!(request("comes.example", node).send().await.status, 200, "{}", node.name);
+        }
+        shop.until_published(&addresses(&nodes)).await;
+        shop.was_never_empty();
+        expect_no_failure(clients).await;
+    });
+}

@@ -1,0 +1,137 @@
+//! An administrator gives a node its rights and its kubeconfig, and the node serves with them; this must not know how that is done.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use serde_json::{Value, json};
+
+use crate::cluster::objects::ADDRESS;
+use crate::cluster::{self, Cluster};
+use crate::rig::client::get;
+use crate::rig::manifests::{ingress, tls_secret};
+use crate::rig::wait;
+
+async fn serve_shop(cluster: &Cluster) {
+    cluster.objects.serve("web", &["10.244.0.1"]).await;
+    cluster.objects.apply(tls_secret("pair", &["shop.example"])).await;
+    cluster.objects.apply(ingress("shop").host("shop.example", "web").tls(&["shop.example"], "pair")).await;
+}
+
+/// The command of an administrator, for the settings of the test's node.
+fn command(cluster: &Cluster, output: &Path, arguments: &[&str]) -> Command {
+    let mut command = cluster.daemon.command("kubeconfig");
+    command.arg("--admin-kubeconfig").arg(cluster.control_plane.kubeconfig());
+    command.args(["--account", "reader", "--output"]).arg(output).args(arguments);
+    command
+}
+
+fn run(mut command: Command) -> (i32, String) {
+    let Output { status, stdout, stderr } = command.output().unwrap();
+    let text = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
+    (status.code().unwrap(), text)
+}
+
+/// Whether whoever has this kubeconfig may do something.
+async fn may(kubeconfig: &Path, verb: &str, resource: &str, namespace: &str) -> bool {
+    use k8s_openapi::api::authorization::v1::SelfSubjectAccessReview as Review;
+    let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.unwrap();
+    let reviews = kube::Api::<Review>::all(Client::try_from(config).unwrap());
+    let attributes = json!({"verb": verb, "resource": resource, "namespace": namespace});
+    let review = serde_json::from_value(json!({"spec": {"resourceAttributes": attributes}})).unwrap();
+    let answer = reviews.create(&kube::api::PostParams::default(), &review).await.unwrap();
+    answer.status.unwrap().allowed
+}
+
+/// Serves with this kubeconfig, and publishes.
+async fn expect_served_with(cluster: &mut Cluster, kubeconfig: &Path) {
+    // The account that other tests have is gone: nothing comes from its rights.
+    cluster.objects.delete("ServiceAccount", "ingressd").await;
+    cluster.daemon.set("kubeconfig", kubeconfig.to_str().unwrap());
+    cluster.start().await;
+    assert_eq!(get("https://shop.example/").send().await.peer.unwrap().names, ["shop.example"]);
+    cluster.objects.until_published("shop", &[ADDRESS]).await;
+    wait::until("the Event", async || {
+        let events = cluster.objects.list("Event").await;
+        events.iter().any(|event| event["reason"] == "Synced").then_some(())
+    })
+    .await;
+    let status = cluster.daemon.status().await.unwrap();
+    let refused = |watch: &&Value| watch["state"] == "refused" && watch["kind"] != "Node";
+    assert_eq!(status["watches"].as_array().unwrap().iter().find(refused), None);
+}
+
+fn file(cluster: &Cluster) -> PathBuf {
+    cluster.folder().join("written/kubeconfig")
+}
+
+#[test]
+fn a_node_serves_with_a_token_that_lasts_and_one_that_ends() {
+    for duration in [None, Some("--duration=1h")] {
+        cluster::run(async move |cluster| {
+            serve_shop(cluster).await;
+            let file = file(cluster);
+            let arguments = duration.as_slice();
+            let (code, text) = run(command(cluster, &file, arguments));
+            assert_eq!(code, 0, "{text}");
+            assert!(text.contains(if duration.is_some() { "ends at" } else { "reader-token is deleted" }), "{text}");
+            let metadata = std::fs::metadata(&file).unwrap();
+            assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+            let written = std::fs::read_to_string(&file).unwrap();
+
+            // It stays unless it is to be replaced; the cluster is left alone as well.
+            let (code, text) = run(command(cluster, &file, arguments));
+            assert_eq!(code, 73, "{text}");
+            assert!(text.contains("--force"), "{text}");
+            assert_eq!(std::fs::read_to_string(&file).unwrap(), written);
+            let (code, text) = run(command(cluster, &file, &[arguments, &["--force"]].concat()));
+            assert_eq!(code, 0, "{text}");
+            let secrets = cluster.objects.list("Secret").await;
+            let has_secret = secrets.iter().any(|secret| secret["metadata"]["name"] == "reader-token");
+            assert_eq!(has_secret, duration.is_none());
+            expect_served_with(cluster, &file).await;
+        });
+    }
+}
+
+#[test]
+fn where_some_namespaces_are_served_nothing_else_may_be_seen() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        let (file, namespace) = (file(cluster), cluster.objects.namespace().to_owned());
+        let setting = format!("namespaces=[{namespace:?}]");
+        let (code, text) = run(command(cluster, &file, &["--set", &setting]));
+        assert_eq!(code, 0, "{text}");
+        for (verb, resource, within, expected) in [
+            ("list", "secrets", namespace.as_str(), true),
+            ("list", "secrets", "default", false),
+            ("list", "secrets", "", false),
+            ("delete", "secrets", &namespace, false),
+            ("list", "nodes", "", false),
+            ("list", "namespaces", "", false),
+        ] {
+            let allowed = may(&file, verb, resource, within).await;
+            assert_eq!(allowed, expected, "{verb} {resource} in {within:?}");
+        }
+        cluster.daemon.set("namespaces", &format!("[{namespace:?}]"));
+        expect_served_with(cluster, &file).await;
+    });
+}
+
+#[test]
+fn whoever_may_not_is_told_and_nothing_is_written() {
+    cluster::run(async |cluster| {
+        let file = file(cluster);
+        let mut refused = cluster.daemon.command("kubeconfig");
+        refused.arg("--admin-kubeconfig").arg(cluster.credentials.kubeconfig()).arg("--output").arg(&file);
+        let (code, text) = run(refused);
+        assert_eq!(code, 77, "{text}");
+        assert!(text.contains("cannot be applied") && text.contains("forbidden"), "{text}");
+        let (code, text) = run(command(cluster, &file, &["--context", "elsewhere"]));
+        assert_eq!(code, 78, "{text}");
+        assert!(!file.exists());
+    });
+}
