@@ -45,7 +45,7 @@ lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test boot --test playground -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
-	test -z "$$(gofmt -l tests/cluster | tee /dev/stderr)"
+	test -z "$$(gofmt -l tests/cluster | tee -a /dev/stderr)"
 
 BENCHES ?= pipeline cluster
 bench: requirements ## measure speed and memory, over a folder and at an API server; prints tables and JSON

@@ -10,11 +10,10 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use nix::unistd::{SysconfVar, sysconf};
 use rayon::prelude::*;
 
 use super::error::ApplyError;
-use super::process::{Process, Role, Stat, Table};
+use super::process::{self, Process, Role, Table};
 
 /// How many of the last lines of a program's output are kept.
 const LINES: usize = 64;
@@ -97,7 +96,6 @@ impl Default for SystemOptions {
 #[derive(Debug)]
 pub struct System {
     options: SystemOptions,
-    ticks_per_second: u64,
     /// Whether the binary knows `-e`, since 1.19.5: without it a test also opens the log file it was built for.
     knows_error_option: bool,
 }
@@ -105,8 +103,7 @@ pub struct System {
 impl System {
     /// The nginx of these options; runs `nginx -V` to learn its version.
     pub fn new(options: SystemOptions) -> Result<System, ApplyError> {
-        let ticks = sysconf(SysconfVar::CLK_TCK).ok().flatten().and_then(|ticks| u64::try_from(ticks).ok());
-        let mut system = System { options, ticks_per_second: ticks.unwrap_or(100), knows_error_option: false };
+        let mut system = System { options, knows_error_option: false };
         system.knows_error_option = knows_error_option(&build_information(&system.options.binary)?);
         Ok(system)
     }
@@ -129,28 +126,25 @@ impl System {
 
     /// The process of this number, when it is a master of our binary.
     fn proven(&self, pid: u32) -> Result<Process, String> {
-        let proc = Path::new("/proc");
-        let stat = Stat::read(proc, pid).filter(|stat| stat.alive()).ok_or_else(|| format!("no process {pid} runs"))?;
-        self.check_binary(proc, pid)?;
-        let process = Process { pid, started: stat.started };
-        let title = fs::read(proc.join(pid.to_string()).join("cmdline")).unwrap_or_default();
-        let table = Table::read(proc, process, self.ticks_per_second);
+        let stat = process::stat(pid).ok_or_else(|| format!("no process {pid} runs"))?;
+        self.check_binary(pid)?;
+        let process = Process { pid, started: stat.starttime };
+        let table = Table::read(process);
         let leads = table.is_some_and(|table| table.children.iter().any(|(_, role)| *role != Role::Other));
-        match leads || title.starts_with(b"nginx: master process") {
+        match leads || process::title(pid).starts_with("nginx: master process") {
             true => Ok(process),
             false => Err(format!("process {pid} is no nginx master: it has no workers")),
         }
     }
 
     /// Whether the process runs our binary, as far as the kernel tells.
-    fn check_binary(&self, proc: &Path, pid: u32) -> Result<(), String> {
-        let folder = proc.join(pid.to_string());
-        let link = folder.join("exe");
+    fn check_binary(&self, pid: u32) -> Result<(), String> {
+        let link = PathBuf::from(format!("/proc/{pid}/exe"));
         let runs = match fs::read_link(&link) {
             Ok(runs) => runs,
             // Telling takes the right to look into any process (CAP_SYS_PTRACE), which the unit does without. Root's own
             // processes have to be believed then: what others start as root by a set-uid bit keeps their own number.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_root(&folder) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && is_root(pid) => return Ok(()),
             Err(error) => return Err(format!("cannot read {}: {error}", link.display())),
         };
         let wanted = fs::canonicalize(&self.options.binary).unwrap_or_else(|_| self.options.binary.clone());
@@ -191,7 +185,7 @@ impl Host for System {
     }
 
     fn table(&mut self, master: Process) -> Option<Table> {
-        Table::read(Path::new("/proc"), master, self.ticks_per_second)
+        Table::read(master)
     }
 
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError> {
@@ -222,18 +216,17 @@ impl Host for System {
     }
 }
 
-/// Whether a process is root's own, by its status in `/proc`: the real, the effective and the saved user. The owner of its
-/// folder there is its own choice.
-fn is_root(folder: &Path) -> bool {
-    let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
-    let users = status.lines().find_map(|line| line.strip_prefix("Uid:"));
-    users.is_some_and(|users| users.split_whitespace().take(3).eq(["0"; 3]))
+/// Whether a process is root's own: its real, effective and saved user. The owner of its folder in `/proc` is its own choice.
+fn is_root(pid: u32) -> bool {
+    let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
+    let status = process.and_then(|process| process.status().ok());
+    status.is_some_and(|status| [status.ruid, status.euid, status.suid] == [0; 3])
 }
 
 /// Sends a signal to this process, and to no other that got its number meanwhile.
 fn send(process: Process, signal: rustix::process::Signal) -> Result<(), ApplyError> {
     let failed = |source| ApplyError::Signal { pid: process.pid, source };
-    let same = || Stat::read(Path::new("/proc"), process.pid).is_some_and(|stat| stat.started == process.started);
+    let same = || process::stat(process.pid).is_some_and(|stat| stat.starttime == process.started);
     let gone = || failed(rustix::io::Errno::SRCH.into());
     let pid = i32::try_from(process.pid).ok().and_then(rustix::process::Pid::from_raw).ok_or_else(gone)?;
     // Whoever holds the handle when the check is made gets the signal, even if the number is used again meanwhile.

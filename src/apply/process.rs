@@ -1,8 +1,9 @@
 //! nginx's processes as values, and reading them from `/proc`; it must not know what they should be doing.
 
 use std::fmt;
-use std::fs;
-use std::path::Path;
+use std::time::Duration;
+
+use procfs::Current as _;
 
 /// A process; the start time tells it from another that got the same number later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,15 +54,15 @@ impl Table {
     }
 
     /// Reads the children of this master; `None` when it is gone or its number belongs to another process.
-    pub fn read(proc: &Path, master: Process, ticks_per_second: u64) -> Option<Table> {
-        let folder = proc.join(master.pid.to_string());
-        let list = fs::read_to_string(folder.join("task").join(master.pid.to_string()).join("children")).ok()?;
-        let mut children: Vec<_> =
-            list.split_whitespace().filter_map(|pid| child(proc, master.pid, pid.parse().ok()?)).collect();
+    pub fn read(master: Process) -> Option<Table> {
+        let process = procfs::process::Process::new(master.pid.try_into().ok()?).ok()?;
+        let list = process.task_main_thread().and_then(|thread| thread.children()).ok()?;
+        let mut children: Vec<_> = list.into_iter().filter_map(|pid| child(master.pid, pid)).collect();
         children.sort_unstable();
         // Last, so that a number that was given to another process meanwhile cannot pass for the master.
-        let stat = Stat::read(proc, master.pid).filter(|stat| stat.alive() && stat.started == master.started)?;
-        Some(Table { at: uptime(proc, ticks_per_second)?, master, effort: stat.effort(), children })
+        let stat = stat(master.pid).filter(|stat| stat.starttime == master.started)?;
+        let effort = Effort { spent: stat.utime + stat.stime, sleeps: stat.state == 'S' };
+        Some(Table { at: now()?, master, effort, children })
     }
 }
 
@@ -73,105 +74,95 @@ impl fmt::Display for Table {
     }
 }
 
-fn child(proc: &Path, parent: u32, pid: u32) -> Option<(Process, Role)> {
-    let stat = Stat::read(proc, pid).filter(|stat| stat.alive() && stat.parent == parent)?;
-    let title = fs::read(proc.join(pid.to_string()).join("cmdline")).ok()?;
-    Some((Process { pid, started: stat.started }, role(&title)))
+/// What the kernel tells of a process that runs, rather than waiting to be reaped.
+pub fn stat(pid: u32) -> Option<procfs::process::Stat> {
+    let stat = procfs::process::Process::new(pid.try_into().ok()?).and_then(|process| process.stat()).ok()?;
+    (!matches!(stat.state, 'Z' | 'X' | 'x')).then_some(stat)
+}
+
+/// The title of a process, or what it was started with; empty when that cannot be told.
+pub fn title(pid: u32) -> String {
+    let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());
+    let words = process.and_then(|process| process.cmdline().ok());
+    words.and_then(|words| words.into_iter().next()).unwrap_or_default()
+}
+
+fn child(parent: u32, pid: u32) -> Option<(Process, Role)> {
+    let stat = stat(pid).filter(|stat| u32::try_from(stat.ppid) == Ok(parent))?;
+    Some((Process { pid, started: stat.starttime }, role(&title(pid))))
 }
 
 /// What a process title says.
-fn role(title: &[u8]) -> Role {
-    match String::from_utf8_lossy(title) {
+fn role(title: &str) -> Role {
+    match title {
         title if !title.starts_with("nginx: worker process") => Role::Other,
         title if title.contains("shutting down") => Role::Draining,
         _ => Role::Worker,
     }
 }
 
-/// The clock of `/proc/PID/stat`: ticks since the system started.
-fn uptime(proc: &Path, ticks_per_second: u64) -> Option<u64> {
-    let text = fs::read_to_string(proc.join("uptime")).ok()?;
-    let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;
-    Some(seconds.parse::<u64>().ok()? * ticks_per_second + hundredths.parse::<u64>().ok()? * ticks_per_second / 100)
-}
-
-/// The fields of `/proc/PID/stat` that matter here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stat {
-    state: char,
-    /// The parent's number.
-    pub parent: u32,
-    /// When the process started, in clock ticks since the system did.
-    pub started: u64,
-    /// Processor time of its own, in clock ticks.
-    spent: u64,
-}
-
-impl Stat {
-    /// Reads it; `None` when there is no such process.
-    pub fn read(proc: &Path, pid: u32) -> Option<Stat> {
-        Stat::parse(&fs::read_to_string(proc.join(pid.to_string()).join("stat")).ok()?)
-    }
-
-    /// Reads from the last `)`: the name before it is the process's own choice.
-    fn parse(text: &str) -> Option<Stat> {
-        let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
-        let state = fields.next()?.chars().next()?;
-        let parent = fields.next()?.parse().ok()?;
-        // The state was field 3 and the parent field 4; times as a user and in the system are 14 and 15, the start is 22.
-        let mut number = |skipped| fields.nth(skipped)?.parse::<u64>().ok();
-        let spent = number(9)? + number(0)?;
-        Some(Stat { state, parent, started: number(6)?, spent })
-    }
-
-    /// Whether it runs, rather than waiting to be reaped.
-    pub fn alive(self) -> bool {
-        !matches!(self.state, 'Z' | 'X' | 'x')
-    }
-
-    /// What it spent.
-    pub fn effort(self) -> Effort {
-        Effort { spent: self.spent, sleeps: self.state == 'S' }
-    }
+/// The clock of start times: ticks since the system started.
+fn now() -> Option<u64> {
+    let uptime = procfs::Uptime::current().ok()?.uptime_duration();
+    let (ticks, second) = (u128::from(procfs::ticks_per_second()), Duration::from_secs(1).as_nanos());
+    u64::try_from(uptime.as_nanos() * ticks / second).ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Effort, Role, Stat, role};
+    use super::{Role, now, role, stat, title};
+
+    /// A process whose name poses as other fields of its status, sleeping; ended with the value.
+    struct Child(std::process::Child);
+
+    impl Drop for Child {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
 
     #[test]
     fn the_name_of_a_process_cannot_pose_as_fields() {
-        let tail = "1 1 0 -1 4194624 1 0 0 0 30 12 0 0 20 0 1 0 4711 1 2 3";
-        for name in ["nginx", "a) S 9 9", "a b", ") Z 5 (", ""] {
-            let stat = Stat::parse(&format!("77 ({name}) S 12 {tail}")).unwrap_or_else(|| panic!("{name}"));
-            assert_eq!((stat.alive(), stat.parent, stat.started), (true, 12, 4711), "{name}");
-            assert_eq!(stat.effort(), Effort { spent: 42, sleeps: true }, "{name}");
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["nginx", "a) S 9 9", "a b", ") Z 5 ("] {
+            let program = folder.path().join(name);
+            std::fs::copy("/bin/sleep", &program).unwrap();
+            let child = Child(std::process::Command::new(&program).arg("60").spawn().unwrap());
+            let stat = stat(child.0.id()).unwrap_or_else(|| panic!("{name}"));
+            assert_eq!(u32::try_from(stat.ppid), Ok(std::process::id()), "{name}");
+            assert!(now().unwrap() >= stat.starttime, "{name}");
+            assert_eq!(title(child.0.id()), program.to_str().unwrap());
         }
-        assert!(!Stat::parse(&format!("77 (nginx) Z 12 {tail}")).unwrap().alive());
-        for text in [
-            "",
-            "77",
-            "77 (nginx",
-            "77 (nginx)",
-            "77 (nginx) S",
-            "77 (nginx) S 12 1 2",
-            "77 (nginx) S 12 1 1 0 -1 1 1 0 0 0 30 12 0 0 20 0 1 0",
-        ] {
-            assert_eq!(Stat::parse(text), None, "{text}");
-        }
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_none_even_before_it_is_reaped() {
+        let mut child = std::process::Command::new("/bin/true").stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let pid = child.id();
+        // The handle becomes readable at its end, and it stays until it is waited for.
+        let handle = rustix::process::pidfd_open(
+            rustix::process::Pid::from_child(&child),
+            rustix::process::PidfdFlags::empty(),
+        )
+        .unwrap();
+        let ended = nix::poll::PollFd::new(std::os::fd::AsFd::as_fd(&handle), nix::poll::PollFlags::POLLIN);
+        assert_eq!(nix::poll::poll(&mut [ended], 60_000_u16), Ok(1));
+        assert!(stat(pid).is_none());
+        child.wait().unwrap();
+        assert!(stat(pid).is_none());
     }
 
     #[test]
     fn the_title_of_a_child_tells_its_role() {
         for (title, expected) in [
             ("nginx: worker process", Role::Worker),
-            ("nginx: worker process\0\0\0", Role::Worker),
             ("nginx: worker process is shutting down", Role::Draining),
             ("nginx: cache manager process", Role::Other),
             ("nginx: master process /usr/sbin/nginx", Role::Other),
             ("", Role::Other),
         ] {
-            assert_eq!(role(title.as_bytes()), expected, "{title}");
+            assert_eq!(role(title), expected, "{title}");
         }
     }
 }

@@ -1,7 +1,6 @@
 //! The command `rollback`: has the daemon go back to a kept generation, or does it where none runs; it must not know how that is done.
 
 use std::io;
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -46,29 +45,16 @@ pub fn run(arguments: &Arguments) -> Exit {
         (false, None) => (Wish::RollBack(None), "rollback".to_owned()),
         (false, Some(number)) => (Wish::RollBack(Some(number)), format!("rollback {number}")),
     };
-    match ask(&settings, &request) {
+    match control::ask(&settings.control_socket, &request, None) {
         Ok(answer) => match understood(&settings, answer) {
             Ok((_, answer)) => told(&answer),
             Err(exit) => exit,
         },
-        Err(error) if is_alone(&error) => alone(&settings, wish),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
+            alone(&settings, wish)
+        }
         Err(error) => unanswered(&settings, &error),
     }
-}
-
-/// Asks the daemon. One that reads its settings again makes its socket again: for a moment nobody answers there.
-fn ask(settings: &Settings, request: &str) -> io::Result<String> {
-    for _ in 0..10 {
-        match control::ask(&settings.control_socket, request, None) {
-            Err(error) if is_alone(&error) => std::thread::sleep(Duration::from_millis(50)),
-            answered => return answered,
-        }
-    }
-    control::ask(&settings.control_socket, request, None)
-}
-
-fn is_alone(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
 fn told(answer: &Value) -> Exit {

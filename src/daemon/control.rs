@@ -1,15 +1,14 @@
 //! The socket that `ingressd status`, `drain` and `rollback` ask: root only, one line in, one answer out; it must not know what the answers mean.
 
 use std::io;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 use super::drain::Drain;
@@ -31,6 +30,9 @@ const MOST_EXCHANGES: usize = 16;
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
+    /// Of the file, by which it is told from another one that has taken its place.
+    inode: u64,
+    room: Arc<Semaphore>,
 }
 
 impl Control {
@@ -51,25 +53,28 @@ impl Control {
         }
         let listener = UnixListener::bind(path)?;
         std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-        Ok(Control { listener, path: path.to_owned() })
+        let inode = std::fs::symlink_metadata(path)?.ino();
+        Ok(Control { listener, path: path.to_owned(), inode, room: Arc::new(Semaphore::new(MOST_EXCHANGES)) })
     }
 
-    /// Answers until it is dropped.
-    pub async fn serve(self, status: watch::Receiver<Arc<Status>>, drain: Drain, orders: Orders) {
-        // They end with the socket.
-        let mut exchanges = JoinSet::new();
+    /// Whether those who ask there reach this socket.
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.path == path && std::fs::symlink_metadata(path).is_ok_and(|file| file.ino() == self.inode)
+    }
+
+    /// Answers until it is dropped; exchanges that have begun go on.
+    pub async fn serve(self: Arc<Self>, status: watch::Receiver<Arc<Status>>, drain: Drain, orders: Orders) {
         loop {
-            while exchanges.try_join_next().is_some() {}
-            if exchanges.len() >= MOST_EXCHANGES {
-                exchanges.join_next().await;
-            }
+            // The semaphore is never closed.
+            let Ok(place) = Arc::clone(&self.room).acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
                     let (status, drain, orders) = (status.clone(), drain.clone(), orders.clone());
-                    exchanges.spawn(async move {
+                    tokio::spawn(async move {
                         if let Err(error) = exchange(stream, &status, &drain, &orders).await {
                             tracing::debug!("an exchange on the control socket ended early: {error}");
                         }
+                        drop(place);
                     });
                 }
                 Err(error) => {
@@ -83,8 +88,10 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // It is only a leftover when it stays; the next start replaces it.
-        let _ = std::fs::remove_file(&self.path);
+        if self.is_at(&self.path) {
+            // It is only a leftover when it stays; the next start replaces it.
+            let _ = std::fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -162,24 +169,25 @@ pub const PATIENCE: Option<Duration> = Some(Duration::from_secs(4));
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::daemon::order::Desk;
 
     #[tokio::test]
     async fn it_answers_root_only_and_cleans_up() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/control.sock");
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let control = Control::bind(&path).unwrap();
+        let control = Arc::new(Control::bind(&path).unwrap());
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let (_sender, status) = watch::channel(Arc::default());
         let drain = Drain::open(folder.path());
-        let (orders, mut ordered) = Orders::channel();
-        let task = tokio::spawn(control.serve(status, drain.clone(), orders));
+        let mut desk = Desk::open();
+        let task = tokio::spawn(control.serve(status, drain.clone(), desk.orders()));
         // An order is answered when it is carried out, and keeps nobody else waiting.
         let (first, order) = (path.clone(), |path: PathBuf, request: &'static str| {
             tokio::task::spawn_blocking(move || ask(&path, request, None).unwrap())
         });
         let rolled_back = order(first, "rollback 5");
-        let given = ordered.recv().await.unwrap();
+        let given = desk.next().await.unwrap();
         let asked = path.clone();
         let answers = tokio::task::spawn_blocking(move || {
             ["status", "drain", "other", "rollback five"].map(|request| -> serde_json::Value {
@@ -188,8 +196,8 @@ mod tests {
         });
         let [status, drained, other, five] = answers.await.unwrap();
         assert!(five["error"].is_string() && !rolled_back.is_finished());
-        let (wish, reply) = given.into_parts();
-        reply.send(Ok("it is".to_owned())).unwrap();
+        let wish = desk.begin(given);
+        desk.obeyed(wish, Ok("it is".to_owned()), false);
         assert_eq!((wish, rolled_back.await.unwrap().as_str()), (Wish::RollBack(Some(5)), r#"{"done":"it is"}"#));
         assert_eq!((&status["phase"], &drained["drained"]), (&"starting".into(), &true.into()));
         assert!(other["error"].is_string() && *drain.watch().borrow());

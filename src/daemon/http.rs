@@ -44,8 +44,8 @@ pub struct Facts {
     pub nginx: SocketAddr,
 }
 
-/// Serves until it is dropped.
-pub async fn serve(listener: TcpListener, facts: Facts) {
+/// Serves until it is dropped; connections that have begun go on.
+pub async fn serve(listener: Arc<TcpListener>, facts: Facts) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         // The semaphore is never closed.
@@ -152,7 +152,7 @@ mod tests {
 
     #[tokio::test]
     async fn endpoints_tell_the_truth() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
         let address = listener.local_addr().unwrap();
         let (sender, status) = watch::channel(Arc::new(Status::default()));
         let heartbeat = Arc::new(Heartbeat::new(Instant::now()));

@@ -312,12 +312,10 @@ fn whole(count: usize) -> i64 {
 
 /// What the daemon itself uses, under the names that every Prometheus client has for it.
 fn register_process(registry: &mut Registry) {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let resident: Option<i64> = pages.and_then(|text| text.split(' ').nth(1)?.parse().ok());
-    let page = nix::unistd::sysconf(nix::unistd::SysconfVar::PAGE_SIZE).ok().flatten();
-    if let (Some(resident), Some(page)) = (resident, page) {
+    let memory = procfs::process::Process::myself().and_then(|process| process.statm());
+    if let Some(resident) = memory.ok().and_then(|memory| i64::try_from(memory.resident * procfs::page_size()).ok()) {
         let help = "Resident memory of the daemon";
-        registry.register_with_unit("process_resident_memory", help, Unit::Bytes, ConstGauge::new(resident * page));
+        registry.register_with_unit("process_resident_memory", help, Unit::Bytes, ConstGauge::new(resident));
     }
     if let Ok(usage) = nix::sys::resource::getrusage(nix::sys::resource::UsageWho::RUSAGE_SELF) {
         let seconds = |time: nix::sys::time::TimeVal| {

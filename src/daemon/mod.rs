@@ -7,6 +7,7 @@ pub mod control;
 mod cycle;
 mod dns;
 mod drain;
+mod entrance;
 mod error;
 mod feed;
 mod http;

@@ -24,19 +24,13 @@ pub struct Order {
 }
 
 /// Where the answer goes; nobody may wait for it any more.
-pub type Reply = oneshot::Sender<Result<String, String>>;
+type Reply = oneshot::Sender<Result<String, String>>;
 
 /// Takes orders; clones give them to the same daemon.
 #[derive(Debug, Clone)]
 pub struct Orders(mpsc::Sender<Order>);
 
 impl Orders {
-    /// Where orders are given, and where they arrive.
-    pub fn channel() -> (Self, mpsc::Receiver<Order>) {
-        let (sender, receiver) = mpsc::channel(1);
-        (Orders(sender), receiver)
-    }
-
     /// Gives an order and waits until it is carried out, or cannot be.
     pub async fn give(&self, wish: Wish) -> Result<String, String> {
         let (reply, answer) = oneshot::channel();
@@ -46,11 +40,71 @@ impl Orders {
     }
 }
 
-impl Order {
-    /// Takes it apart.
-    pub fn into_parts(self) -> (Wish, Reply) {
-        (self.wish, self.reply)
+/// Where orders arrive, and who waits for what becomes of them.
+#[derive(Debug)]
+pub struct Desk {
+    orders: Orders,
+    arriving: mpsc::Receiver<Order>,
+    /// Who waits for the work that is under way, or for the cycle after it.
+    obeyed: Option<Reply>,
+    resumed: Option<Reply>,
+}
+
+impl Desk {
+    /// One at which nobody waits.
+    pub fn open() -> Self {
+        let (sender, arriving) = mpsc::channel(1);
+        Desk { orders: Orders(sender), arriving, obeyed: None, resumed: None }
     }
+
+    /// For those who give orders.
+    pub fn orders(&self) -> Orders {
+        self.orders.clone()
+    }
+
+    /// Waits for the next order; never `None`.
+    pub async fn next(&mut self) -> Option<Order> {
+        self.arriving.recv().await
+    }
+
+    /// What is to be done now. Whoever gave the order waits.
+    pub fn begin(&mut self, order: Order) -> Wish {
+        self.obeyed = Some(order.reply);
+        order.wish
+    }
+
+    /// It was done, or could not be. Whoever wants what the cluster says waits for the cycle that applies it, if one follows.
+    pub fn obeyed(&mut self, wish: Wish, result: Result<String, String>, follows: bool) {
+        let Some(reply) = self.obeyed.take() else { return };
+        match (wish, result) {
+            (Wish::Resume, Ok(_)) if follows => self.resumed = Some(reply),
+            // Nobody is kept waiting for a cluster that may be away.
+            (Wish::Resume, Ok(done)) => {
+                answer(reply, Ok(format!("{done}; what is wanted now is applied as soon as it has been read")));
+            }
+            (_, result) => answer(reply, result),
+        }
+    }
+
+    /// A cycle ended.
+    pub fn concluded(&mut self, outcome: &Outcome) {
+        if let Some(reply) = self.resumed.take() {
+            let told = describe(outcome);
+            answer(reply, if outcome.is_in_place() { Ok(told) } else { Err(told) });
+        }
+    }
+
+    /// The settings are read again. Orders that have arrived are carried out under the new ones.
+    pub fn settings_change(&mut self) {
+        if let Some(reply) = self.resumed.take() {
+            answer(reply, Ok("no generation is pinned; what is wanted now is applied under the settings that are read again".into()));
+        }
+    }
+}
+
+/// Whoever asked may have gone.
+fn answer(reply: Reply, result: Result<String, String>) {
+    drop(reply.send(result));
 }
 
 /// Carries it out; the answer is for people.
@@ -71,5 +125,44 @@ pub fn carry_out(wish: Wish, pipeline: &mut Pipeline) -> Result<String, String> 
             Ok(None) => Err("no generation is pinned".to_owned()),
             Err(error) => Err(error.to_string()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives an order that has arrived when this returns.
+    async fn given(desk: &mut Desk, wish: Wish) -> (tokio::task::JoinHandle<Result<String, String>>, Order) {
+        let orders = desk.orders();
+        let waiting = tokio::spawn(async move { orders.give(wish).await });
+        (waiting, desk.next().await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn whoever_gives_an_order_is_told_what_became_of_it() {
+        let mut desk = Desk::open();
+        let (waiting, order) = given(&mut desk, Wish::RollBack(Some(3))).await;
+        assert_eq!(desk.begin(order), Wish::RollBack(Some(3)));
+        desk.obeyed(Wish::RollBack(Some(3)), Ok("done".into()), true);
+        assert_eq!(waiting.await.unwrap(), Ok("done".into()));
+
+        let (waiting, order) = given(&mut desk, Wish::Resume).await;
+        desk.begin(order);
+        desk.obeyed(Wish::Resume, Ok("unpinned".into()), true);
+        desk.concluded(&Outcome::Unchanged { generation: 4 });
+        assert!(waiting.await.unwrap().unwrap().contains('4'));
+
+        for (follows, words) in [(false, "unpinned; "), (true, "settings")] {
+            let (waiting, order) = given(&mut desk, Wish::Resume).await;
+            desk.begin(order);
+            desk.obeyed(Wish::Resume, Ok("unpinned".into()), follows);
+            desk.settings_change();
+            assert!(waiting.await.unwrap().unwrap().contains(words), "{words}");
+        }
+
+        let (waiting, order) = given(&mut desk, Wish::Resume).await;
+        drop((desk, order));
+        assert!(waiting.await.unwrap().unwrap_err().contains("the daemon ended"));
     }
 }

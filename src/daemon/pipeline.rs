@@ -159,7 +159,7 @@ impl Pipeline {
     pub fn connections(&self) -> Option<usize> {
         let ports = [self.settings.gate.http_port, self.settings.gate.https_port];
         let ports: Vec<_> = ports.into_iter().filter(|port| *port != 0).collect();
-        connections::established(Path::new("/proc"), &ports)
+        connections::established(&ports)
     }
 
     /// The generation that the administrator wants to stay at.

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 use super::error::Error;
 use super::log;
 use super::reporter::Reporter;
-use super::serving::Daemon;
+use super::serving::{Carried, Daemon};
 use super::status::Status;
 use crate::config::Settings;
 
@@ -31,11 +31,11 @@ pub async fn run(
     status: watch::Sender<Arc<Status>>,
 ) -> Result<(), Error> {
     let mut reporter = Reporter::new(status);
-    let mut daemon = Daemon::start(&settings, &mut reporter, &mut None).await?;
+    let mut daemon = Daemon::start(&settings, &mut reporter, &mut Carried::default()).await?;
     while let Some(new) = daemon.serve(&mut requests, &mut reporter).await {
-        // Addresses and folders may stay the same: the old ones have to be let go first.
-        let mut publication = Some(daemon.close().await);
-        daemon = match Daemon::start(&new, &mut reporter, &mut publication).await {
+        // Folders may stay the same: they have to be let go first.
+        let mut carried = daemon.close().await;
+        daemon = match Daemon::start(&new, &mut reporter, &mut carried).await {
             Ok(daemon) => {
                 settings = *new;
                 if let Err(error) = log::set(&settings.log) {
@@ -46,12 +46,10 @@ pub async fn run(
             }
             Err(error) => {
                 tracing::error!("the new settings cannot be used, those in force stay: {error}");
-                match Daemon::start(&settings, &mut reporter, &mut publication).await {
+                match Daemon::start(&settings, &mut reporter, &mut carried).await {
                     Ok(daemon) => daemon,
                     Err(error) => {
-                        if let Some(publication) = publication {
-                            publication.stop().await;
-                        }
+                        carried.end().await;
                         return Err(error);
                     }
                 }

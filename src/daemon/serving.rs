@@ -4,14 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::control::Control;
 use super::cycle::Report;
 use super::dns::Dns;
-use super::drain::Drain;
+use super::entrance::Entrance;
 use super::error::Error;
 use super::feed::{Feed, Reading};
 use super::http::{self, Facts};
@@ -19,10 +17,10 @@ use super::link::Link;
 use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
 use super::notify;
-use super::order::{Order, Orders, Reply, Wish};
+use super::order::{Desk, Order};
 use super::pacing::Pacer;
 use super::publication::Publication;
-use super::reporter::{Reporter, describe};
+use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::Request;
 use super::work::{Done, Finished, Nginx, Work, joined};
@@ -52,15 +50,30 @@ enum Event {
     Tick,
 }
 
+/// What goes on from one version of the settings to the next, taken out once nothing can fail any more.
+#[derive(Default)]
+pub struct Carried {
+    entrance: Option<Entrance>,
+    desk: Option<Desk>,
+    publication: Option<Publication>,
+}
+
+impl Carried {
+    /// Ends in good order what no version of the settings could take over.
+    pub async fn end(self) {
+        if let Some(publication) = self.publication {
+            publication.stop().await;
+        }
+    }
+}
+
 /// What runs under one version of the settings.
 pub struct Daemon {
     feed: Feed,
     publication: Publication,
+    entrance: Entrance,
     drained: watch::Receiver<bool>,
-    orders: mpsc::Receiver<Order>,
-    /// Who waits for the work that is under way, or for the cycle after it.
-    answered: Option<Reply>,
-    resumed: Option<Reply>,
+    desk: Desk,
     names: NameWatch,
     translate: translate::Options,
     pacer: Pacer,
@@ -85,27 +98,18 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Takes addresses, folders and the source into use. What is published goes on from where it was under the settings
-    /// before, which is taken out of `earlier` once nothing can fail any more.
-    pub async fn start(
-        settings: &Settings,
-        reporter: &mut Reporter,
-        earlier: &mut Option<Publication>,
-    ) -> Result<Self, Error> {
+    /// Takes addresses, folders and the source into use, and goes on from where it was under the settings before.
+    pub async fn start(settings: &Settings, reporter: &mut Reporter, earlier: &mut Carried) -> Result<Self, Error> {
         let began = Instant::now();
         let heartbeat = Arc::new(Heartbeat::new(began));
-        let address = settings.http.address;
-        let listener = TcpListener::bind(address).await.map_err(|source| Error::Http { address, source })?;
-        let path = &settings.control_socket;
-        let control = Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?;
+        let entrance = Entrance::open(settings, earlier.entrance.as_ref()).await?;
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
-        let link = Link::of(settings, earlier.as_ref().and_then(Publication::link)).await?;
+        let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
         let feed = Feed::start(settings, link.as_ref())?;
-        let publication = Publication::start(settings, link, reporter.metrics().published(), earlier.take()).await;
+        let publication = Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
         reporter.connected(publication.link(), publication.outlook());
-        let drain = Drain::open(&settings.apply.state);
-        let drained = drain.watch();
+        let drained = entrance.drain.watch();
         let dns = Dns::of(&settings.names.resolvers);
         let names = NameWatch::start(dns, settings.names.interval.max(SHORTEST), &settings.apply.state);
         let facts = Facts {
@@ -114,16 +118,16 @@ impl Daemon {
             heartbeat: Arc::clone(&heartbeat),
             nginx: settings.gate.status,
         };
-        let (giving, orders) = Orders::channel();
-        let control = control.serve(reporter.status(), drain, giving);
-        let servers = vec![tokio::spawn(http::serve(listener, facts)), tokio::spawn(control)];
+        let desk = earlier.desk.take().unwrap_or_else(Desk::open);
+        let control = Arc::clone(&entrance.control).serve(reporter.status(), entrance.drain.clone(), desk.orders());
+        let servers = vec![tokio::spawn(http::serve(Arc::clone(&entrance.http), facts)), tokio::spawn(control)];
+        earlier.entrance = None;
         Ok(Daemon {
             feed,
             publication,
+            entrance,
             drained,
-            orders,
-            answered: None,
-            resumed: None,
+            desk,
             names,
             translate: settings.translate_options(),
             pacer: Pacer::new(settings.pacing),
@@ -144,11 +148,12 @@ impl Daemon {
         })
     }
 
-    /// Lets go of sockets and folders; returns when they are free and what was served last is kept for the next start. What
-    /// is published goes on.
-    pub async fn close(self) -> Publication {
+    /// Lets go of folders; returns when they are free and what was served last is kept for the next start. What is published
+    /// goes on, and whoever asks something meanwhile is answered by the next.
+    pub async fn close(mut self) -> Carried {
         let_go(self.servers, self.work).await;
-        self.publication
+        self.desk.settings_change();
+        Carried { entrance: Some(self.entrance), desk: Some(self.desk), publication: Some(self.publication) }
     }
 
     /// Ends in good order.
@@ -195,7 +200,7 @@ impl Daemon {
             // Its sender lives as long as the control socket.
             Ok(()) = self.drained.changed() => Event::Drained,
             // Whoever orders something has waited for the cycle that was under way.
-            Some(order) = self.orders.recv(), if idle => Event::Ordered(order),
+            Some(order) = self.desk.next(), if idle => Event::Ordered(order),
             () = self.names.changed() => Event::Resolved,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
             _ = ticks.tick() => Event::Tick,
@@ -269,28 +274,7 @@ impl Daemon {
 
     fn obey(&mut self, order: Order) {
         let Some(work) = self.take_work() else { return };
-        let (wish, reply) = order.into_parts();
-        self.answered = Some(reply);
-        self.running = Some(work.obey(wish));
-    }
-
-    fn obeyed(&mut self, wish: Wish, result: Result<String, String>, now: Instant) {
-        let Some(reply) = self.answered.take() else { return };
-        // What is pinned, and what is not applied because of it, is told by a cycle; so is what is applied again.
-        let follows = result.is_ok() && self.snapshot.is_some();
-        if follows {
-            self.pacer.changed(now - self.began);
-        }
-        match wish {
-            Wish::Resume if follows => self.resumed = Some(reply),
-            // Nobody is kept waiting for a cluster that may be away.
-            Wish::Resume => {
-                let told = |done| format!("{done}; what is wanted now is applied as soon as it has been read");
-                drop(reply.send(result.map(told)));
-            }
-            // Whoever asked may have gone.
-            _ => drop(reply.send(result)),
-        }
+        self.running = Some(work.obey(self.desk.begin(order)));
     }
 
     /// Takes what is needed to work, if nobody has it.
@@ -332,7 +316,12 @@ impl Daemon {
             Finished::Obeyed { wish, result } => {
                 reporter.obeyed(&result, &nginx);
                 self.publication.pin(nginx.pinned.as_ref(), now);
-                self.obeyed(wish, result, now);
+                // What is pinned, and what is not applied because of it, is told by a cycle; so is what is applied again.
+                let follows = result.is_ok() && self.snapshot.is_some();
+                if follows {
+                    self.pacer.changed(now - self.began);
+                }
+                self.desk.obeyed(wish, result, follows);
             }
         }
     }
@@ -353,15 +342,12 @@ impl Daemon {
         let waited = carried.map(|noticed| now - noticed);
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
         self.publication.concluded(&report, nginx.pinned.as_ref(), now);
-        if let Some(reply) = self.resumed.take() {
-            let told = describe(&report.outcome);
-            drop(reply.send(if report.outcome.is_in_place() { Ok(told) } else { Err(told) }));
-        }
+        self.desk.concluded(&report.outcome);
         reporter.concluded(cause, report, nginx, waited);
     }
 }
 
-/// Returns when sockets and folders are free and what was served last is on disk.
+/// Returns when folders are free and what was served last is on disk.
 async fn let_go(servers: Vec<JoinHandle<()>>, work: Option<Work>) {
     for server in servers {
         server.abort();

@@ -1,5 +1,7 @@
 //! Keeps track of the addresses of this node while they change; it must not know which of them count, nor what is done with them.
 
+use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +12,8 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use super::followed::{Followed, follow};
-use super::host::{Changes, Host};
+use super::host::{Host, Interface};
+use super::kernel::Kernel;
 use super::options::{Announced, Mode, Options};
 use super::trouble::Board;
 use super::whereabouts::Whereabouts;
@@ -27,12 +30,13 @@ const NOT_TOLD: &str =
     "changes of this host's addresses are looked for now and then, as the kernel does not tell of them";
 
 /// Keeps track.
-#[derive(Debug)]
 pub struct Locator {
     options: Arc<Options>,
     /// The name of this host's Node object.
     node: Arc<str>,
     host: Host,
+    /// `None` while it does not answer.
+    kernel: Option<Kernel>,
     object: watch::Receiver<Followed>,
     told: watch::Sender<Option<Arc<Whereabouts>>>,
     /// Ends with this value.
@@ -67,12 +71,11 @@ impl Locator {
             _ => {}
         }
         let (told, whereabouts) = watch::channel(None);
-        let mut locator =
-            Locator { options: Arc::clone(options), node, host: Host::default(), object, told, following };
-        if locator.asks_host() {
-            locator.host = Host::look();
+        let (host, kernel) = (Host::default(), None);
+        let mut locator = Locator { options: Arc::clone(options), node, host, kernel, object, told, following };
+        if !locator.asks_host() {
+            locator.tell();
         }
-        locator.tell();
         (locator, whereabouts)
     }
 
@@ -84,24 +87,22 @@ impl Locator {
 
     /// Keeps track for ever.
     pub async fn run(mut self) {
-        let mut changes = None;
-        if self.asks_host() {
-            match Changes::open() {
-                Ok(listening) => changes = Some(listening),
-                Err(error) => tracing::warn!("{NOT_TOLD}: {error}"),
-            }
-            // Something may have changed since it was looked at first.
-            self.look();
+        let asks_host = self.asks_host();
+        if asks_host {
+            self.look().await;
         }
         loop {
             tokio::select! {
-                () = changed(&mut changes), if self.asks_host() => self.look(),
+                () = changed(&mut self.kernel), if asks_host => self.look().await,
                 told = self.object.changed(), if !self.following.is_empty() => {
                     if told.is_err() {
                         return;
                     }
-                    // A look that was about to be taken is taken now.
-                    self.object_changed();
+                    match asks_host {
+                        // A look that was about to be taken is taken now.
+                        true => self.look().await,
+                        false => self.tell(),
+                    }
                 }
                 // Nothing ever changes.
                 () = std::future::pending() => {}
@@ -109,16 +110,27 @@ impl Locator {
         }
     }
 
-    fn object_changed(&mut self) {
-        match self.asks_host() {
-            true => self.look(),
-            false => self.tell(),
-        }
+    async fn look(&mut self) {
+        let interfaces = match self.ask().await {
+            Ok(interfaces) => interfaces,
+            Err(error) => {
+                if self.kernel.take().is_some() || self.host == Host::default() {
+                    tracing::warn!("{NOT_TOLD}: {error}");
+                }
+                std::mem::take(&mut self.host.interfaces)
+            }
+        };
+        self.host = Host::with(interfaces);
+        self.tell();
     }
 
-    fn look(&mut self) {
-        self.host = Host::look();
-        self.tell();
+    async fn ask(&mut self) -> Result<BTreeMap<String, Interface>, Box<dyn Error + Send + Sync>> {
+        let kernel = match &mut self.kernel {
+            Some(kernel) => kernel,
+            none => none.insert(Kernel::open()?),
+        };
+        kernel.forget();
+        Ok(kernel.interfaces().await?)
     }
 
     fn tell(&mut self) {
@@ -136,12 +148,11 @@ impl Locator {
 }
 
 /// Waits until the host's network may be another one.
-async fn changed(changes: &mut Option<Changes>) {
-    match changes {
+async fn changed(kernel: &mut Option<Kernel>) {
+    match kernel {
         Some(listening) => {
-            if let Err(error) = listening.next().await {
-                tracing::warn!("{NOT_TOLD}: {error}");
-                *changes = None;
+            if !listening.changed().await {
+                *kernel = None;
             }
             sleep(SETTLING).await;
         }

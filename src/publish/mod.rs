@@ -11,6 +11,7 @@ mod desired;
 mod election;
 mod followed;
 mod host;
+mod kernel;
 mod lacks;
 mod leader;
 mod ledger;

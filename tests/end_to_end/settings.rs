@@ -89,3 +89,33 @@ fn systemd_hears_the_end_of_each_reload_of_the_settings() {
         }
     });
 }
+
+#[test]
+fn whoever_asks_while_the_settings_are_read_again_is_answered() {
+    rig::run(async |rig| {
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.start().await;
+        let known = rig.daemon.log().len();
+        let times_read = || rig.daemon.log()[known..].matches("the settings were read again").count();
+        for times in 1..=5 {
+            rig.daemon.signal(Signal::SIGHUP);
+            let requests = wait::until("the settings to be read again", async || {
+                assert_eq!(rig.daemon.get("/healthz").await.expect("somebody answers").status, 200);
+                (times_read() >= times).then_some(())
+            });
+            let commands = wait::until("the settings to be read again", async || {
+                for (command, argument, code, words) in
+                    [("status", "--format=json", 0, "serving"), ("rollback", "--resume", 1, "no generation is pinned")]
+                {
+                    let mut command = tokio::process::Command::from(rig.daemon.command(command));
+                    let output = command.arg(argument).output().await.unwrap();
+                    let said = [output.stdout, output.stderr].concat();
+                    let said = String::from_utf8_lossy(&said);
+                    assert!(output.status.code() == Some(code) && said.contains(words), "{:?}: {said}", output.status);
+                }
+                (times_read() >= times).then_some(())
+            });
+            tokio::join!(requests, commands);
+        }
+    });
+}

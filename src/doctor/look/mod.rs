@@ -40,7 +40,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         facts.daemon = answer.and_then(|answer| serde_json::from_str(&answer).ok());
     }
     if needed(Need::Host) {
-        facts.listeners = sockets::listeners(Path::new("/proc"));
+        facts.listeners = sockets::listeners();
         facts.confinement = confinement::look(&confinement::Places::default());
     }
     if needed(Need::Generation) {

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use procfs::process::LimitValue;
+
 use crate::apply::process::{Role, Table};
 use crate::apply::{Host as _, Survey, System, SystemOptions, build_information};
 use crate::config::Settings;
@@ -43,30 +45,12 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
     Ok(Nginx { survey, build, layout, tested, master, worker_files, findings })
 }
 
-/// The limit that the first worker has.
+/// How many files the first worker may have open.
 fn worker_files(table: &Table) -> Option<u64> {
     let worker = table.in_role(Role::Worker).next()?;
-    files(&fs::read_to_string(format!("/proc/{}/limits", worker.pid)).ok()?)
-}
-
-/// The soft limit of open files in the words of `/proc/PID/limits`.
-fn files(limits: &str) -> Option<u64> {
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
-    match line.split_whitespace().next()? {
-        "unlimited" => Some(u64::MAX),
-        number => number.parse().ok(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::files;
-
-    #[test]
-    fn the_soft_limit_is_read() {
-        let text = "Limit   Soft Limit   Hard Limit   Units\nMax processes  1  2  processes\nMax open files            1024                 524288               files\n";
-        assert_eq!(files(text), Some(1024));
-        assert_eq!(files(&text.replace("1024  ", "unlimited")), Some(u64::MAX));
-        assert_eq!(files(""), None);
+    let limits = procfs::process::Process::new(worker.pid.try_into().ok()?).and_then(|process| process.limits());
+    match limits.ok()?.max_open_files.soft_limit {
+        LimitValue::Unlimited => Some(u64::MAX),
+        LimitValue::Value(number) => Some(number),
     }
 }

@@ -1,0 +1,146 @@
+//! What the kernel tells of this host's interfaces and their addresses, asked and heard by netlink; it must not know what it is for.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::IpAddr;
+
+use futures_util::stream::BoxStream;
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _};
+use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags, AddressMessage};
+use rtnetlink::packet_route::link::{LinkAttribute, LinkFlags, LinkMessage};
+use rtnetlink::{Handle, MulticastGroup};
+use tokio::task::JoinSet;
+
+use super::host::Interface;
+
+/// What may change the addresses of a host, or which of them it uses.
+const GROUPS: [MulticastGroup; 5] = [
+    MulticastGroup::Link,
+    MulticastGroup::Ipv4Ifaddr,
+    MulticastGroup::Ipv4Route,
+    MulticastGroup::Ipv6Ifaddr,
+    MulticastGroup::Ipv6Route,
+];
+
+/// Marks of an IPv6 address that is not, or not for long, one to be reached by: temporary (which the kernel calls secondary),
+/// without its check for duplicates or having failed it, deprecated.
+const FLEETING: AddressFlags = AddressFlags::Secondary
+    .union(AddressFlags::Tentative)
+    .union(AddressFlags::Dadfailed)
+    .union(AddressFlags::Deprecated);
+
+/// A connection to the kernel.
+pub struct Kernel {
+    handle: Handle,
+    /// An item for each change.
+    told: BoxStream<'static, ()>,
+    /// Ends with this value.
+    _connection: JoinSet<()>,
+}
+
+impl Kernel {
+    /// Begins to listen, in the network of this thread.
+    ///
+    /// # Errors
+    ///
+    /// What the system says, as when such sockets are not allowed.
+    pub fn open() -> io::Result<Self> {
+        let (connection, handle, told) = rtnetlink::new_multicast_connection(&GROUPS)?;
+        let mut task = JoinSet::new();
+        task.spawn(connection);
+        Ok(Kernel { handle, told: told.map(drop).boxed(), _connection: task })
+    }
+
+    /// All interfaces by name.
+    ///
+    /// # Errors
+    ///
+    /// What the kernel answers, as when the connection has ended.
+    pub async fn interfaces(&self) -> Result<BTreeMap<String, Interface>, rtnetlink::Error> {
+        let links: Vec<_> = self.handle.link().get().execute().try_collect().await?;
+        let mut interfaces: BTreeMap<_, _> = links.iter().filter_map(named).collect();
+        let mut addresses = std::pin::pin!(self.handle.address().get().execute());
+        while let Some(message) = addresses.try_next().await? {
+            if let (Some((_, interface)), Some(found)) = (interfaces.get_mut(&message.header.index), address(&message)) {
+                interface.addresses.insert(found);
+            }
+        }
+        Ok(interfaces.into_values().collect())
+    }
+
+    /// Waits until something changed; `false` when the connection has ended. What it was is not told: whoever waits looks again.
+    pub async fn changed(&mut self) -> bool {
+        self.told.next().await.is_some()
+    }
+
+    /// Forgets what has been told so far, as it is seen by the next look.
+    pub fn forget(&mut self) {
+        while let Some(Some(())) = self.told.next().now_or_never() {}
+    }
+}
+
+/// An interface by its number.
+fn named(link: &LinkMessage) -> Option<(u32, (String, Interface))> {
+    let name = link.attributes.iter().find_map(|attribute| match attribute {
+        LinkAttribute::IfName(name) => Some(name.clone()),
+        _ => None,
+    })?;
+    let running = link.header.flags.contains(LinkFlags::Up | LinkFlags::Running);
+    Some((link.header.index, (name, Interface { running, ..Interface::default() })))
+}
+
+/// An address of an interface, and whether it lasts.
+fn address(message: &AddressMessage) -> Option<(IpAddr, bool)> {
+    let mut flags = AddressFlags::from_bits_retain(message.header.flags.bits().into());
+    let (mut local, mut other) = (None, None);
+    for attribute in &message.attributes {
+        match attribute {
+            AddressAttribute::Local(address) => local = Some(*address),
+            // Of a connection between two points it is the other's, and of any other ours.
+            AddressAttribute::Address(address) => other = Some(*address),
+            AddressAttribute::Flags(all) => flags = *all,
+            _ => {}
+        }
+    }
+    let address = local.or(other)?;
+    Some((address, address.is_ipv4() || !flags.intersects(FLEETING)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(attributes: Vec<AddressAttribute>) -> Option<(IpAddr, bool)> {
+        let mut message = AddressMessage::default();
+        message.attributes = attributes;
+        address(&message)
+    }
+
+    #[test]
+    fn ipv6_addresses_that_do_not_last_are_told_by_their_marks() {
+        let [six, four, peer] = ["2001:db8::1", "192.0.2.1", "192.0.2.2"].map(|text| text.parse::<IpAddr>().unwrap());
+        for (flags, lasts) in [
+            (AddressFlags::Permanent, true),
+            (AddressFlags::StablePrivacy | AddressFlags::Managetempaddr, true),
+            (AddressFlags::Secondary, false),
+            (AddressFlags::Permanent | AddressFlags::Dadfailed, false),
+            (AddressFlags::Permanent | AddressFlags::Tentative, false),
+            (AddressFlags::Deprecated, false),
+        ] {
+            let attributes = |address| vec![AddressAttribute::Address(address), AddressAttribute::Flags(flags)];
+            assert_eq!(of(attributes(six)), Some((six, lasts)), "{flags:?}");
+            // A second address of a network is one like the first.
+            assert_eq!(of(attributes(four)), Some((four, true)), "{flags:?}");
+        }
+        assert_eq!(of(vec![AddressAttribute::Address(peer), AddressAttribute::Local(four)]), Some((four, true)));
+        assert_eq!(of(Vec::new()), None);
+    }
+
+    #[tokio::test]
+    async fn the_loopback_interface_is_there() {
+        let interfaces = Kernel::open().unwrap().interfaces().await.unwrap();
+        let loopback = interfaces.get("lo").expect("every Linux has it");
+        let known = loopback.addresses.iter().any(|(address, lasts)| address.is_loopback() && *lasts);
+        assert_eq!(known, loopback.running, "{interfaces:?}");
+    }
+}
