@@ -4,9 +4,8 @@ use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
 
 /// Counts the open connections to these ports in the network of this process; `None` when the kernel does not tell.
 pub fn established(ports: &[u16]) -> Option<usize> {
-    let is_counted = |entry: &&TcpNetEntry| {
-        entry.state == TcpState::Established && ports.contains(&entry.local_address.port())
-    };
+    let is_counted =
+        |entry: &&TcpNetEntry| entry.state == TcpState::Established && ports.contains(&entry.local_address.port());
     let counts = [tcp(), tcp6()].map(|entries| Some(entries.ok()?.iter().filter(is_counted).count()));
     // A kernel without one of the families has no table of it.
     counts.into_iter().flatten().reduce(|one, other| one + other)

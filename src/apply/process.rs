@@ -141,11 +141,9 @@ mod tests {
         let mut child = std::process::Command::new("/bin/true").stdout(std::process::Stdio::piped()).spawn().unwrap();
         let pid = child.id();
         // The handle becomes readable at its end, and it stays until it is waited for.
-        let handle = rustix::process::pidfd_open(
-            rustix::process::Pid::from_child(&child),
-            rustix::process::PidfdFlags::empty(),
-        )
-        .unwrap();
+        let handle =
+            rustix::process::pidfd_open(rustix::process::Pid::from_child(&child), rustix::process::PidfdFlags::empty())
+                .unwrap();
         let ended = nix::poll::PollFd::new(std::os::fd::AsFd::as_fd(&handle), nix::poll::PollFlags::POLLIN);
         assert_eq!(nix::poll::poll(&mut [ended], 60_000_u16), Ok(1));
         assert!(stat(pid).is_none());

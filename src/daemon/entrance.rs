@@ -31,16 +31,12 @@ impl Entrance {
         let address = settings.http.address;
         let http = match earlier.filter(|earlier| earlier.address == address) {
             Some(earlier) => Arc::clone(&earlier.http),
-            None => {
-                Arc::new(TcpListener::bind(address).await.map_err(|source| Error::Http { address, source })?)
-            }
+            None => Arc::new(TcpListener::bind(address).await.map_err(|source| Error::Http { address, source })?),
         };
         let path = &settings.control_socket;
         let control = match earlier.filter(|earlier| earlier.control.is_at(path)) {
             Some(earlier) => Arc::clone(&earlier.control),
-            None => Arc::new(
-                Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?,
-            ),
+            None => Arc::new(Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?),
         };
         let state = settings.apply.state.clone();
         let drain = match earlier.filter(|earlier| earlier.state == state) {

@@ -97,7 +97,11 @@ impl Desk {
     /// The settings are read again. Orders that have arrived are carried out under the new ones.
     pub fn settings_change(&mut self) {
         if let Some(reply) = self.resumed.take() {
-            answer(reply, Ok("no generation is pinned; what is wanted now is applied under the settings that are read again".into()));
+            answer(
+                reply,
+                Ok("no generation is pinned; what is wanted now is applied under the settings that are read again"
+                    .into()),
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -107,7 +107,8 @@ impl Daemon {
         reporter.found(&work.nginx_version());
         let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
         let feed = Feed::start(settings, link.as_ref())?;
-        let publication = Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
+        let publication =
+            Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
         reporter.connected(publication.link(), publication.outlook());
         let drained = entrance.drain.watch();
         let dns = Dns::of(&settings.names.resolvers);

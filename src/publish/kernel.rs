@@ -56,12 +56,13 @@ impl Kernel {
     /// # Errors
     ///
     /// What the kernel answers, as when the connection has ended.
-    pub async fn interfaces(&self) -> Result<BTreeMap<String, Interface>, rtnetlink::Error> {
+    pub async fn interfaces(&mut self) -> Result<BTreeMap<String, Interface>, rtnetlink::Error> {
         let links: Vec<_> = self.handle.link().get().execute().try_collect().await?;
         let mut interfaces: BTreeMap<_, _> = links.iter().filter_map(named).collect();
         let mut addresses = std::pin::pin!(self.handle.address().get().execute());
         while let Some(message) = addresses.try_next().await? {
-            if let (Some((_, interface)), Some(found)) = (interfaces.get_mut(&message.header.index), address(&message)) {
+            if let (Some((_, interface)), Some(found)) = (interfaces.get_mut(&message.header.index), address(&message))
+            {
                 interface.addresses.insert(found);
             }
         }

@@ -10,7 +10,6 @@ mod routes;
 mod sockets;
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::facts::{Facts, Source};

@@ -1,7 +1,5 @@
 //! Looks at nginx: what it is, its files and its processes; it must not know what is right.
 
-use std::fs;
-
 use procfs::process::LimitValue;
 
 use crate::apply::process::{Role, Table};
