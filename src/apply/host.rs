@@ -216,6 +216,12 @@ impl Host for System {
     }
 }
 
+/// Whether systemd is taking the whole host down, rather than us alone.
+pub fn host_stops() -> bool {
+    let asked = || run(Path::new("systemctl"), &["is-system-running".into()], Duration::from_secs(1));
+    sd_notify::booted().unwrap_or(false) && asked().is_ok_and(|told| told.words.trim() == "stopping")
+}
+
 /// Whether a process is root's own: its real, effective and saved user. The owner of its folder in `/proc` is its own choice.
 fn is_root(pid: u32) -> bool {
     let process = i32::try_from(pid).ok().and_then(|pid| procfs::process::Process::new(pid).ok());

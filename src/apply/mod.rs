@@ -25,7 +25,7 @@ mod verdict;
 pub use applier::{Applier, Pinned, Status};
 pub use error::ApplyError;
 pub use history::{Difference, History, Kept, Side};
-pub use host::{Host, System, SystemOptions, Tested, build_information};
+pub use host::{Host, System, SystemOptions, Tested, build_information, host_stops};
 pub use options::Options;
 pub use outcome::{Complaint, Outcome};
 pub use pin::Pin;

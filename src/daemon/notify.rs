@@ -25,7 +25,7 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// The first generation is confirmed. Only the first call says so.
+    /// nginx serves a confirmed generation. Only the first call says so.
     pub fn ready(&mut self) {
         if !std::mem::replace(&mut self.ready, true) {
             self.tell(&[NotifyState::Ready]);

@@ -165,7 +165,16 @@ impl Publication {
         &self.served
     }
 
-    /// Ends in good order.
+    /// Ends in good order, as nginx will, too: this node is withdrawn at once.
+    pub async fn leave(mut self) {
+        self.served.serving = false;
+        if self.is_known {
+            self.told.send_replace(Some(self.served.clone()));
+        }
+        self.stop().await;
+    }
+
+    /// Ends in good order; nginx goes on, and so does what is published of this node for the grace period.
     pub async fn stop(self) {
         if let Some(publisher) = self.publisher {
             publisher.stop().await;

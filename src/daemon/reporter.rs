@@ -182,7 +182,8 @@ impl Reporter {
     /// The loop turned.
     pub fn turned(&mut self, now: Instant) {
         let status = Arc::clone(&self.status.borrow());
-        if status.phase == Phase::Serving {
+        // Also when the first change of this run failed: whoever waits for us must not wait for what others broke.
+        if status.ready().is_ok() {
             self.notifier.ready();
         }
         self.notifier.turned(&status, now);

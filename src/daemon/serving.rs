@@ -24,7 +24,7 @@ use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::Request;
 use super::work::{Done, Finished, Nginx, Work, joined};
-use crate::apply::Outcome;
+use crate::apply::{Outcome, host_stops};
 use crate::config::Settings;
 use crate::source::Snapshot;
 use crate::translate::{self, Names};
@@ -157,9 +157,19 @@ impl Daemon {
         Carried { entrance: Some(self.entrance), desk: Some(self.desk), publication: Some(self.publication) }
     }
 
-    /// Ends in good order.
+    /// Ends in good order. nginx goes on, unless the whole host goes down.
     pub async fn end(self) {
-        tokio::join!(self.publication.stop(), let_go(self.servers, self.work));
+        let Daemon { publication, servers, work, .. } = self;
+        let farewell = async {
+            match tokio::task::spawn_blocking(host_stops).await {
+                Ok(true) => {
+                    tracing::info!("this host goes down: its addresses are withdrawn at once");
+                    publication.leave().await;
+                }
+                _ => publication.stop().await,
+            }
+        };
+        tokio::join!(farewell, let_go(servers, work));
     }
 
     /// Serves until it is asked to stop (`None`) or to go on with other settings.

@@ -72,7 +72,8 @@ impl Membership {
             }
         }
         let last = self.member(&served.borrow(), &place.borrow());
-        if let Some(member) = last.filter(|_| self.written.is_some()) {
+        // Also when this run has written none: that of the run before may be of other settings, and say something else.
+        if let Some(member) = last {
             self.write(Member { phase: STOPPED.into(), ..member }, self.options.grace).await;
         }
     }

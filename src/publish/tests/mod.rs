@@ -240,6 +240,31 @@ async fn a_stop_in_good_order_hands_over_at_once_and_keeps_the_address() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_node_that_is_stopped_before_its_first_record_leaves_its_last_one_all_the_same() {
+    let mut world = World::of_two().await;
+    world.node("one").publisher = None;
+    world.seconds(2 * LEASE.as_secs()).await;
+    assert_eq!(world.addresses(), ["192.0.2.2"]);
+    world.start("one");
+    world.node("one").publisher.take().unwrap().stop().await;
+    world.seconds(5).await;
+    assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2"], "nginx serves there");
+    world.seconds(GRACE.as_secs()).await;
+    assert_eq!(world.addresses(), ["192.0.2.2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_node_whose_nginx_ends_with_it_is_withdrawn_at_once() {
+    let mut world = World::of_two().await;
+    world.node("one").serving = false;
+    let served = world.nodes[0].served(&world.api);
+    world.nodes[0].served.send_replace(Some(served));
+    world.node("one").publisher.take().unwrap().stop().await;
+    world.seconds(2).await;
+    assert_eq!(world.addresses(), ["192.0.2.2"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_reach_the_api_gives_up_before_another_takes_over() {
     for mood in [Mood::Away, Mood::Broken] {
         let mut world = World::of_two().await;
