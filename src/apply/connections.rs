@@ -1,14 +1,19 @@
 //! How many clients are connected to ports of this host, old workers' included; it must not know whose connections they are.
 
 use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
+use procfs::{ProcError, ProcResult};
 
 /// Counts the open connections to these ports in the network of this process; `None` when the kernel does not tell.
 pub fn established(ports: &[u16]) -> Option<usize> {
     let is_counted =
         |entry: &&TcpNetEntry| entry.state == TcpState::Established && ports.contains(&entry.local_address.port());
-    let counts = [tcp(), tcp6()].map(|entries| Some(entries.ok()?.iter().filter(is_counted).count()));
-    // A kernel without one of the families has no table of it.
-    counts.into_iter().flatten().reduce(|one, other| one + other)
+    let count = |entries: ProcResult<Vec<TcpNetEntry>>| match entries {
+        Ok(entries) => Some(entries.iter().filter(is_counted).count()),
+        // A kernel without one of the families has no table of it.
+        Err(ProcError::NotFound(_)) => Some(0),
+        Err(_) => None,
+    };
+    Some(count(tcp())? + count(tcp6())?)
 }
 
 #[cfg(test)]

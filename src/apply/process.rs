@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use procfs::Current as _;
+use nix::time::{ClockId, clock_gettime};
 
 /// A process; the start time tells it from another that got the same number later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,11 +101,12 @@ fn role(title: &str) -> Role {
     }
 }
 
-/// The clock of start times: ticks since the system started.
+/// The clock of start times: ticks since the system started, those included in which it was suspended. In a container
+/// `/proc/uptime` may be the container's own, which start times are not.
 fn now() -> Option<u64> {
-    let uptime = procfs::Uptime::current().ok()?.uptime_duration();
-    let (ticks, second) = (u128::from(procfs::ticks_per_second()), Duration::from_secs(1).as_nanos());
-    u64::try_from(uptime.as_nanos() * ticks / second).ok()
+    let time = clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?;
+    let (ticks, second) = (procfs::ticks_per_second(), Duration::from_secs(1).as_nanos());
+    u64::try_from(Duration::from(time).as_nanos() * u128::from(ticks) / second).ok()
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const LONGEST_REQUEST: u64 = 64;
 /// How long reading a request and writing an answer may take each.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How many may ask at the same time: an order is answered when it is carried out.
+/// How many may ask at the same time.
 const MOST_EXCHANGES: usize = 16;
 
 /// The socket, removed when it is dropped.
@@ -107,12 +107,12 @@ async fn exchange(
         (Some("status"), None, _) => Arc::clone(&status.borrow()).json(Instant::now()).to_string(),
         (Some("drain"), None, _) => set(drain, true),
         (Some("undrain"), None, _) => set(drain, false),
-        (Some("rollback"), None, _) => obey(orders, Wish::RollBack(None)).await,
+        (Some("rollback"), None, _) => obey(orders, Wish::RollBack(None), &mut stream).await?,
         (Some("rollback"), Some(number), None) => match number.parse() {
-            Ok(number) => obey(orders, Wish::RollBack(Some(number))).await,
+            Ok(number) => obey(orders, Wish::RollBack(Some(number)), &mut stream).await?,
             Err(_) => serde_json::json!({ "error": "a generation is named by its number" }).to_string(),
         },
-        (Some("resume"), None, _) => obey(orders, Wish::Resume).await,
+        (Some("resume"), None, _) => obey(orders, Wish::Resume, &mut stream).await?,
         _ => String::from("{\"error\":\"the requests are status, drain, undrain, rollback and resume\"}"),
     };
     timeout(TIMEOUT, stream.write_all(content.as_bytes())).await??;
@@ -128,11 +128,17 @@ async fn read(stream: &mut UnixStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&request).into_owned())
 }
 
-async fn obey(orders: &Orders, wish: Wish) -> String {
-    match orders.give(wish).await {
+/// Waits until the order is carried out, for as long as whoever gave it does.
+async fn obey(orders: &Orders, wish: Wish, stream: &mut UnixStream) -> io::Result<String> {
+    let mut more = [0];
+    let answer = tokio::select! {
+        answer = orders.give(wish) => answer,
+        _ = stream.read(&mut more) => return Err(io::ErrorKind::ConnectionAborted.into()),
+    };
+    Ok(match answer {
         Ok(done) => serde_json::json!({ "done": done }).to_string(),
         Err(error) => serde_json::json!({ "error": error }).to_string(),
-    }
+    })
 }
 
 fn set(drain: &Drain, drained: bool) -> String {
@@ -196,7 +202,7 @@ mod tests {
         });
         let [status, drained, other, five] = answers.await.unwrap();
         assert!(five["error"].is_string() && !rolled_back.is_finished());
-        let wish = desk.begin(given);
+        let wish = desk.begin(given).unwrap();
         desk.obeyed(wish, Ok("it is".to_owned()), false);
         assert_eq!((wish, rolled_back.await.unwrap().as_str()), (Wish::RollBack(Some(5)), r#"{"done":"it is"}"#));
         assert_eq!((&status["phase"], &drained["drained"]), (&"starting".into(), &true.into()));

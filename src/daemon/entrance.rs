@@ -1,85 +1,223 @@
-//! Where others reach the daemon, open over every version of the settings that does not move it; it must not know what is asked there.
+//! Where others reach the daemon, open and answered over every version of the settings that does not move it; it must not know what is asked there.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use super::control::Control;
 use super::drain::Drain;
 use super::error::Error;
+use super::http::{self, Facts};
+use super::metrics::Heartbeat;
+use super::order::Orders;
+use super::reporter::Reporter;
 use crate::config::Settings;
 
-/// The sockets, and what is ordered there without any work. Whoever connects while the settings are read again waits for a
-/// moment and is answered.
+/// The http endpoints and the socket of commands.
 #[derive(Debug)]
 pub struct Entrance {
+    /// `None` when it was let go for another address, which could not be had beside it.
+    http: Option<Arc<Http>>,
+    commands: Arc<Commands>,
+    heartbeat: Arc<Heartbeat>,
+}
+
+#[derive(Debug)]
+struct Http {
     address: SocketAddr,
-    /// Of the http endpoints.
-    pub http: Arc<TcpListener>,
-    /// The socket of commands.
-    pub control: Arc<Control>,
+    /// Where nginx tells its counters.
+    nginx: watch::Sender<SocketAddr>,
+    /// Ends with this value.
+    _task: JoinSet<()>,
+}
+
+#[derive(Debug)]
+struct Commands {
+    socket: Arc<Control>,
     state: PathBuf,
-    /// Whether this node is taken out.
-    pub drain: Drain,
+    drain: Drain,
+    /// Ends with this value.
+    _task: JoinSet<()>,
 }
 
 impl Entrance {
-    /// Opens what these settings name; what they name as those before did stays open as it is.
-    pub async fn open(settings: &Settings, earlier: Option<&Entrance>) -> Result<Self, Error> {
+    /// Opens what these settings name. What they name as those before did goes on as it is.
+    pub async fn open(
+        settings: &Settings,
+        reporter: &Reporter,
+        orders: Orders,
+        mut earlier: Option<&mut Entrance>,
+    ) -> Result<Self, Error> {
+        let commands = commands(settings, reporter, orders, earlier.as_deref())?;
+        let heartbeat = match &earlier {
+            Some(earlier) => Arc::clone(&earlier.heartbeat),
+            None => Arc::new(Heartbeat::new(Instant::now())),
+        };
         let address = settings.http.address;
-        let http = match earlier.filter(|earlier| earlier.address == address) {
-            Some(earlier) => Arc::clone(&earlier.http),
-            None => Arc::new(TcpListener::bind(address).await.map_err(|source| Error::Http { address, source })?),
+        let facts = |nginx| Facts {
+            status: reporter.status(),
+            metrics: Arc::clone(reporter.metrics()),
+            heartbeat: Arc::clone(&heartbeat),
+            nginx,
         };
-        let path = &settings.control_socket;
-        let control = match earlier.filter(|earlier| earlier.control.is_at(path)) {
-            Some(earlier) => Arc::clone(&earlier.control),
-            None => Arc::new(Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?),
+        let http = match earlier.as_mut().and_then(|earlier| earlier.make_room(address)) {
+            Some(http) => http,
+            None => Http::open(address, settings.gate.status, facts)
+                .await
+                .map_err(|source| Error::Http { address, source })?,
         };
-        let state = settings.apply.state.clone();
-        let drain = match earlier.filter(|earlier| earlier.state == state) {
-            Some(earlier) => earlier.drain.clone(),
-            None => Drain::open(&state),
-        };
-        Ok(Entrance { address, http, control, state, drain })
+        http.nginx.send_replace(settings.gate.status);
+        Ok(Entrance { http: Some(http), commands, heartbeat })
     }
+
+    /// The endpoints at this address, if they are there. Endpoints at the same port are let go when the system would not open
+    /// others beside them.
+    fn make_room(&mut self, address: SocketAddr) -> Option<Arc<Http>> {
+        let theirs = self.http.as_ref()?.address;
+        if theirs == address {
+            return self.http.clone();
+        }
+        if theirs.port() == address.port() && (theirs.ip().is_unspecified() || address.ip().is_unspecified()) {
+            self.http = None;
+        }
+        None
+    }
+
+    /// Whether this node is taken out, as that changes.
+    pub fn drained(&self) -> watch::Receiver<bool> {
+        self.commands.drain.watch()
+    }
+
+    /// Where the loop says that it lives.
+    pub fn heartbeat(&self) -> Arc<Heartbeat> {
+        Arc::clone(&self.heartbeat)
+    }
+}
+
+impl Http {
+    async fn open(
+        address: SocketAddr,
+        nginx: SocketAddr,
+        facts: impl FnOnce(watch::Receiver<SocketAddr>) -> Facts,
+    ) -> io::Result<Arc<Self>> {
+        let listener = TcpListener::bind(address).await?;
+        let (nginx, told) = watch::channel(nginx);
+        let mut task = JoinSet::new();
+        task.spawn(http::serve(listener, facts(told)));
+        Ok(Arc::new(Http { address, nginx, _task: task }))
+    }
+}
+
+fn commands(
+    settings: &Settings,
+    reporter: &Reporter,
+    orders: Orders,
+    earlier: Option<&Entrance>,
+) -> Result<Arc<Commands>, Error> {
+    let (path, state) = (&settings.control_socket, &settings.apply.state);
+    let earlier = earlier.map(|earlier| &earlier.commands).filter(|earlier| earlier.socket.is_at(path));
+    if let Some(same) = earlier.filter(|earlier| earlier.state == *state) {
+        return Ok(Arc::clone(same));
+    }
+    let socket = match earlier {
+        Some(earlier) => Arc::clone(&earlier.socket),
+        None => Arc::new(Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?),
+    };
+    let drain = Drain::open(state);
+    let mut task = JoinSet::new();
+    task.spawn(Arc::clone(&socket).serve(reporter.status(), drain.clone(), orders));
+    Ok(Arc::new(Commands { socket, state: state.clone(), drain, _task: task }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::daemon::control::{PATIENCE, ask};
+    use crate::daemon::order::Desk;
+    use crate::daemon::status::Status;
+
+    struct World {
+        settings: Settings,
+        reporter: Reporter,
+        desk: Desk,
+        _folder: tempfile::TempDir,
+    }
+
+    impl World {
+        /// The port is one that was free.
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+            let mut settings = Settings::default();
+            settings.http.address = free;
+            settings.control_socket = folder.path().join("control.sock");
+            settings.apply.state = folder.path().join("state");
+            let reporter = Reporter::new(watch::Sender::new(Arc::<Status>::default()));
+            World { settings, reporter, desk: Desk::open(), _folder: folder }
+        }
+
+        async fn open(&self, earlier: Option<&mut Entrance>) -> Entrance {
+            Entrance::open(&self.settings, &self.reporter, self.desk.orders(), earlier).await.unwrap()
+        }
+
+        fn is_served(&self, address: &str) -> bool {
+            let port = self.settings.http.address.port();
+            std::net::TcpStream::connect((address, port)).is_ok()
+        }
+    }
 
     #[tokio::test]
-    async fn what_is_not_moved_stays_open() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut settings = Settings::default();
-        settings.http.address = SocketAddr::from(([127, 0, 0, 1], 0));
-        settings.control_socket = folder.path().join("control.sock");
-        settings.apply.state = folder.path().join("state");
-        let first = Entrance::open(&settings, None).await.unwrap();
-        let same = Entrance::open(&settings, Some(&first)).await.unwrap();
-        assert!(Arc::ptr_eq(&first.http, &same.http) && Arc::ptr_eq(&first.control, &same.control));
-        first.drain.set(true).unwrap();
-        assert!(*same.drain.watch().borrow(), "it is the same mark");
+    async fn what_is_not_moved_goes_on() {
+        let mut world = World::new();
+        let mut first = world.open(None).await;
+        let mut same = world.open(Some(&mut first)).await;
         drop(first);
-        assert!(settings.control_socket.exists(), "it is still in use");
+        assert!(world.settings.control_socket.exists() && world.is_served("127.0.0.1"));
+        let path = world.settings.control_socket.clone();
+        let asked = tokio::task::spawn_blocking(move || ask(&path, "drain", PATIENCE).unwrap());
+        assert_eq!(asked.await.unwrap(), r#"{"drained":true}"#);
+        assert!(*same.drained().borrow());
+
+        // Another folder has marks of its own, and who asks reaches them.
+        world.settings.apply.state.set_file_name("elsewhere");
+        let mut moved = world.open(Some(&mut same)).await;
+        assert!(!*moved.drained().borrow() && *same.drained().borrow());
+
+        // The settings before may have to go on: theirs are open until then.
+        let old = world.settings.control_socket.clone();
+        world.settings.control_socket.set_file_name("other.sock");
+        let other = world.open(Some(&mut moved)).await;
+        assert!(old.exists() && world.settings.control_socket.exists());
+        drop((same, moved));
+        assert!(!old.exists());
 
         // One that somebody removed is made again, and stays when the one before ends.
-        std::fs::remove_file(&settings.control_socket).unwrap();
-        let same = Entrance::open(&settings, Some(&same)).await.unwrap();
-        assert!(settings.control_socket.exists());
+        std::fs::remove_file(&world.settings.control_socket).unwrap();
+        let mut other = other;
+        let again = world.open(Some(&mut other)).await;
+        drop(other);
+        assert!(world.settings.control_socket.exists());
+        drop(again);
+        assert!(!world.settings.control_socket.exists());
+    }
 
-        let old = settings.control_socket.clone();
-        settings.control_socket = folder.path().join("other.sock");
-        settings.http.address = SocketAddr::from(([127, 0, 0, 2], 0));
-        settings.apply.state = folder.path().join("elsewhere");
-        let moved = Entrance::open(&settings, Some(&same)).await.unwrap();
-        assert!(!Arc::ptr_eq(&moved.http, &same.http) && !*moved.drain.watch().borrow());
-        // The settings before may have to go on: theirs are open until then.
-        assert!(old.exists());
-        drop(same);
-        assert!(!old.exists() && settings.control_socket.exists());
+    #[tokio::test]
+    async fn endpoints_move_between_one_address_and_all_of_them_and_back() {
+        let mut world = World::new();
+        let mut entrance = world.open(None).await;
+        assert!(!world.is_served("127.0.0.2"));
+        let port = world.settings.http.address.port();
+        for (address, is_everywhere) in [("0.0.0.0", true), ("127.0.0.1", false), ("127.0.0.2", true)] {
+            world.settings.http.address = SocketAddr::new(address.parse().unwrap(), port);
+            let next = world.open(Some(&mut entrance)).await;
+            entrance = next;
+            assert_eq!(world.is_served("127.0.0.2"), is_everywhere, "{address}");
+        }
     }
 }

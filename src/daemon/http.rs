@@ -41,11 +41,11 @@ pub struct Facts {
     /// When the loop last turned.
     pub heartbeat: Arc<Heartbeat>,
     /// Where nginx tells its counters.
-    pub nginx: SocketAddr,
+    pub nginx: watch::Receiver<SocketAddr>,
 }
 
 /// Serves until it is dropped; connections that have begun go on.
-pub async fn serve(listener: Arc<TcpListener>, facts: Facts) {
+pub async fn serve(listener: TcpListener, facts: Facts) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     loop {
         // The semaphore is never closed.
@@ -102,7 +102,8 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
             Err(why) => text(StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")),
         },
         "/metrics" => {
-            let stub_status = StubStatus::ask(facts.nginx).await;
+            let nginx = *facts.nginx.borrow();
+            let stub_status = StubStatus::ask(nginx).await;
             let content = facts.metrics.encode(&status, stub_status, now);
             response(StatusCode::OK, "application/openmetrics-text; version=1.0.0; charset=utf-8", content)
         }
@@ -152,12 +153,12 @@ mod tests {
 
     #[tokio::test]
     async fn endpoints_tell_the_truth() {
-        let listener = Arc::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (sender, status) = watch::channel(Arc::new(Status::default()));
         let heartbeat = Arc::new(Heartbeat::new(Instant::now()));
         // Nobody listens on port 1: nginx does not answer.
-        let nginx = SocketAddr::from(([127, 0, 0, 1], 1));
+        let (_nginx, nginx) = watch::channel(SocketAddr::from(([127, 0, 0, 1], 1)));
         tokio::spawn(serve(listener, Facts { status, metrics: Arc::default(), heartbeat, nginx }));
         let path = |path: &str| format!("GET {path} HTTP/1.0\r\n\r\n");
 

@@ -1,6 +1,8 @@
 //! What the administrator orders while the daemon runs, and how that is answered; it must not know how it was asked for.
 
-use tokio::sync::{mpsc, oneshot};
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::pipeline::Pipeline;
 use super::reporter::describe;
@@ -26,16 +28,25 @@ pub struct Order {
 /// Where the answer goes; nobody may wait for it any more.
 type Reply = oneshot::Sender<Result<String, String>>;
 
+/// How many orders may wait at the same time: they keep no room from those who only ask.
+const MOST_ORDERS: usize = 8;
+
 /// Takes orders; clones give them to the same daemon.
 #[derive(Debug, Clone)]
-pub struct Orders(mpsc::Sender<Order>);
+pub struct Orders {
+    sender: mpsc::Sender<Order>,
+    room: Arc<Semaphore>,
+}
 
 impl Orders {
     /// Gives an order and waits until it is carried out, or cannot be.
     pub async fn give(&self, wish: Wish) -> Result<String, String> {
+        let Ok(_place) = self.room.try_acquire() else {
+            return Err(format!("{MOST_ORDERS} orders wait already: repeat it when they are done"));
+        };
         let (reply, answer) = oneshot::channel();
         let ended = || "the daemon ended before it was done: see `ingressd status` when it runs again".to_owned();
-        self.0.send(Order { wish, reply }).await.map_err(|_| ended())?;
+        self.sender.send(Order { wish, reply }).await.map_err(|_| ended())?;
         answer.await.unwrap_or_else(|_| Err(ended()))
     }
 }
@@ -54,7 +65,12 @@ impl Desk {
     /// One at which nobody waits.
     pub fn open() -> Self {
         let (sender, arriving) = mpsc::channel(1);
-        Desk { orders: Orders(sender), arriving, obeyed: None, resumed: None }
+        Desk {
+            orders: Orders { sender, room: Arc::new(Semaphore::new(MOST_ORDERS)) },
+            arriving,
+            obeyed: None,
+            resumed: None,
+        }
     }
 
     /// For those who give orders.
@@ -67,17 +83,22 @@ impl Desk {
         self.arriving.recv().await
     }
 
-    /// What is to be done now. Whoever gave the order waits.
-    pub fn begin(&mut self, order: Order) -> Wish {
-        self.obeyed = Some(order.reply);
-        order.wish
+    /// What is to be done now, while whoever gave the order waits; nothing when he does not any more.
+    pub fn begin(&mut self, order: Order) -> Option<Wish> {
+        let waits = !order.reply.is_closed();
+        self.obeyed = waits.then_some(order.reply);
+        waits.then_some(order.wish)
     }
 
     /// It was done, or could not be. Whoever wants what the cluster says waits for the cycle that applies it, if one follows.
     pub fn obeyed(&mut self, wish: Wish, result: Result<String, String>, follows: bool) {
         let Some(reply) = self.obeyed.take() else { return };
         match (wish, result) {
-            (Wish::Resume, Ok(_)) if follows => self.resumed = Some(reply),
+            (Wish::Resume, Ok(_)) if follows => {
+                if let Some(earlier) = self.resumed.replace(reply) {
+                    answer(earlier, Err("another order followed before it was done".into()));
+                }
+            }
             // Nobody is kept waiting for a cluster that may be away.
             (Wish::Resume, Ok(done)) => {
                 answer(reply, Ok(format!("{done}; what is wanted now is applied as soon as it has been read")));
@@ -147,7 +168,7 @@ mod tests {
     async fn whoever_gives_an_order_is_told_what_became_of_it() {
         let mut desk = Desk::open();
         let (waiting, order) = given(&mut desk, Wish::RollBack(Some(3))).await;
-        assert_eq!(desk.begin(order), Wish::RollBack(Some(3)));
+        assert_eq!(desk.begin(order), Some(Wish::RollBack(Some(3))));
         desk.obeyed(Wish::RollBack(Some(3)), Ok("done".into()), true);
         assert_eq!(waiting.await.unwrap(), Ok("done".into()));
 
@@ -164,6 +185,28 @@ mod tests {
             desk.settings_change();
             assert!(waiting.await.unwrap().unwrap().contains(words), "{words}");
         }
+
+        let (first, order) = given(&mut desk, Wish::Resume).await;
+        desk.begin(order);
+        desk.obeyed(Wish::Resume, Ok("unpinned".into()), true);
+        let (second, order) = given(&mut desk, Wish::Resume).await;
+        desk.begin(order);
+        desk.obeyed(Wish::Resume, Ok("unpinned".into()), true);
+        assert!(first.await.unwrap().unwrap_err().contains("another order"));
+        second.abort();
+
+        // More orders than there is room for are refused at once, and no order keeps its place for longer than it waits.
+        let orders = desk.orders();
+        let waiting: Vec<_> = (0..MOST_ORDERS).map(|_| Box::pin(orders.give(Wish::Resume))).collect();
+        let mut waiting = futures_util::future::join_all(waiting);
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        assert!(orders.give(Wish::Resume).await.unwrap_err().contains("wait already"));
+        drop((waiting, desk.next().await));
+
+        let (gone, order) = given(&mut desk, Wish::RollBack(None)).await;
+        gone.abort();
+        assert!(gone.await.unwrap_err().is_cancelled());
+        assert_eq!(desk.begin(order), None, "nobody waits for it");
 
         let (waiting, order) = given(&mut desk, Wish::Resume).await;
         drop((desk, order));

@@ -12,7 +12,6 @@ use super::dns::Dns;
 use super::entrance::Entrance;
 use super::error::Error;
 use super::feed::{Feed, Reading};
-use super::http::{self, Facts};
 use super::link::Link;
 use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
@@ -79,7 +78,6 @@ pub struct Daemon {
     pacer: Pacer,
     retry: Retry,
     heartbeat: Arc<Heartbeat>,
-    servers: Vec<JoinHandle<()>>,
     /// `None` while a thread has it.
     work: Option<Work>,
     running: Option<JoinHandle<Done>>,
@@ -101,8 +99,8 @@ impl Daemon {
     /// Takes addresses, folders and the source into use, and goes on from where it was under the settings before.
     pub async fn start(settings: &Settings, reporter: &mut Reporter, earlier: &mut Carried) -> Result<Self, Error> {
         let began = Instant::now();
-        let heartbeat = Arc::new(Heartbeat::new(began));
-        let entrance = Entrance::open(settings, earlier.entrance.as_ref()).await?;
+        let desk = earlier.desk.get_or_insert_with(Desk::open);
+        let entrance = Entrance::open(settings, reporter, desk.orders(), earlier.entrance.as_mut()).await?;
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
         let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
@@ -110,18 +108,10 @@ impl Daemon {
         let publication =
             Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
         reporter.connected(publication.link(), publication.outlook());
-        let drained = entrance.drain.watch();
+        let (drained, heartbeat) = (entrance.drained(), entrance.heartbeat());
         let dns = Dns::of(&settings.names.resolvers);
         let names = NameWatch::start(dns, settings.names.interval.max(SHORTEST), &settings.apply.state);
-        let facts = Facts {
-            status: reporter.status(),
-            metrics: Arc::clone(reporter.metrics()),
-            heartbeat: Arc::clone(&heartbeat),
-            nginx: settings.gate.status,
-        };
         let desk = earlier.desk.take().unwrap_or_else(Desk::open);
-        let control = Arc::clone(&entrance.control).serve(reporter.status(), entrance.drain.clone(), desk.orders());
-        let servers = vec![tokio::spawn(http::serve(Arc::clone(&entrance.http), facts)), tokio::spawn(control)];
         earlier.entrance = None;
         Ok(Daemon {
             feed,
@@ -134,7 +124,6 @@ impl Daemon {
             pacer: Pacer::new(settings.pacing),
             retry: Retry::default(),
             heartbeat,
-            servers,
             work: Some(work),
             running: None,
             snapshot: None,
@@ -152,14 +141,14 @@ impl Daemon {
     /// Lets go of folders; returns when they are free and what was served last is kept for the next start. What is published
     /// goes on, and whoever asks something meanwhile is answered by the next.
     pub async fn close(mut self) -> Carried {
-        let_go(self.servers, self.work).await;
+        let_go(self.work).await;
         self.desk.settings_change();
         Carried { entrance: Some(self.entrance), desk: Some(self.desk), publication: Some(self.publication) }
     }
 
     /// Ends in good order. nginx goes on, unless the whole host goes down.
     pub async fn end(self) {
-        let Daemon { publication, servers, work, .. } = self;
+        let Daemon { publication, work, entrance, .. } = self;
         let farewell = async {
             match tokio::task::spawn_blocking(host_stops).await {
                 Ok(true) => {
@@ -169,7 +158,9 @@ impl Daemon {
                 _ => publication.stop().await,
             }
         };
-        tokio::join!(farewell, let_go(servers, work));
+        tokio::join!(farewell, let_go(work));
+        // Until now, whoever asks is told that it ends.
+        drop(entrance);
     }
 
     /// Serves until it is asked to stop (`None`) or to go on with other settings.
@@ -284,8 +275,9 @@ impl Daemon {
     }
 
     fn obey(&mut self, order: Order) {
+        let Some(wish) = self.desk.begin(order) else { return };
         let Some(work) = self.take_work() else { return };
-        self.running = Some(work.obey(self.desk.begin(order)));
+        self.running = Some(work.obey(wish));
     }
 
     /// Takes what is needed to work, if nobody has it.
@@ -359,12 +351,7 @@ impl Daemon {
 }
 
 /// Returns when folders are free and what was served last is on disk.
-async fn let_go(servers: Vec<JoinHandle<()>>, work: Option<Work>) {
-    for server in servers {
-        server.abort();
-        // It ends by being aborted, which is no news.
-        let _ = server.await;
-    }
+async fn let_go(work: Option<Work>) {
     if let Some(work) = work {
         work.close().await;
     }

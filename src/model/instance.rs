@@ -16,7 +16,8 @@ impl Default for Instance {
 }
 
 impl Instance {
-    /// Longest name: nginx's default table takes names of variables of 46 bytes, ours included.
+    /// Longest name. With it names of variables have up to 61 bytes, for which a host that sizes nginx's table of them itself has
+    /// to set `variables_hash_bucket_size` to 128: the default takes 46.
     const LONGEST: usize = 12;
 
     /// Most bytes of [`Instance::mark`].

@@ -37,6 +37,8 @@ pub struct Neighbours {
     pub listens: Vec<NeighbourListen>,
     /// Names of directives at http level, for example `gzip`.
     pub http_directives: BTreeSet<String>,
+    /// Whether something at http level asks for the first name of a server, as the format of a log does.
+    pub tells_server_name: bool,
     /// Names that other sites claim, in nginx's order.
     pub server_names: Vec<SiteName>,
     /// Value of `worker_processes`, when a number.
@@ -119,6 +121,7 @@ impl Neighbours {
     fn at_http_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive, behind: Option<bool>) {
         if directive.name != "server" {
             self.http_directives.insert(directive.name.clone());
+            self.tells_server_name |= tells_server_name(directive);
             return;
         }
         // An instance is the default server where it says so, never by its place.
@@ -146,6 +149,11 @@ impl Neighbours {
         let complete = |listen: NeighbourListen| NeighbourListen { ssl: listen.ssl || ssl, before_ours, ..listen };
         self.listens.extend(listens.into_iter().map(complete));
     }
+}
+
+fn tells_server_name(directive: &Directive) -> bool {
+    let has = |word: &String| ["$server_name", "${server_name}"].iter().any(|name| word.contains(name));
+    has(&directive.name) || directive.arguments.iter().any(has) || directive.children().iter().any(tells_server_name)
 }
 
 /// The instance that wrote a file: one file of its folder, which is read before any with hosts, names it.
@@ -287,6 +295,7 @@ mod tests {
             ]
         );
         assert_eq!(neighbours.http_directives, BTreeSet::from(["gzip".to_owned()]));
+        assert!(!neighbours.tells_server_name);
         let named = |name: &str| SiteName { place: "main:2".into(), name: name.into(), ports: BTreeSet::from([8080]) };
         assert_eq!(neighbours.server_names, ["a.example", "~^B\\D$"].map(named));
         assert!(found.includes_ours);
@@ -294,6 +303,19 @@ mod tests {
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
         assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));
+    }
+
+    #[test]
+    fn what_asks_for_the_first_name_of_a_server_is_known() {
+        for (text, expected) in [
+            ("http { log_format all '$remote_addr $server_name'; }", true),
+            ("http { access_log /var/log/nginx/${server_name}.log; }", true),
+            ("http { map $host $site { default $server_name; } }", true),
+            ("http { log_format all '$host $server_port'; server { server_name a; return 200 $server_name; } }", false),
+        ] {
+            let found = survey(&file("main", text), &Instance::default(), &mut |_| None);
+            assert_eq!(found.neighbours.tells_server_name, expected, "{text}");
+        }
     }
 
     #[test]

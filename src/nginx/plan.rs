@@ -104,7 +104,9 @@ pub struct Decisions {
     /// The table of server names.
     pub names_hash: Option<NamesHash>,
     /// The table of variables is ours to size: the host's `nginx.conf` does not.
-    pub variables_hash: bool,
+    pub variables_hash_max_size: bool,
+    /// The same of its buckets, which limit how long names may be.
+    pub variables_hash_bucket_size: bool,
     /// Longest server name in bytes that nginx's table takes; longer ones are written as regular expressions.
     pub longest_name: usize,
     /// The port of https URLs.

@@ -29,6 +29,9 @@ const FLEETING: AddressFlags = AddressFlags::Secondary
     .union(AddressFlags::Dadfailed)
     .union(AddressFlags::Deprecated);
 
+/// The number of the loopback interface, in every network.
+const LOOPBACK: u32 = 1;
+
 /// A connection to the kernel.
 pub struct Kernel {
     handle: Handle,
@@ -51,7 +54,7 @@ impl Kernel {
         Ok(Kernel { handle, told: told.map(drop).boxed(), _connection: task })
     }
 
-    /// All interfaces by name.
+    /// All interfaces by name. Answers may be lost when very much changes: whoever asks does not wait for ever.
     ///
     /// # Errors
     ///
@@ -66,6 +69,8 @@ impl Kernel {
                 interface.addresses.insert(found);
             }
         }
+        // A connection that ends cuts answers short; this one would not come.
+        self.handle.link().get().match_index(LOOPBACK).execute().try_collect::<Vec<_>>().await?;
         Ok(interfaces.into_values().collect())
     }
 

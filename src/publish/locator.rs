@@ -9,13 +9,13 @@ use k8s_openapi::api::core::v1::{Node, Service};
 use kube::Api;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
 use super::followed::{Followed, follow};
 use super::host::{Host, Interface};
 use super::kernel::Kernel;
 use super::options::{Announced, Mode, Options};
-use super::trouble::Board;
+use super::trouble::{Board, Trouble};
 use super::whereabouts::Whereabouts;
 use crate::source::cluster::Clients;
 
@@ -23,11 +23,11 @@ use crate::source::cluster::Clients;
 /// for duplicates first.
 const SETTLING: Duration = Duration::from_millis(300);
 
-/// How often the host's network is looked at when the kernel does not tell of changes.
+/// How often the host's network is looked at while the kernel does not tell of it.
 const LOOK: Duration = Duration::from_secs(5);
 
-const NOT_TOLD: &str =
-    "changes of this host's addresses are looked for now and then, as the kernel does not tell of them";
+/// How long the kernel may take to tell them.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Keeps track.
 pub struct Locator {
@@ -35,8 +35,10 @@ pub struct Locator {
     /// The name of this host's Node object.
     node: Arc<str>,
     host: Host,
+    knows_host: bool,
     /// `None` while it does not answer.
     kernel: Option<Kernel>,
+    trouble: Trouble,
     object: watch::Receiver<Followed>,
     told: watch::Sender<Option<Arc<Whereabouts>>>,
     /// Ends with this value.
@@ -71,8 +73,17 @@ impl Locator {
             _ => {}
         }
         let (told, whereabouts) = watch::channel(None);
-        let (host, kernel) = (Host::default(), None);
-        let mut locator = Locator { options: Arc::clone(options), node, host, kernel, object, told, following };
+        let mut locator = Locator {
+            options: Arc::clone(options),
+            node,
+            host: Host::default(),
+            knows_host: false,
+            kernel: None,
+            trouble: board.trouble("the addresses of this host cannot be read, which is tried again every 5 s"),
+            object,
+            told,
+            following,
+        };
         if !locator.asks_host() {
             locator.tell();
         }
@@ -111,16 +122,24 @@ impl Locator {
     }
 
     async fn look(&mut self) {
-        let interfaces = match self.ask().await {
-            Ok(interfaces) => interfaces,
-            Err(error) => {
-                if self.kernel.take().is_some() || self.host == Host::default() {
-                    tracing::warn!("{NOT_TOLD}: {error}");
-                }
-                std::mem::take(&mut self.host.interfaces)
+        let asked = timeout(PATIENCE, self.ask()).await;
+        match asked.unwrap_or_else(|_| Err("the kernel does not answer".into())) {
+            Ok(interfaces) => {
+                self.trouble.worked();
+                self.knows_host = true;
+                self.host = Host::with(interfaces);
             }
-        };
-        self.host = Host::with(interfaces);
+            Err(error) => {
+                self.kernel = None;
+                self.trouble.failed(0, &error);
+                // What is known stays. Nothing may be said of an interface that was never looked at.
+                let is_interface = |entry: &Announced| matches!(entry, Announced::Interface(_));
+                if !self.knows_host && self.options.addresses.iter().any(is_interface) {
+                    return;
+                }
+                self.host = Host::with(std::mem::take(&mut self.host.interfaces));
+            }
+        }
         self.tell();
     }
 

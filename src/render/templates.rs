@@ -65,7 +65,8 @@ fn directive() -> view::Directive {
 fn shared() -> Result<Value, Refused> {
     Ok(json!(view::Shared {
         names_hash: vec![view::NamesHash { max_size: NUMBER, bucket_size: NUMBER }],
-        variables_hash: true,
+        variables_hash_max_size: true,
+        variables_hash_bucket_size: true,
         believes: true,
         scheme: WORD,
         peer: WORD,

@@ -10,7 +10,9 @@ pub struct Shared {
     /// The table of server names, when it is ours to size.
     pub names_hash: Vec<NamesHash>,
     /// Whether the table of variables is ours to size.
-    pub variables_hash: bool,
+    pub variables_hash_max_size: bool,
+    /// Whether its buckets are.
+    pub variables_hash_bucket_size: bool,
     /// Whether servers take back the host's limits of requests.
     pub unlimited_requests: bool,
     /// Whether servers take back the host's limits of connections.

@@ -193,7 +193,7 @@ const IMPOSED: &[&str] = &[
     "ssl_certificate {prefix}/host.pem; ssl_certificate_key {prefix}/host.key; ssl_verify_client on;
     ssl_client_certificate {prefix}/host.pem; ssl_early_data on; map_hash_bucket_size 32; variables_hash_max_size 512;
     server_names_hash_bucket_size 32; proxy_ssl_certificate {prefix}/host.pem;
-    proxy_ssl_certificate_key {prefix}/host.key; proxy_headers_hash_bucket_size 32;",
+    proxy_ssl_certificate_key {prefix}/host.key; proxy_ssl_verify on; proxy_headers_hash_bucket_size 32;",
 ];
 
 #[test]
@@ -226,6 +226,10 @@ fn answers_beside(settings: &'static str) -> String {
 }
 
 fn write_manifests(rig: &Rig) {
+    // These share a server with the plain one.
+    let alike = (0..20).map(|number| format!("alike-{number}"));
+    let alike: Vec<_> = alike.map(|name| ingress(&name).host(&format!("{name}.test"), "web").build()).collect();
+    rig.manifests.write("alike.yaml", &alike);
     rig.manifests.write(
         "hosts.yaml",
         &[
@@ -264,6 +268,7 @@ async fn cluster_answers() -> String {
         plain("/?status=404"),
         plain("/?size=20000").header("accept-encoding", "gzip"),
         post("http://plain.test/body", vec![b'x'; 5000]),
+        get("http://alike-7.test/a").header("accept-encoding", "gzip"),
         get("http://narrow.test/only"),
         get("http://narrow.test//only"),
         get("http://narrow.test/other"),

@@ -18,8 +18,9 @@ const TIME: Duration = Duration::from_secs(60);
 /// Time between two changes: more than one for each reload.
 const BETWEEN_CHANGES: Duration = Duration::from_millis(150);
 
-/// Hosts that clients ask for; each has a route of its own that never changes, beside others that do.
-const HOSTS: usize = 10;
+/// Hosts that clients ask for; each has a route of its own that never changes, beside others that do. They are enough to share a
+/// server, which a change makes one of them leave.
+const HOSTS: usize = 20;
 
 /// A change.
 pub enum Change {

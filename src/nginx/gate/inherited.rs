@@ -99,6 +99,8 @@ const ROWS: &[Row] = &[
     row("proxy_request_buffering", "on"),
     row("proxy_send_timeout", "60s"),
     row("proxy_ssl_certificate", "\"\""),
+    // Where a variable names the backend, nginx asks for the authority even if nobody speaks TLS.
+    row("proxy_ssl_verify", "off"),
     row("proxy_store", "off"),
     row("proxy_temp_file_write_size", "8k"),
     row("grpc_bind", "off"),

@@ -72,14 +72,16 @@ pub fn gate(
         explicit_certificates: sockets.default_server_taken || certificate_inherited,
         resets,
         names_hash,
-        variables_hash: !neighbours.http_directives.iter().any(|name| name.starts_with("variables_hash_")),
+        variables_hash_max_size: !neighbours.http_directives.contains("variables_hash_max_size"),
+        variables_hash_bucket_size: !neighbours.http_directives.contains("variables_hash_bucket_size"),
         longest_name,
         public_https_port: options.public_https_port,
         status: Some((options.status, capabilities.has(Module::StubStatus))),
         current: options.current.clone(),
         upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
         access_log: options.access_log.clone(),
-        shared_servers: options.shared_servers,
+        // A block has one first name for all of its hosts.
+        shared_servers: options.shared_servers && !neighbours.tells_server_name,
         real_ip: capabilities.has(Module::RealIp),
         keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
     };
