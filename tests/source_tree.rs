@@ -46,7 +46,7 @@ const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("k8s_openapi", &["source", "publish", "translate"]),
     ("handlebars", &["render"]),
     ("hickory_resolver", &["daemon"]),
-    ("rtnetlink", &["doctor/look/routes"]),
+    ("rtnetlink", &["doctor/look/routes", "publish/kernel"]),
     ("serde", &["source", "translate", "render", "apply", "publish", "config", "daemon", "demo", "setup", "cli"]),
 ];
 
@@ -62,7 +62,6 @@ const KEPT_NAMES: &[(&str, &[&str])] = &[
             "demo",
             "setup",
             "doctor/look",
-            "publish/host",
             "source/cluster/administrator",
             "source/cluster/kubeconfig",
             "source/cluster/renewal",

@@ -113,27 +113,25 @@ fn now() -> Option<u64> {
 mod tests {
     use super::{Role, now, role, stat, title};
 
-    /// A process whose name poses as other fields of its status, sleeping; ended with the value.
-    struct Child(std::process::Child);
-
-    impl Drop for Child {
-        fn drop(&mut self) {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
-        }
-    }
-
     #[test]
     fn the_name_of_a_process_cannot_pose_as_fields() {
+        use std::io::{Read as _, Write as _};
+        use std::process::{Command, Stdio};
         let folder = tempfile::tempdir().unwrap();
         for name in ["nginx", "a) S 9 9", "a b", ") Z 5 ("] {
             let program = folder.path().join(name);
-            std::fs::copy("/bin/sleep", &program).unwrap();
-            let child = Child(std::process::Command::new(&program).arg("60").spawn().unwrap());
-            let stat = stat(child.0.id()).unwrap_or_else(|| panic!("{name}"));
+            std::fs::copy("/bin/cat", &program).unwrap();
+            let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            // When it answers it is what it was made to run.
+            child.stdin.as_ref().unwrap().write_all(b"x").unwrap();
+            child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            let (stat, title) = (stat(child.id()), title(child.id()));
+            drop(child.stdin.take());
+            child.wait().unwrap();
+            let stat = stat.unwrap_or_else(|| panic!("{name}"));
             assert_eq!(u32::try_from(stat.ppid), Ok(std::process::id()), "{name}");
             assert!(now().unwrap() >= stat.starttime, "{name}");
-            assert_eq!(title(child.0.id()), program.to_str().unwrap());
+            assert_eq!(title, program.to_str().unwrap());
         }
     }
 

@@ -34,7 +34,7 @@ struct Http {
     /// Where nginx tells its counters.
     nginx: watch::Sender<SocketAddr>,
     /// Ends with this value.
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
 }
 
 #[derive(Debug)]
@@ -43,7 +43,7 @@ struct Commands {
     state: PathBuf,
     drain: Drain,
     /// Ends with this value.
-    _task: JoinSet<()>,
+    task: JoinSet<()>,
 }
 
 impl Entrance {
@@ -66,7 +66,11 @@ impl Entrance {
             heartbeat: Arc::clone(&heartbeat),
             nginx,
         };
-        let http = match earlier.as_mut().and_then(|earlier| earlier.make_room(address)) {
+        let there = match earlier.as_mut() {
+            Some(earlier) => earlier.make_room(address).await,
+            None => None,
+        };
+        let http = match there {
             Some(http) => http,
             None => Http::open(address, settings.gate.status, facts)
                 .await
@@ -78,15 +82,23 @@ impl Entrance {
 
     /// The endpoints at this address, if they are there. Endpoints at the same port are let go when the system would not open
     /// others beside them.
-    fn make_room(&mut self, address: SocketAddr) -> Option<Arc<Http>> {
+    async fn make_room(&mut self, address: SocketAddr) -> Option<Arc<Http>> {
         let theirs = self.http.as_ref()?.address;
         if theirs == address {
             return self.http.clone();
         }
         if theirs.port() == address.port() && (theirs.ip().is_unspecified() || address.ip().is_unspecified()) {
-            self.http = None;
+            close(self.http.take()).await;
         }
         None
+    }
+
+    /// Closes what no other entrance goes on with; returns when it is free.
+    pub async fn close(self) {
+        close(self.http).await;
+        if let Some(mut commands) = Arc::into_inner(self.commands) {
+            commands.task.shutdown().await;
+        }
     }
 
     /// Whether this node is taken out, as that changes.
@@ -100,6 +112,12 @@ impl Entrance {
     }
 }
 
+async fn close(http: Option<Arc<Http>>) {
+    if let Some(mut http) = http.and_then(Arc::into_inner) {
+        http.task.shutdown().await;
+    }
+}
+
 impl Http {
     async fn open(
         address: SocketAddr,
@@ -110,7 +128,7 @@ impl Http {
         let (nginx, told) = watch::channel(nginx);
         let mut task = JoinSet::new();
         task.spawn(http::serve(listener, facts(told)));
-        Ok(Arc::new(Http { address, nginx, _task: task }))
+        Ok(Arc::new(Http { address, nginx, task }))
     }
 }
 
@@ -132,7 +150,7 @@ fn commands(
     let drain = Drain::open(state);
     let mut task = JoinSet::new();
     task.spawn(Arc::clone(&socket).serve(reporter.status(), drain.clone(), orders));
-    Ok(Arc::new(Commands { socket, state: state.clone(), drain, _task: task }))
+    Ok(Arc::new(Commands { socket, state: state.clone(), drain, task }))
 }
 
 #[cfg(test)]
@@ -177,7 +195,7 @@ mod tests {
         let mut world = World::new();
         let mut first = world.open(None).await;
         let mut same = world.open(Some(&mut first)).await;
-        drop(first);
+        first.close().await;
         assert!(world.settings.control_socket.exists() && world.is_served("127.0.0.1"));
         let path = world.settings.control_socket.clone();
         let asked = tokio::task::spawn_blocking(move || ask(&path, "drain", PATIENCE).unwrap());
@@ -194,16 +212,18 @@ mod tests {
         world.settings.control_socket.set_file_name("other.sock");
         let other = world.open(Some(&mut moved)).await;
         assert!(old.exists() && world.settings.control_socket.exists());
-        drop((same, moved));
+        same.close().await;
+        assert!(old.exists(), "it is the same socket");
+        moved.close().await;
         assert!(!old.exists());
 
         // One that somebody removed is made again, and stays when the one before ends.
         std::fs::remove_file(&world.settings.control_socket).unwrap();
         let mut other = other;
         let again = world.open(Some(&mut other)).await;
-        drop(other);
+        other.close().await;
         assert!(world.settings.control_socket.exists());
-        drop(again);
+        again.close().await;
         assert!(!world.settings.control_socket.exists());
     }
 
@@ -216,7 +236,7 @@ mod tests {
         for (address, is_everywhere) in [("0.0.0.0", true), ("127.0.0.1", false), ("127.0.0.2", true)] {
             world.settings.http.address = SocketAddr::new(address.parse().unwrap(), port);
             let next = world.open(Some(&mut entrance)).await;
-            entrance = next;
+            std::mem::replace(&mut entrance, next).close().await;
             assert_eq!(world.is_served("127.0.0.2"), is_everywhere, "{address}");
         }
     }

@@ -112,7 +112,9 @@ impl Daemon {
         let dns = Dns::of(&settings.names.resolvers);
         let names = NameWatch::start(dns, settings.names.interval.max(SHORTEST), &settings.apply.state);
         let desk = earlier.desk.take().unwrap_or_else(Desk::open);
-        earlier.entrance = None;
+        if let Some(earlier) = earlier.entrance.take() {
+            earlier.close().await;
+        }
         Ok(Daemon {
             feed,
             publication,
@@ -160,7 +162,7 @@ impl Daemon {
         };
         tokio::join!(farewell, let_go(work));
         // Until now, whoever asks is told that it ends.
-        drop(entrance);
+        entrance.close().await;
     }
 
     /// Serves until it is asked to stop (`None`) or to go on with other settings.
