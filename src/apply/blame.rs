@@ -21,7 +21,7 @@ pub struct Places {
 /// Why nginx refused, as far as its words tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// The words, with our folders named as users know them.
+    /// The words, with our folders named as users know them, and with the place when it is in a file of the host.
     pub words: String,
     /// The file of ours that they name, and the line in it.
     pub place: Option<(FilePath, Option<u32>)>,
@@ -31,9 +31,13 @@ impl Places {
     /// Finds the first failure that names a file of ours, or else the first.
     pub fn failure(&self, printed: &str) -> Failure {
         let failures = parse(printed).into_iter().filter(|remark| remark.level == Level::Failure);
-        let mut found = failures.map(|remark| Failure {
-            words: self.as_users_know(&remark.words),
-            place: remark.file.as_deref().and_then(|file| self.own(file)).map(|path| (path, remark.line)),
+        let mut found = failures.map(|remark| {
+            let own = remark.file.as_deref().and_then(|file| self.own(file));
+            let words = match (&own, &remark.file, remark.line) {
+                (None, Some(file), Some(line)) if !self.is_copy(file) => format!("{} in {file}:{line}", remark.words),
+                _ => self.as_users_know(&remark.words),
+            };
+            Failure { words, place: own.map(|path| (path, remark.line)) }
         });
         let Some(first) = found.next() else {
             let last = printed.lines().last().unwrap_or("nginx refused without a word");
@@ -50,6 +54,11 @@ impl Places {
         let folders = self.copies.iter().chain([&self.link]);
         let path = folders.filter_map(|folder| Path::new(file).strip_prefix(folder).ok()).find_map(Path::to_str)?;
         path.contains('/').then(|| path.into())
+    }
+
+    /// Whether it is a file that nobody but us will ever see.
+    fn is_copy(&self, file: &str) -> bool {
+        self.copies.iter().any(|copy| Path::new(file).starts_with(copy))
     }
 
     fn as_users_know(&self, words: &str) -> String {
@@ -128,7 +137,7 @@ mod tests {
                 Some(("certs/c.pem", None)),
             ),
             ("nginx: [emerg] \"a\" must be less in /s/scratch/nginx.conf:9", "\"a\" must be less", None),
-            ("nginx: [emerg] x in /etc/nginx/sites-enabled/default:1", "x", None),
+            ("nginx: [emerg] x in /etc/nginx/sites/a:1", "x in /etc/nginx/sites/a:1", None),
             ("something else", "something else", None),
             ("", "nginx refused without a word", None),
         ] {

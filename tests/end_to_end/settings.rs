@@ -91,6 +91,25 @@ fn systemd_hears_the_end_of_each_reload_of_the_settings() {
 }
 
 #[test]
+fn systemd_hears_of_a_start_whose_first_change_fails_as_nginx_serves_what_it_did() {
+    rig::run(async |rig| {
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.start().await;
+        rig.daemon.stop().await;
+        std::fs::write(rig.nginx.prefix().join("conf.d/site.conf"), "nonsense on;\n").unwrap();
+        rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
+        let path = rig.folder().join("notify");
+        let mut heard = listen(UnixDatagram::bind(&path).unwrap());
+        rig.daemon.set_variable("NOTIFY_SOCKET", path.to_str().unwrap());
+        rig.daemon.start();
+        hear(&mut heard, "READY=1").await;
+        let status = rig.daemon.status_when("the failure", |status| status["phase"] == "failed").await;
+        assert!(status["why"].as_str().is_some_and(|why| why.contains("site.conf")), "{status}");
+        assert_eq!(get("http://a.example/").send().await.status, 200);
+    });
+}
+
+#[test]
 fn whoever_asks_while_the_settings_are_read_again_is_answered() {
     rig::run(async |rig| {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
