@@ -76,6 +76,7 @@ fn shared() -> Result<Value, Refused> {
         status: vec![view::Status { address: WORD, resets: vec![directive()], stub_status: true }],
         unlimited_requests: true,
         unlimited_connections: true,
+        nothing: true,
     }))
 }
 

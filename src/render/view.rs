@@ -17,6 +17,8 @@ pub struct Shared {
     pub unlimited_requests: bool,
     /// Whether servers take back the host's limits of connections.
     pub unlimited_connections: bool,
+    /// Whether servers take back a certificate of the host for backends.
+    pub nothing: bool,
     /// Whether anybody is believed about clients.
     pub believes: bool,
     /// The variable with the scheme of the client's request.

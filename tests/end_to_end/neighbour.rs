@@ -7,9 +7,9 @@ use std::sync::mpsc;
 use serde_json::Value;
 
 use crate::rig::client::{self, Reply, Request, get, grpc_check, post};
-use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::status::notes;
-use crate::rig::{self, Rig};
+use crate::rig::manifests::{ingress, service_at, tls_secret};
+use crate::rig::status::{notes, quarantined};
+use crate::rig::{self, ECHO, Rig};
 
 /// What an administrator sets for the sites of the host, where hosts of the cluster inherit it.
 const HOST: &str = r#"
@@ -185,7 +185,7 @@ const IMPOSED: &[&str] = &[
     r#"
     proxy_redirect http:// https://; proxy_cookie_path / /host; proxy_hide_header X-Two; proxy_pass_header Server;
     proxy_cookie_flags ~ secure; proxy_ignore_headers X-Accel-Redirect; proxy_http_version 1.0; proxy_method POST;
-    proxy_pass_request_headers off; proxy_buffering on; proxy_buffers 8 64k; proxy_buffer_size 64k;
+    proxy_pass_request_headers off; proxy_ssl_verify on; proxy_buffering on; proxy_buffers 8 64k; proxy_buffer_size 64k;
     proxy_busy_buffers_size 128k; proxy_temp_file_write_size 128k; proxy_max_temp_file_size 0;
     proxy_cache_path temp/cache keys_zone=host:1m; proxy_cache host; proxy_cache_valid any 1h; proxy_cache_key same;
     grpc_hide_header X-Echo-Address; grpc_read_timeout 1ms; grpc_buffer_size 64k; proxy_ignore_client_abort on;
@@ -193,7 +193,7 @@ const IMPOSED: &[&str] = &[
     "ssl_certificate {prefix}/host.pem; ssl_certificate_key {prefix}/host.key; ssl_verify_client on;
     ssl_client_certificate {prefix}/host.pem; ssl_early_data on; map_hash_bucket_size 32; variables_hash_max_size 512;
     server_names_hash_bucket_size 32; proxy_ssl_certificate {prefix}/host.pem;
-    proxy_ssl_certificate_key {prefix}/host.key; proxy_ssl_verify on; proxy_headers_hash_bucket_size 32;",
+    proxy_ssl_certificate_key {prefix}/host.key; proxy_headers_hash_bucket_size 32;",
 ];
 
 #[test]
@@ -217,18 +217,24 @@ fn answers_beside(settings: &'static str) -> String {
         fs::write(prefix.join("host.pem"), certificate.cert.pem()).unwrap();
         fs::write(prefix.join("host.key"), certificate.signing_key.serialize_pem()).unwrap();
         let settings = settings.replace("{prefix}", prefix.to_str().unwrap());
-        fs::write(prefix.join("conf.d/host.conf"), settings).unwrap();
+        fs::write(prefix.join("conf.d/host.conf"), &settings).unwrap();
         write_manifests(rig);
         rig.start().await;
+        let status = rig.daemon.status().await.unwrap();
+        assert_eq!(quarantined(&status), [""; 0], "{settings}: {status}");
         sender.send(cluster_answers().await).unwrap();
     });
     receiver.recv().unwrap()
 }
 
 fn write_manifests(rig: &Rig) {
-    // These share a server with the plain one.
-    let alike = (0..20).map(|number| format!("alike-{number}"));
-    let alike: Vec<_> = alike.map(|name| ingress(&name).host(&format!("{name}.test"), "web").build()).collect();
+    // These share a server, in which a variable names the backend.
+    let alike = (0..20).flat_map(|number| {
+        let name = format!("alike-{number}");
+        let own = ingress(&name).host(&format!("{name}.test"), &name).build();
+        service_at(&name, &["10.244.0.1"], ECHO).into_iter().chain([own])
+    });
+    let alike: Vec<_> = alike.collect();
     rig.manifests.write("alike.yaml", &alike);
     rig.manifests.write(
         "hosts.yaml",

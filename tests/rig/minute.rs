@@ -32,8 +32,14 @@ pub enum Change {
 
 /// What has to be there before: the hosts, and what answers.
 pub fn objects() -> Vec<Value> {
-    let busy = |number| ingress(&format!("busy-{number}")).host(&format!("busy-{number}.example"), "web").build();
-    service_at("web", &["10.244.0.1"], ECHO).into_iter().chain((0..HOSTS).map(busy)).collect()
+    let busy = |number| {
+        let name = format!("busy-{number}");
+        // Every other one has a backend that never changes, so that a variable names the backends of the shared server.
+        let backend = if number % 2 == 0 { "web" } else { &name };
+        let ingress = ingress(&name).host(&format!("{name}.example"), backend).build();
+        service_at(&name, &["10.244.0.2"], ECHO).into_iter().chain([ingress])
+    };
+    service_at("web", &["10.244.0.1"], ECHO).into_iter().chain((0..HOSTS).flat_map(busy)).collect()
 }
 
 /// One of the changes: a host comes or goes, a busy host gets another route, the pods behind everything are others.

@@ -6,6 +6,7 @@
 //! its networks (`set_real_ip_from`), its logs, its limits of time and memory, its choice of ciphers.
 
 use crate::finding::{Finding, Reason};
+use crate::model::catalogue::Version;
 use crate::nginx::{Http2, Neighbours, Reset};
 
 use super::host;
@@ -29,6 +30,10 @@ const fn protection(name: &'static str, instead: &'static str, arguments: &'stat
 /// A header that nobody sends: a list that names it alone replaces the list of the `http` level and does nothing.
 const NO_HEADER: &str = "X-Ingressd-None";
 const NO_HEADER_VALUE: &str = "X-Ingressd-None \"\"";
+
+/// A variable that is always empty: from then on until 1.25 nginx takes no word at all for the name of a file.
+const NO_CERTIFICATE: &str = "$ingressd\u{2}_nothing";
+const CERTIFICATES_BY_VARIABLE: Version = Version(1, 21, 0);
 
 const ROWS: &[Row] = &[
     // Who is let in. Behind `ingressd` the name of the instance is put.
@@ -98,7 +103,7 @@ const ROWS: &[Row] = &[
     row("proxy_read_timeout", "60s"),
     row("proxy_request_buffering", "on"),
     row("proxy_send_timeout", "60s"),
-    row("proxy_ssl_certificate", "\"\""),
+    row("proxy_ssl_certificate", NO_CERTIFICATE),
     // Where a variable names the backend, nginx asks for the authority even if nobody speaks TLS.
     row("proxy_ssl_verify", "off"),
     row("proxy_store", "off"),
@@ -115,7 +120,7 @@ const ROWS: &[Row] = &[
     row("grpc_pass_header", NO_HEADER),
     row("grpc_read_timeout", "60s"),
     row("grpc_send_timeout", "60s"),
-    row("grpc_ssl_certificate", "\"\""),
+    row("grpc_ssl_certificate", NO_CERTIFICATE),
     row("grpc_ssl_server_name", "off"),
     row("grpc_ssl_verify", "off"),
 ];
@@ -141,7 +146,7 @@ const PERMANENT: &[&str] = &[
 ];
 
 /// What our servers have to say because of what the host's `http` level says, in a fixed order.
-pub fn resets(neighbours: &Neighbours, http2: Http2, findings: &mut Vec<Finding>) -> Vec<Reset> {
+pub fn resets(neighbours: &Neighbours, version: Version, http2: Http2, findings: &mut Vec<Finding>) -> Vec<Reset> {
     let sets = |name: &str| neighbours.http_directives.contains(name);
     let mut tell = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
     for row in ROWS.iter().filter(|row| row.protects && sets(row.name)) {
@@ -161,6 +166,11 @@ pub fn resets(neighbours: &Neighbours, http2: Http2, findings: &mut Vec<Finding>
     if sets("http2") && http2 != Http2::Directive {
         resets.push(Reset { name: "http2", arguments: "off" });
     }
+    for reset in resets.iter_mut().filter(|reset| reset.arguments == NO_CERTIFICATE) {
+        if version < CERTIFICATES_BY_VARIABLE {
+            reset.arguments = "\"\"";
+        }
+    }
     // Some are taken back by the same words.
     resets.dedup();
     resets
@@ -174,7 +184,7 @@ mod tests {
         let http_directives = names.iter().map(|name| (*name).to_owned()).collect();
         let neighbours = Neighbours { http_directives, ..Neighbours::default() };
         let mut findings = Vec::new();
-        let resets = resets(&neighbours, http2, &mut findings);
+        let resets = resets(&neighbours, Version(1, 22, 1), http2, &mut findings);
         (resets.iter().map(|reset| format!("{} {}", reset.name, reset.arguments)).collect(), findings.len())
     }
 

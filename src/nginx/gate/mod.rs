@@ -64,7 +64,7 @@ pub fn gate(
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.
     let certificate_inherited = neighbours.http_directives.contains("ssl_certificate");
-    let resets = inherited::resets(neighbours, http2, &mut findings);
+    let resets = inherited::resets(neighbours, capabilities.version, http2, &mut findings);
     let (names_hash, longest_name) = names::table(&model, neighbours);
     let decisions = Decisions {
         listens: sockets.listens,

@@ -43,6 +43,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
     Ok(view::Shared {
         unlimited_requests: takes_back("limit_req"),
         unlimited_connections: takes_back("limit_conn"),
+        nothing: takes_back("proxy_ssl_certificate") || takes_back("grpc_ssl_certificate"),
         names_hash: names_hash.into_iter().collect(),
         variables_hash_max_size: decisions.variables_hash_max_size,
         variables_hash_bucket_size: decisions.variables_hash_bucket_size,
