@@ -31,6 +31,10 @@ pub trait Stages {
     fn make(&mut self, snapshot: &Snapshot) -> Product;
     /// Applies.
     fn apply(&mut self, files: &FileSet) -> Outcome;
+    /// Makes files in which no hosts share anything, from now on, because of what nginx says of them; false when they do not.
+    fn part(&mut self, words: &str) -> bool;
+    /// Makes files as before that.
+    fn join(&mut self);
 }
 
 /// What was made from a snapshot.
@@ -175,9 +179,16 @@ impl Cycle {
             tests.extend(outcome.test());
             match &outcome {
                 Outcome::Refused { complaints, .. } => {
-                    if attempts < MOST_ATTEMPTS && self.judge(complaints, snapshot, &mut trial) {
+                    // Alone, whoever shared a file is blamed by name; or nobody is, and sharing was the fault.
+                    let doubt = complaints.iter().find(|complaint| is_doubtful(complaint));
+                    if attempts < MOST_ATTEMPTS && doubt.is_some_and(|complaint| stages.part(&complaint.words)) {
                         continue;
                     }
+                    if attempts < MOST_ATTEMPTS && self.judge(complaints, snapshot, &mut trial) {
+                        stages.join();
+                        continue;
+                    }
+                    stages.join();
                     // Taking objects out did not help: whoever was blamed in this cycle is innocent for all we know.
                     self.quarantine.restore(before);
                 }
@@ -372,6 +383,11 @@ impl Cycle {
         }
         Report { outcome, findings, accepted, certificates, attempts: 0, tests: Vec::new() }
     }
+}
+
+/// Whether several objects may have caused it, and nothing tells which.
+fn is_doubtful(complaint: &Complaint) -> bool {
+    complaint.origin.is_none() && complaint.suspects.len() > 1
 }
 
 /// Whether two complaints are about the same thing; lines shift when an object is taken out.

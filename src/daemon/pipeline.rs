@@ -52,6 +52,8 @@ pub struct Pipeline {
     options: translate::Options,
     translator: Translator,
     gate_options: GateOptions,
+    /// Why hosts do not share servers though the settings allow it: what nginx says of those.
+    parted: Option<String>,
     names: Arc<Names>,
     renderer: Renderer,
     applier: Applier<System>,
@@ -94,6 +96,7 @@ impl Pipeline {
             translator: Translator::new(options.clone()),
             options,
             gate_options: settings.gate_options(),
+            parted: None,
             names: Arc::default(),
             renderer: Renderer::of(&settings.instance),
             applier,
@@ -126,7 +129,11 @@ impl Pipeline {
         match look(&self.settings) {
             Ok(survey) => {
                 self.applier.set_workers_group(survey.workers_group);
-                std::mem::replace(&mut self.survey, survey) != self.survey
+                let differs = std::mem::replace(&mut self.survey, survey) != self.survey;
+                if differs {
+                    self.join();
+                }
+                differs
             }
             Err(error) => {
                 tracing::warn!("nginx is held to be as it was: {error}");
@@ -207,12 +214,27 @@ impl Stages for Pipeline {
         self.applier.set_contents(Arc::new(contents));
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         findings.extend(of_gate);
+        findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates }
     }
 
     fn apply(&mut self, files: &FileSet) -> Outcome {
         self.applier.apply(files)
+    }
+
+    fn part(&mut self, words: &str) -> bool {
+        let shares = std::mem::replace(&mut self.gate_options.shared_servers, false);
+        if shares {
+            self.parted = Some(words.to_owned());
+        }
+        shares
+    }
+
+    fn join(&mut self) {
+        if self.parted.take().is_some() {
+            self.gate_options.shared_servers = true;
+        }
     }
 }
 
@@ -237,6 +259,13 @@ fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
          {current}/http/*.conf;` into a file that its http block includes, for example /etc/nginx/conf.d/ingressd.conf"
     );
     Finding { severity: Severity::Error, ..Finding::new(Reason::HostConflict, origin, note) }
+}
+
+/// What alike hosts share was refused.
+fn not_shared(words: &str) -> Finding {
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
+    let note = format!("nginx refuses a server that alike hosts share, so that each has its own, and reloads take longer: {words}");
+    Finding::new(Reason::HostConflict, origin, note)
 }
 
 fn served_object(accepted: &Accepted) -> ServedObject {

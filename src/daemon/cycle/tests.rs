@@ -53,6 +53,9 @@ struct Rules {
     shared: Vec<&'static str>,
     /// Refuses whatever it is given.
     hopeless: bool,
+    /// Everybody shares a file, until they are parted; whether nginx refuses that as such.
+    shares: Option<bool>,
+    parted: bool,
     judge: &'static str,
     made: Vec<String>,
     applied: Vec<Vec<String>>,
@@ -84,8 +87,24 @@ impl Stages for Rules {
         }
     }
 
+    fn part(&mut self, _: &str) -> bool {
+        self.shares.is_some() && !std::mem::replace(&mut self.parted, true)
+    }
+
+    fn join(&mut self) {
+        self.parted = false;
+    }
+
     fn apply(&mut self, _: &FileSet) -> Outcome {
         self.applied.push(self.made.clone());
+        let is_bad = |name: &String| self.bad.contains(name.as_str());
+        if let (Some(is_refused), false) = (self.shares, self.parted)
+            && (is_refused || self.made.iter().any(is_bad))
+        {
+            let suspects = self.made.iter().map(|name| id(name.split_once('@').unwrap().0)).collect();
+            let complaint = Complaint { place: None, words: "no room".into(), origin: None, suspects };
+            return Outcome::Refused { complaints: vec![complaint], test: TEST };
+        }
         let culprits: Vec<_> =
             self.made.iter().filter(|name| self.hopeless || self.bad.contains(name.as_str())).collect();
         let complaint = |name: &String| {
@@ -133,6 +152,28 @@ fn the_last_good_version_takes_the_place_of_a_bad_one() {
     let report = cycle.turn(&snapshot(&["a@3", "b@3", "c@1"]), &mut rules);
     assert_eq!((report.attempts, quarantined(&report).len()), (1, 0));
     assert_eq!(rules.made, ["a@3", "b@3", "c@1"]);
+}
+
+#[test]
+fn nobody_is_blamed_for_what_is_wrong_with_sharing() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    let mut rules = Rules { shares: Some(true), ..Rules::default() };
+    let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
+    assert_eq!((quarantined(&report), report.attempts, rules.parted), (Vec::new(), 2, true));
+    // It is not tried again with each change.
+    let report = cycle.turn(&snapshot(&["a@2", "b@1", "c@1"]), &mut rules);
+    assert_eq!((quarantined(&report), report.attempts), (Vec::new(), 1));
+}
+
+#[test]
+fn whoever_harms_those_with_whom_it_shares_is_found_alone_and_the_others_share_again() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    let mut rules = Rules { shares: Some(false), bad: ["c@1"].into(), ..Rules::default() };
+    let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1", "d@1"]), &mut rules);
+    assert_eq!(quarantined(&report), ["Ingress shop/c: spec.rules[2]"]);
+    assert_eq!((rules.made, report.attempts, rules.parted), (vec!["a@1".into(), "b@1".into(), "d@1".into()], 3, false));
 }
 
 #[test]
