@@ -18,7 +18,8 @@ use crate::source::is_object_name;
 #[command(
     after_long_help = "It makes a ServiceAccount that may do what the daemon needs under these settings and nothing else, in the \
     namespace of publish.namespace: with the setting namespaces by Roles in these, otherwise by a ClusterRole. Done again it \
-    changes what has changed. To take everything back, delete what --print shows.\n\n\
+    changes what has changed. To take it back from every node that has this account: `ingressd kubeconfig --print \
+    --without-namespace | kubectl delete -f -`. The Namespace stays: there may be more in it.\n\n\
     The token is put into a Secret and lasts until that is deleted. With --duration it ends by itself, and the kubeconfig has to \
     be written again before; the daemon takes the new one into use without a restart.\n\n\
     Exit status: 0 when the credentials are written and work, 64 for a wrong command line, 69 when the API server cannot be \
@@ -29,6 +30,9 @@ pub struct Arguments {
     /// Only show the manifests that would be applied.
     #[arg(long)]
     print: bool,
+    /// Leave the Namespace of publish.namespace alone: it is there already, or has to stay.
+    #[arg(long)]
+    without_namespace: bool,
     /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     admin_kubeconfig: Option<PathBuf>,
@@ -83,7 +87,10 @@ pub fn run(arguments: &Arguments) -> Exit {
         Err(exit) => return exit,
     };
     let grant = Grant::of(&settings, &arguments.account);
-    let mut documents = grant.documents();
+    let mut documents = match arguments.without_namespace {
+        true => grant.documents_within(),
+        false => grant.documents(),
+    };
     if arguments.duration.is_none() {
         documents.push(grant.secret());
     }
