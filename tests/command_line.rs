@@ -41,6 +41,12 @@ const ROWS: &[(&[&str], i32, &str)] = &[
         78,
         "the administrator's kubeconfig cannot be used",
     ),
+    // That nothing can be written is known before anything is asked of the cluster.
+    (
+        &["kubeconfig", "--admin-kubeconfig", "DIR/none", "--output", "DIR/good.toml/kubeconfig"],
+        69,
+        "good.toml/kubeconfig cannot be written",
+    ),
 ];
 
 #[test]
@@ -104,7 +110,10 @@ fn whoever_takes_everything_back_deletes_no_namespace() {
     let help = ingressd(&["kubeconfig", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/kubeconfig.md");
     for text in [help, std::fs::read_to_string(page).unwrap()] {
-        assert!(text.contains("ingressd kubeconfig --print --without-namespace | kubectl delete -f -"), "{text}");
+        assert!(
+            text.contains("ingressd kubeconfig --print --without-namespace | kubectl delete --ignore-not-found -f -"),
+            "{text}"
+        );
     }
 }
 
