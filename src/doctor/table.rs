@@ -109,7 +109,7 @@ pub const CHECKS: &[Check] = &[
         name: "ports",
         about: "Whether programs other than nginx and ingressd listen on the ports that these need.",
         wrong: "nginx cannot take a port that another program has, and drops the whole change: stop that program, or choose other ports in section `listen` or `http` of ingressd.toml.",
-        needs: &[Need::Nginx, Need::Host],
+        needs: &[Need::Nginx, Need::Host, Need::Daemon],
         judge: host::ports,
     },
     Check {

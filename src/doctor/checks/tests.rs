@@ -97,6 +97,7 @@ fn healthy() -> Facts {
         nginx: Ok(nginx),
         listeners: vec![listener("0.0.0.0:80", MASTER, "nginx"), listener("127.0.0.1:10254", 7, "ingressd")],
         confinement: Confinement::default(),
+        daemon_process: Some(7),
         daemon: Some(json!({"phase": "serving", "ready": true, "generation": 7})),
         certificates: vec![Served {
             file: "/x/certs/a.pem".into(),
@@ -244,6 +245,9 @@ const ROWS: &[Row] = &[
     ("ports", |facts| facts.listeners.push(listener("0.0.0.0:8080", 9, "haproxy")), Good, "nobody else"),
     ("ports", |facts| facts.listeners.push(listener("127.0.0.1:10246", 9, "other")), Error, "10246"),
     ("ports", |facts| facts.listeners[1] = listener("127.0.0.1:10254", 9, "other"), Error, "http.address"),
+    // The daemon of another instance has our address: ours cannot start, or runs without it.
+    ("ports", |facts| facts.daemon_process = None, Error, "ingressd (process 7) listens on 127.0.0.1:10254"),
+    ("ports", |facts| facts.listeners[1] = listener("127.0.0.1:10254", 9, "ingressd"), Error, "http.address"),
     ("ports", |facts| nginx(facts).master = Err("gone".into()), Error, "nginx (process 100)"),
     ("ports", |facts| facts.listeners[0].holders.clear(), Warning, "does not show"),
     (
