@@ -188,6 +188,10 @@ fn pods(facts: &mut Facts, reached: [Reached; 2]) {
     tried.iter_mut().zip(reached).for_each(|((_, old), new)| *old = new);
 }
 
+fn all_classes(facts: &mut Facts, mode: EndpointMode) {
+    facts.settings.translate.classes.iter_mut().for_each(|class| class.endpoints = Some(mode));
+}
+
 fn no() -> Reached {
     Reached::No("no answer within 2 s".into())
 }
@@ -329,6 +333,15 @@ const ROWS: &[Row] = &[
     (
         "routes",
         |facts| {
+            route(facts, Err("unreachable".into()));
+            all_classes(facts, EndpointMode::NodePort);
+        },
+        Note,
+        "not needed",
+    ),
+    (
+        "routes",
+        |facts| {
             route(facts, default_route());
             pods(facts, [no(), no()]);
         },
@@ -345,7 +358,7 @@ const ROWS: &[Row] = &[
         Note,
         "forbidden",
     ),
-    ("endpoints", |facts| pods(facts, [no(), no()]), Error, "works from here: nodeport"),
+    ("endpoints", |facts| pods(facts, [no(), no()]), Error, "a mode that works from here: nodeport"),
     (
         "endpoints",
         |facts| {
@@ -366,6 +379,35 @@ const ROWS: &[Row] = &[
         },
         Note,
         "pod: 0 of 2",
+    ),
+    (
+        "endpoints",
+        |facts| {
+            pods(facts, [no(), no()]);
+            all_classes(facts, EndpointMode::NodePort);
+        },
+        Note,
+        "pod: 0 of 2",
+    ),
+    (
+        "endpoints",
+        |facts| {
+            objects(facts).samples[1].tried[0].1 = no();
+            all_classes(facts, EndpointMode::NodePort);
+        },
+        Error,
+        "nodeport, which is chosen: 0 of 1",
+    ),
+    // What requests get that nobody takes has no class: it is reached as everywhere.
+    (
+        "endpoints",
+        |facts| {
+            pods(facts, [no(), no()]);
+            all_classes(facts, EndpointMode::NodePort);
+            facts.settings.translate.default_backend = Some(("shop".into(), "sorry".into()));
+        },
+        Error,
+        "pod, which is chosen: 0 of 2",
     ),
     ("leases", |facts| leases(facts).leader = None, Warning, "nobody leads"),
     ("leases", |facts| leases(facts).leader = Some(kept("one".into(), 16)), Warning, "for 16 s"),
