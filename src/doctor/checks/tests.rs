@@ -422,6 +422,12 @@ const ROWS: &[Row] = &[
         Good,
         "lives and serves",
     ),
+    (
+        "leases",
+        |facts| leases(facts).members[0] = kept(Member { drained: true, ..member() }, 16),
+        Note,
+        "kubectl delete lease --namespace ingressd ingressd-one-",
+    ),
     ("leases", |facts| leases(facts).members[0] = kept(member(), -60), Warning, "60 s ahead"),
     ("leases", |facts| leases(facts).members[0].what.serving = false, Warning, "no confirmed generation"),
     ("leases", |facts| leases(facts).members[0].what.drained = true, Note, "is drained"),
