@@ -53,7 +53,7 @@ fn healthy() -> Facts {
         worker_files: Some(8192),
         findings: Vec::new(),
     };
-    let wish = Wish { group: String::new(), resource: "services".into(), verb: "list".into(), namespace: None };
+    let wish = Wish { resource: "services".into(), verb: "list".into(), ..Wish::default() };
     let permission = Permission {
         resource: "services".into(),
         purpose: "where requests go",
@@ -173,6 +173,18 @@ fn answer(facts: &mut Facts, answer: Result<bool, String>, required: bool) {
     let permission = &mut cluster(facts).permissions[0];
     permission.answers[0].1 = answer;
     permission.required = required;
+}
+
+/// The same answer to two verbs in each of these places.
+fn answer_in(facts: &mut Facts, places: &[&str], answer: Result<bool, String>) {
+    let wish = |place: &str, verb: &str| {
+        let (namespace, name) =
+            place.split_once('/').map_or((place, None), |(namespace, name)| (namespace, Some(name)));
+        let (namespace, name) = (Some(namespace.to_owned()), name.map(str::to_owned));
+        Wish { resource: "services".into(), verb: verb.to_owned(), namespace, name, ..Wish::default() }
+    };
+    let wishes = places.iter().flat_map(|place| ["list", "watch"].map(|verb| wish(place, verb)));
+    cluster(facts).permissions[0].answers = wishes.map(|wish| (wish, answer.clone())).collect();
 }
 
 fn route(facts: &mut Facts, route: Result<Route, String>) {
@@ -314,6 +326,29 @@ const ROWS: &[Row] = &[
     ("clock", |facts| cluster(facts).server = Some(Err("away".into())), Note, "api-server"),
     ("permissions", |facts| answer(facts, Ok(false), true), Error, "services: not allowed: list"),
     ("permissions", |facts| answer(facts, Ok(false), false), Note, "not allowed: list"),
+    (
+        "permissions",
+        |facts| answer_in(facts, &["shop"], Ok(false)),
+        Error,
+        "services: not allowed: list, watch in shop (",
+    ),
+    (
+        "permissions",
+        |facts| answer_in(facts, &["a", "b", "c", "d", "e"], Ok(false)),
+        Error,
+        "list, watch in a, b, c and 2 more (",
+    ),
+    ("permissions", |facts| answer_in(facts, &["front/lb"], Ok(false)), Error, "list, watch in front/lb ("),
+    (
+        "permissions",
+        |facts| {
+            answer_in(facts, &["a", "b", "c"], Ok(false));
+            cluster(facts).permissions[0].answers[2].1 = Ok(true);
+        },
+        Error,
+        "not allowed: list, watch in a, c; watch in b (",
+    ),
+    ("permissions", |facts| answer_in(facts, &["shop"], Ok(true)), Good, "services: list, watch in shop"),
     ("permissions", |facts| answer(facts, Err("away".into()), true), Warning, "not known"),
     ("permissions", |facts| cluster(facts).all_allowed = true, Warning, "open everything"),
     ("objects", |facts| facts.objects = Some(Err("Secret: forbidden".into())), Error, "forbidden"),
