@@ -121,7 +121,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "confinement",
-        about: "SELinux and AppArmor: whether nginx may connect to backends, and what was denied lately, as far as that can be seen.",
+        about: "SELinux and AppArmor: whether nginx may connect to backends, and what was denied within the last day, as far as that can be seen.",
         wrong: "On SELinux: `setsebool -P httpd_can_network_connect 1`. Other denials name what to allow, in a module made by audit2allow or in AppArmor's local profile.",
         needs: &[Need::Host],
         judge: host::confinement,

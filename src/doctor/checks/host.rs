@@ -163,12 +163,12 @@ pub fn confinement(facts: &Facts) -> Vec<Line> {
     }
     if let Some(last) = found.denials.last() {
         lines.push(Line::warning(
-            format!("{} denials for nginx or ingressd, the last: {last}", found.denials.len()),
+            format!("{} denials for nginx or ingressd within a day, the last: {last}", found.denials.len()),
             "allow what they name: SELinux by a module of audit2allow, AppArmor in /etc/apparmor.d/local",
         ));
     }
     if lines.is_empty() {
-        lines.push(Line::ok("neither SELinux nor AppArmor confines nginx, and no denial can be seen"));
+        lines.push(Line::ok("neither SELinux nor AppArmor confines nginx, and no denial of the last day can be seen"));
     }
     lines
 }
