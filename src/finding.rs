@@ -166,15 +166,19 @@ reasons! {
     NginxDown, Error, Operator, "nginx does not run; the configuration is ready for its start.";
 }
 
+/// Where packages put what a clone of the repository has in its first folder.
+const DOCUMENTATION: &str = "/usr/share/doc/ingressd/";
+
 impl Reason {
     /// What it stands for.
     pub fn row(self) -> &'static ReasonRow {
         &Reason::ALL[self as usize]
     }
 
-    /// Where it is explained, as Events and log lines name it: a page of the documentation, and the place on it.
+    /// Where it is explained, as Events and log lines name it: a page of the documentation where packages install it, and
+    /// the place on it.
     pub fn page(self) -> String {
-        format!("docs/findings.md#{}", self.anchor())
+        format!("{DOCUMENTATION}docs/findings.md#{}", self.anchor())
     }
 
     fn anchor(self) -> String {
@@ -194,7 +198,8 @@ pub fn document() -> String {
         "# Findings\n\nWhatever is wrong with an object, a setting or this host is told as a finding: in `ingressd check`, in\n\
          the journal (`REASON=`), in `ingressd status` and as the label `reason` of the metric `ingressd_findings`. Each has the\n\
          object, the field, a note with the remedy, and one of these reasons. Events have the same reasons; they and the lines\n\
-         of the journal name the place on this page. By symptom: [troubleshooting.md](troubleshooting.md).\n\n\
+         of the journal name the place on this page, by the path at which packages install it: whoever has no access to the node\n\
+         finds it here. By symptom: [troubleshooting.md](troubleshooting.md).\n\n\
          | reason | severity | who can mend it |\n| --- | --- | --- |\n",
     );
     for row in Reason::ALL {

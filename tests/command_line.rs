@@ -41,6 +41,12 @@ const ROWS: &[(&[&str], i32, &str)] = &[
         78,
         "the administrator's kubeconfig cannot be used",
     ),
+    // That nothing can be written is known before anything is asked of the cluster.
+    (
+        &["kubeconfig", "--admin-kubeconfig", "DIR/none", "--output", "DIR/good.toml/kubeconfig"],
+        69,
+        "good.toml/kubeconfig cannot be written",
+    ),
 ];
 
 #[test]
@@ -85,6 +91,30 @@ fn kubeconfig_prints_the_manifests_of_packages() {
     let secret = print(&[]);
     let secret = secret.strip_prefix(manifests).expect("the manifests come first");
     assert!(secret.contains("type: kubernetes.io/service-account-token"), "{secret}");
+}
+
+/// What may be deleted again: all but the namespace, in which there may be more.
+#[test]
+fn whoever_takes_everything_back_deletes_no_namespace() {
+    let ingressd = |arguments: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ingressd")).args(arguments).output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let kinds = |text: &str| -> Vec<String> {
+        text.lines().filter_map(|line| line.strip_prefix("kind: ")).map(str::to_owned).collect()
+    };
+    let all = kinds(&ingressd(&["kubeconfig", "--print"]));
+    assert_eq!(all.iter().filter(|kind| *kind == "Namespace").count(), 1, "{all:?}");
+    let without = kinds(&ingressd(&["kubeconfig", "--print", "--without-namespace"]));
+    assert_eq!(without, all.into_iter().filter(|kind| kind != "Namespace").collect::<Vec<_>>());
+    let help = ingressd(&["kubeconfig", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/kubeconfig.md");
+    for text in [help, std::fs::read_to_string(page).unwrap()] {
+        assert!(
+            text.contains("ingressd kubeconfig --print --without-namespace | kubectl delete --ignore-not-found -f -"),
+            "{text}"
+        );
+    }
 }
 
 #[test]

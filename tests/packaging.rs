@@ -109,3 +109,20 @@ fn instances_run_as_the_first_one_does() {
     });
     assert_eq!(template.collect::<Vec<_>>(), read("ingressd.service"));
 }
+
+/// Whoever reads an Event or the journal finds the place that it names.
+#[test]
+fn the_page_that_findings_name_is_installed_and_has_their_places() {
+    let text = fs::read_to_string(root().join("docs/findings.md")).unwrap();
+    for form in ["deb", "generate-rpm"] {
+        let assets = assets(&metadata()[form]);
+        for row in ingressd::finding::Reason::ALL {
+            let page = row.reason.page();
+            let (file, anchor) = page.split_once('#').unwrap();
+            let folder = file.strip_suffix("findings.md").unwrap();
+            assert!(assets.iter().any(|(source, to, _)| source == "docs/*.md" && to == folder), "{form}: {page}");
+            let heading = |line: &str| line.strip_prefix("## ").is_some_and(|name| name.to_lowercase() == anchor);
+            assert!(text.lines().any(heading), "{page}");
+        }
+    }
+}

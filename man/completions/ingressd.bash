@@ -487,7 +487,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__kubeconfig)
-            opts="-h --print --admin-kubeconfig --context --output --force --account --duration --server --instance --config --set --help"
+            opts="-h --print --without-namespace --admin-kubeconfig --context --output --force --account --duration --server --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -115,6 +115,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l instanc
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l print -d 'Only show the manifests that would be applied'
+complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l without-namespace -d 'Leave the Namespace of publish.namespace alone: it is there already, or has to stay'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l force -d 'Replace the file if it is there'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch' -r -F

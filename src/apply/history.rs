@@ -91,9 +91,9 @@ impl History {
         self.kept.iter().any(|kept| kept.number == number)
     }
 
-    /// The generation that was written before this one and is kept.
+    /// The latest generation before this one that nginx was seen to run and that is kept.
     pub fn before(&self, number: u64) -> Option<u64> {
-        self.kept.iter().rev().map(|kept| kept.number).find(|kept| *kept < number)
+        self.kept.iter().rev().find(|kept| kept.number < number && kept.confirmed).map(|kept| kept.number)
     }
 
     /// The files that differ, in order of their paths.

@@ -26,7 +26,7 @@ const MOST_CAUSES: usize = 4;
     77 when its files may not be read."
 )]
 pub struct Arguments {
-    /// The earlier generation; without one, the kept one before the other.
+    /// The earlier generation; without one, the latest before the other that nginx was seen to run.
     #[arg(value_name = "GENERATION")]
     before: Option<u64>,
     /// The later generation; without one, the current.
@@ -95,7 +95,9 @@ fn chosen(history: &History, before: Option<u64>, after: Option<u64>) -> Result<
     let after = after.or(history.current).ok_or("there is no generation in use: name two")?;
     let before = match before {
         Some(before) => before,
-        None => history.before(after).ok_or_else(|| format!("no generation before {after} is kept"))?,
+        None => history
+            .before(after)
+            .ok_or_else(|| format!("no generation before {after} is kept that nginx was seen to run: name one"))?,
     };
     match [before, after].into_iter().find(|number| !history.has(*number)) {
         Some(missing) => {

@@ -6,6 +6,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use tempfile::NamedTempFile;
+
 use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
@@ -18,7 +20,8 @@ use crate::source::is_object_name;
 #[command(
     after_long_help = "It makes a ServiceAccount that may do what the daemon needs under these settings and nothing else, in the \
     namespace of publish.namespace: with the setting namespaces by Roles in these, otherwise by a ClusterRole. Done again it \
-    changes what has changed. To take everything back, delete what --print shows.\n\n\
+    changes what has changed. To take it back from every node that has this account: `ingressd kubeconfig --print \
+    --without-namespace | kubectl delete --ignore-not-found -f -`. The Namespace stays: there may be more in it.\n\n\
     The token is put into a Secret and lasts until that is deleted. With --duration it ends by itself, and the kubeconfig has to \
     be written again before; the daemon takes the new one into use without a restart.\n\n\
     Exit status: 0 when the credentials are written and work, 64 for a wrong command line, 69 when the API server cannot be \
@@ -29,6 +32,9 @@ pub struct Arguments {
     /// Only show the manifests that would be applied.
     #[arg(long)]
     print: bool,
+    /// Leave the Namespace of publish.namespace alone: it is there already, or has to stay.
+    #[arg(long)]
+    without_namespace: bool,
     /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     admin_kubeconfig: Option<PathBuf>,
@@ -83,7 +89,10 @@ pub fn run(arguments: &Arguments) -> Exit {
         Err(exit) => return exit,
     };
     let grant = Grant::of(&settings, &arguments.account);
-    let mut documents = grant.documents();
+    let mut documents = match arguments.without_namespace {
+        true => grant.documents_within(),
+        false => grant.documents(),
+    };
     if arguments.duration.is_none() {
         documents.push(grant.secret());
     }
@@ -105,18 +114,23 @@ pub fn run(arguments: &Arguments) -> Exit {
             return Exit::of_error(&error);
         }
     };
+    let unwritten = |error: &io::Error| {
+        eprintln!("ingressd: {} cannot be written: {error}", path.display());
+        Exit::of_error(error)
+    };
+    let begun = match Begun::at(&path) {
+        Ok(begun) => begun,
+        Err(error) => return unwritten(&error),
+    };
     runtime.block_on(async {
         let (text, token) = match obtain(arguments, &grant, &documents).await {
             Ok(obtained) => obtained,
             Err(error) => return complain(&error),
         };
-        match write(&path, &text, arguments.force) {
+        match begun.finish(&text, arguments.force) {
             Ok(()) => tell(&path, &grant, arguments.duration, &token),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return there_already(&path),
-            Err(error) => {
-                eprintln!("ingressd: {} cannot be written: {error}", path.display());
-                return Exit::of_error(&error);
-            }
+            Err(error) => return unwritten(&error),
         }
         match cluster::try_out(&path).await {
             Ok(()) => Exit::Success,
@@ -167,21 +181,36 @@ async fn obtain(
     Ok((text, token))
 }
 
-/// Puts the file in its place as a whole: nobody but its owner can ever read it, and one that is there stays unless it is to be
-/// replaced.
-fn write(path: &Path, text: &str, replace: bool) -> io::Result<()> {
-    let path = std::path::absolute(path)?;
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    fs::DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
-    // Created with mode 0600.
-    let mut file = tempfile::Builder::new().prefix(".kubeconfig-").tempfile_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    match replace {
-        true => file.persist(&path)?,
-        false => file.persist_noclobber(&path)?,
-    };
-    fs::File::open(folder)?.sync_all()
+/// The file before it has its name and content: whoever may not write it learns that before anything is changed elsewhere.
+struct Begun {
+    path: PathBuf,
+    folder: PathBuf,
+    file: NamedTempFile,
+}
+
+impl Begun {
+    fn at(path: &Path) -> io::Result<Begun> {
+        let path = std::path::absolute(path)?;
+        if path.is_dir() {
+            return Err(io::ErrorKind::IsADirectory.into());
+        }
+        let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+        fs::DirBuilder::new().recursive(true).mode(0o755).create(&folder)?;
+        // Created with mode 0600: nobody but its owner can ever read it.
+        let file = tempfile::Builder::new().prefix(".kubeconfig-").tempfile_in(&folder)?;
+        Ok(Begun { path, folder, file })
+    }
+
+    /// Puts it in its place as a whole. One that is there stays unless it is to be replaced.
+    fn finish(mut self, text: &str, replace: bool) -> io::Result<()> {
+        self.file.write_all(text.as_bytes())?;
+        self.file.as_file().sync_all()?;
+        match replace {
+            true => self.file.persist(&self.path)?,
+            false => self.file.persist_noclobber(&self.path)?,
+        };
+        fs::File::open(&self.folder)?.sync_all()
+    }
 }
 
 fn tell(path: &Path, grant: &Grant, asked: Option<Duration>, token: &Token) {
@@ -207,15 +236,17 @@ mod tests {
     fn the_file_is_for_its_owner_alone_and_not_replaced_by_accident() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/kubeconfig");
-        write(&path, "one", false).unwrap();
+        let write = |text: &str, replace| Begun::at(&path)?.finish(text, replace);
+        write("one", false).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        let again = write(&path, "two", false).unwrap_err();
+        let again = write("two", false).unwrap_err();
         assert_eq!((again.kind(), &*fs::read_to_string(&path).unwrap()), (io::ErrorKind::AlreadyExists, "one"));
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-        write(&path, "two", true).unwrap();
+        write("two", true).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1, "nothing is left behind");
+        assert_eq!(Begun::at(folder.path()).err().map(|error| error.kind()), Some(io::ErrorKind::IsADirectory));
     }
 
     #[test]

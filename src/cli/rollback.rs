@@ -24,7 +24,7 @@ use crate::daemon::{Wish, control, without_daemon};
     64 for a wrong command line, 69 when nginx or the daemon cannot be used, 77 when a file may not be used."
 )]
 pub struct Arguments {
-    /// The generation; without one, the kept one before the current.
+    /// The generation; without one, the latest before the current that nginx was seen to run.
     #[arg(value_name = "GENERATION", conflicts_with = "resume")]
     generation: Option<u64>,
     /// Apply what the cluster says again.

@@ -132,10 +132,13 @@ impl Grant {
 
     /// The manifests: namespace, account, roles and bindings, one document each.
     pub fn documents(&self) -> Vec<String> {
-        let mut documents = vec![
-            document("v1", "Namespace", &format!("  name: {}\n", scalar(&self.namespace)), ""),
-            document("v1", "ServiceAccount", &self.place(&self.namespace, &self.account), ""),
-        ];
+        let namespace = document("v1", "Namespace", &format!("  name: {}\n", scalar(&self.namespace)), "");
+        std::iter::once(namespace).chain(self.documents_within()).collect()
+    }
+
+    /// Those without the namespace, which may hold more than they bring: they can be deleted again.
+    pub fn documents_within(&self) -> Vec<String> {
+        let mut documents = vec![document("v1", "ServiceAccount", &self.place(&self.namespace, &self.account), "")];
         let needed = || CLUSTER.iter().filter(|permission| !self.without.contains(&permission.resource));
         let everywhere =
             |permission: &&Permission| self.namespaces.is_empty() || WITHOUT_NAMESPACE.contains(&permission.resource);

@@ -11,7 +11,7 @@ use crate::apply::Outcome;
 /// What the administrator wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
-    /// Go back to this generation, or to the one before the current, and stay there.
+    /// Go back to this generation, or to the latest before the current that nginx was seen to run, and stay there.
     RollBack(Option<u64>),
     /// Apply again what the cluster says.
     Resume,

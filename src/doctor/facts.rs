@@ -33,6 +33,8 @@ pub struct Facts {
     pub confinement: Confinement,
     /// What the daemon says of itself; `None` when none answers.
     pub daemon: Option<Value>,
+    /// The process that answers for it; `None` when none does.
+    pub daemon_process: Option<u32>,
     /// The certificates of the generation in place.
     pub certificates: Vec<Served>,
     /// Where objects come from.

@@ -109,7 +109,7 @@ pub const CHECKS: &[Check] = &[
         name: "ports",
         about: "Whether programs other than nginx and ingressd listen on the ports that these need.",
         wrong: "nginx cannot take a port that another program has, and drops the whole change: stop that program, or choose other ports in section `listen` or `http` of ingressd.toml.",
-        needs: &[Need::Nginx, Need::Host],
+        needs: &[Need::Nginx, Need::Host, Need::Daemon],
         judge: host::ports,
     },
     Check {
@@ -121,7 +121,7 @@ pub const CHECKS: &[Check] = &[
     },
     Check {
         name: "confinement",
-        about: "SELinux and AppArmor: whether nginx may connect to backends, and what was denied lately, as far as that can be seen.",
+        about: "SELinux and AppArmor: whether nginx may connect to backends, and what was denied within the last day, as far as that can be seen.",
         wrong: "On SELinux: `setsebool -P httpd_can_network_connect 1`. Other denials name what to allow, in a module made by audit2allow or in AppArmor's local profile.",
         needs: &[Need::Host],
         judge: host::confinement,

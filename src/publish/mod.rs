@@ -34,7 +34,7 @@ pub use address::{Address, Refused};
 pub use counts::{Counts, EventResult, StatusWrite};
 pub use lacks::Lacks;
 pub use ledger::published;
-pub use member::{MOST_ADDRESSES, Member, Revision};
+pub use member::{MOST_ADDRESSES, Member, Revision, lease_name};
 pub use options::{Announced, Mode, NodeAddress, Options};
 pub use publisher::Publisher;
 pub use roster::Life;

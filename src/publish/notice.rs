@@ -180,7 +180,7 @@ mod tests {
         assert!(length(&event.reporting_instance) <= 128 && length(&event.metadata.name) <= 253);
         let note = event.note.unwrap();
         assert!(!note.contains('\u{1b}'), "nothing of it may steer a terminal");
-        assert!(note.ends_with("... (docs/findings.md#missingservice)"), "{note}");
+        assert!(note.ends_with("... (/usr/share/doc/ingressd/docs/findings.md#missingservice)"), "{note}");
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
             event.note.as_deref(),
             Some(
                 "Ingress shop/cart: spec.rules[0].http.paths[1].backend.service.name: MissingService: \
-                 there is no Service \"cart\"; create it (docs/findings.md#missingservice)"
+                 there is no Service \"cart\"; create it (/usr/share/doc/ingressd/docs/findings.md#missingservice)"
             )
         );
         assert_eq!(event.metadata.namespace.as_deref(), Some("shop"));

@@ -1,5 +1,6 @@
 //! What the administrator decides about the meaning of objects; it must not know how settings are written.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -100,6 +101,16 @@ pub struct Options {
     pub append_forwarded_for: bool,
     /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
     pub now: i64,
+}
+
+impl Options {
+    /// The modes in which anything may be reached, but for Services that choose their own.
+    pub fn modes(&self) -> BTreeSet<EndpointMode> {
+        let of_classes = self.classes.iter().map(|class| class.endpoints.unwrap_or(self.endpoints));
+        // What no object asks for has no class.
+        let of_none = self.default_backend.is_some().then_some(self.endpoints);
+        of_classes.chain(of_none).collect()
+    }
 }
 
 impl Default for Options {

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use ingressd::apply::{Applier, Contents, Options, Outcome, ServedObject, Steps};
+use ingressd::apply::{Applier, Contents, History, Options, Outcome, ServedObject, Steps};
 use ingressd::model::{Kind, ObjectId};
 use ingressd::render::FileSet;
 use nix::sys::signal::Signal;
@@ -62,12 +62,35 @@ fn nginx_goes_back_and_stays_there_over_restarts_until_that_is_ended() {
     // Once more goes one further.
     assert_confirmed(&applier.roll_back_to(None, NOW), 1);
     let Outcome::Failed { why } = applier.roll_back_to(None, NOW) else { panic!("there is one before the first") };
-    assert!(why.contains("no earlier generation") && why.contains("1, 2, 3"), "{why}");
+    assert!(why.contains("run no earlier one") && why.contains("1, 2, 3"), "{why}");
     assert_eq!(applier.pinned().unwrap().pin.generation, 1, "what was pinned stays so");
     assert_eq!(applier.resume().unwrap(), Some(1));
     assert_eq!(applier.resume().unwrap(), None);
     assert_confirmed(&applier.apply(&answering(&nginx, "four")), 4);
     assert_eq!(nginx.applier().pinned(), None);
+}
+
+#[test]
+fn a_generation_that_was_never_seen_to_run_is_no_place_to_go_back_to_unless_it_is_named() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    assert_confirmed(&applier.apply(&answering(&nginx, "one")), 1);
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = Files::with_status(nginx.status).server("a", other.local_addr().unwrap(), "return 204;").set();
+    let outcome = applier.apply(&taken);
+    assert!(matches!(outcome, Outcome::RolledBack { generation: Some(1), .. }), "{outcome:?}");
+    assert_confirmed(&applier.apply(&answering(&nginx, "three")), 3);
+    drop(other);
+    let history = || History::read(&nginx.path("ingressd"), &nginx.path("state")).unwrap();
+    let kept: Vec<_> = history().kept.iter().map(|kept| (kept.number, kept.confirmed)).collect();
+    assert_eq!(kept, [(1, true), (2, false), (3, true)]);
+    assert_eq!(history().before(3), Some(1), "what the difference is told to");
+    assert_confirmed(&applier.roll_back_to(None, NOW), 1);
+    let Outcome::Failed { why } = applier.roll_back_to(None, NOW) else { panic!("nothing ran before the first") };
+    assert!(why.contains("1, 2, 3"), "{why}");
+    // Whoever names it wants it: the reason that it failed may be gone.
+    assert_confirmed(&applier.roll_back_to(Some(2), NOW), 2);
+    assert_eq!(history().current, Some(2));
 }
 
 #[test]

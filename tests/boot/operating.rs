@@ -72,7 +72,7 @@ fn tells_the_journal(node: &Node) {
     assert!(entry["GENERATION"].as_str().unwrap().parse::<u64>().unwrap() > 0, "{entry:#}");
     assert_eq!((&entry["SYSLOG_IDENTIFIER"], &entry["PRIORITY"]), (&"ingressd".into(), &"4".into()));
     let message = entry["MESSAGE"].as_str().unwrap();
-    assert!(message.ends_with("(docs/findings.md#unknownannotation)"), "{message}");
+    assert!(message.ends_with("(/usr/share/doc/ingressd/docs/findings.md#unknownannotation)"), "{message}");
     let found = node.machine.run("journalctl --unit ingressd REASON=UnknownAnnotation --output cat --no-pager");
     assert!(found.contains("proxy-body-size"), "{found}");
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use ingressd::config;
 use ingressd::finding::Reason;
+use regex::Regex;
 
 use super::commands;
 use super::pages;
@@ -47,7 +48,7 @@ fn settings_are_known() {
         let Some((section, name)) = key.split_once('.') else { return Ok(false) };
         let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_ascii_lowercase() || letter == '-');
         // `nginx.conf` and `ingressd.service` are files.
-        let is_file = ["conf", "service", "toml", "pid", "org", "md", "io"].contains(&name);
+        let is_file = ["conf", "service", "toml", "pid", "org", "md", "io", "json", "pem"].contains(&name);
         match sections.contains(section) && is_name && !is_file {
             true if keys.contains(key) => Ok(true),
             true => Err("there is no such setting".to_owned()),
@@ -77,4 +78,27 @@ fn every_reason_is_in_the_page_of_symptoms() {
     let missing =
         Reason::ALL.iter().filter(|row| !page.text.contains(&format!("](findings.md#{})", row.name.to_lowercase())));
     assert_eq!(missing.map(|row| row.name).collect::<Vec<_>>(), [""; 0]);
+}
+
+/// What the program keeps on a host, by the calls that name it.
+#[test]
+fn every_file_of_the_state_folder_is_in_the_page_about_backups() {
+    let named = Regex::new(r#"(?:state\s*\.join\(|const FILE: &str = )"([a-z.-]+)""#).unwrap();
+    let mut files = BTreeSet::new();
+    let mut folders = vec![pages::root().join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                files.extend(named.captures_iter(&text).map(|found| found[1].to_owned()));
+            }
+        }
+    }
+    assert!(files.len() > 8 && files.contains("setup.json") && files.contains("pinned.json"), "{files:?}");
+    let page = pages::all().into_iter().find(|page| page.name == "docs/backup.md").unwrap();
+    let words = page.words();
+    let missing: Vec<_> = files.iter().filter(|file| !words.iter().any(|word| word == *file)).collect();
+    assert!(missing.is_empty(), "{missing:?} is not in docs/backup.md");
 }

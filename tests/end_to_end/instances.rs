@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::doctor::Told;
 use crate::rig::client::get;
 use crate::rig::daemon::{Daemon, Source};
 use crate::rig::manifests::{self, Ingress, Manifests, ingress, tls_secret};
@@ -165,5 +166,28 @@ fn two_that_start_at_the_same_time_come_to_an_end() {
         rig.daemon.status_when("the host to be kept", kept).await;
         both_are_served().await;
         assert_eq!(get("http://both.example/").send().await.echo().address.ip().to_string(), "10.244.0.1");
+    });
+}
+
+#[test]
+fn one_whose_address_the_other_has_is_told_so() {
+    rig::run(async |rig| {
+        rig.start().await;
+        let mut second = second(rig);
+        let ports = |daemon: &Daemon, address: &str| {
+            let mut command = daemon.command("doctor");
+            command.args(["ports", "--set"]).arg(format!("http.address={address}"));
+            Told::by(command)
+        };
+        let taken = "127.0.0.1:10254";
+        ports(&rig.daemon, taken).expect("ports", "ok", "nobody else");
+        ports(&second.daemon, "127.0.0.1:10264").expect("ports", "ok", "nobody else");
+        second.daemon.set("http.address", taken);
+        second.daemon.start();
+        assert!(!second.daemon.ended().await.success(), "{}", second.daemon.log());
+        let told = ports(&second.daemon, taken);
+        told.expect("ports", "error", &format!("(process {}) listens on {taken}", rig.daemon.pid()));
+        told.expect("ports", "error", "an http.address of its own");
+        ports(&rig.daemon, taken).expect("ports", "ok", "nobody else");
     });
 }

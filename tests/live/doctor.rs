@@ -79,7 +79,7 @@ fn a_cluster_that_is_served_is_told_with_all_its_permissions() {
             ("permissions", "ingresses.networking.k8s.io: list, watch"),
             ("permissions", "secrets: get, list, watch"),
             ("permissions", "ingresses/status.networking.k8s.io: patch"),
-            ("permissions", "leases.coordination.k8s.io: get in"),
+            ("permissions", "leases.coordination.k8s.io: get, list, watch, create, update in"),
             ("objects", "1 of"),
             ("routes", "on this host"),
             ("endpoints", "pod, which is chosen: 1 of 1 addresses answer"),
@@ -112,6 +112,44 @@ fn a_missing_permission_is_named_and_one_that_is_not_needed_is_only_noted() {
         let mut command = cluster.daemon.command("doctor");
         command.args(["permissions", "--set", "upstreams.endpoints=nodeport"]);
         Told::by(command).expect("permissions", "error", "nodes: not allowed");
+    });
+}
+
+#[test]
+fn what_is_allowed_is_asked_for_in_every_namespace_and_for_the_service_outside_of_them() {
+    cluster::run(async |cluster| {
+        let file = cluster.folder().join("restricted");
+        let served = format!("namespaces=[{:?}]", cluster.objects.namespace());
+        let of_service = ["publish.mode=service", "publish.service=default/lb"];
+        let command = |name: &str, settings: &[&str]| {
+            let mut command = cluster.daemon.command(name);
+            command.args(settings.iter().flat_map(|setting| ["--set", setting]));
+            command
+        };
+        let grant = |settings: &[&str]| {
+            let mut command = command("kubeconfig", settings);
+            command.args(["--force", "--account", "reader", "--output"]).arg(&file);
+            let done = command.arg("--admin-kubeconfig").arg(cluster.control_plane.kubeconfig()).output().unwrap();
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        };
+        let doctor = |settings: &[&str]| {
+            let kubeconfig = format!("kubeconfig={}", file.display());
+            let mut command = command("doctor", &[settings, &[kubeconfig.as_str()]].concat());
+            command.arg("permissions");
+            Told::by(command)
+        };
+        grant(&[&served]);
+        assert_eq!(doctor(&[&served]).code, Some(0));
+        let more = format!("namespaces=[{:?}, \"default\"]", cluster.objects.namespace());
+        doctor(&[&more]).expect("permissions", "error", "secrets: not allowed: get, list, watch in default (");
+        let service = &[&[served.as_str()][..], &of_service].concat();
+        let told = doctor(service);
+        told.expect("permissions", "error", "services: not allowed: list, watch in default/lb (");
+        told.expect("permissions", "ok", &format!("services: list, watch in {}", cluster.objects.namespace()));
+        grant(service);
+        let told = doctor(service);
+        assert_eq!(told.code, Some(0), "{:#}", told.json);
+        told.expect("permissions", "ok", "services: list, watch in default/lb");
     });
 }
 

@@ -8,6 +8,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use serde_json::{Value, json};
 
+use crate::cluster::control_plane::binary;
 use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
 use crate::rig::client::get;
@@ -133,5 +134,38 @@ fn whoever_may_not_is_told_and_nothing_is_written() {
         let (code, text) = run(command(cluster, &file, &["--context", "elsewhere"]));
         assert_eq!(code, 78, "{text}");
         assert!(!file.exists());
+    });
+}
+
+#[test]
+fn what_was_given_is_taken_back_with_kubectl_and_the_namespace_stays() {
+    cluster::run(async |cluster| {
+        let has_account = async || {
+            let accounts = cluster.objects.list("ServiceAccount").await;
+            accounts.iter().any(|account| account["metadata"]["name"] == "reader")
+        };
+        // What cannot be written is not asked for.
+        let below_a_file = cluster.credentials.kubeconfig().join("kubeconfig");
+        let (code, text) = run(command(cluster, &below_a_file, &[]));
+        assert_eq!((code, has_account().await), (69, false), "{text}");
+
+        let file = file(cluster);
+        assert_eq!(run(command(cluster, &file, &[])).0, 0);
+        assert!(has_account().await && may(&file, "list", "secrets", "").await);
+        let (code, manifests) = run(command(cluster, &file, &["--print", "--without-namespace"]));
+        assert_eq!(code, 0, "{manifests}");
+        let printed = cluster.folder().join("manifests.yaml");
+        std::fs::write(&printed, manifests).unwrap();
+        let mut kubectl = Command::new(binary());
+        kubectl.arg("kubectl").arg("--kubeconfig").arg(cluster.control_plane.kubeconfig());
+        let (code, text) = run({
+            kubectl.args(["delete", "--ignore-not-found", "-f"]).arg(&printed);
+            kubectl
+        });
+        assert_eq!(code, 0, "{text}");
+        assert!(!has_account().await);
+        let namespaces = cluster.objects.list("Namespace").await;
+        let own = namespaces.iter().find(|namespace| namespace["metadata"]["name"] == cluster.objects.namespace());
+        assert_eq!(own.map(|own| &own["status"]["phase"]), Some(&"Active".into()), "{text}");
     });
 }

@@ -37,8 +37,8 @@ impl<H: Host> Applier<H> {
         self.pinned.as_ref()
     }
 
-    /// Goes back to a kept generation, by default the one before the current, and stays there whatever is asked for, also
-    /// after a restart. When nginx does not take it everything is as before. `now` is in seconds since 1970.
+    /// Goes back to a kept generation, by default the latest before the current that nginx was seen to run, and stays there
+    /// whatever is asked for, also after a restart. When nginx does not take it everything is as before. `now` is in seconds since 1970.
     pub fn roll_back_to(&mut self, wanted: Option<u64>, now: i64) -> Outcome {
         let _turn = self.turn();
         self.try_roll_back_to(wanted, now).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
@@ -85,10 +85,13 @@ impl<H: Host> Applier<H> {
             Some(wanted) if kept.contains(&wanted) => Ok(wanted),
             Some(wanted) => Err(format!("generation {wanted} is not kept; those that are: {}", list())),
             None => {
-                let earlier = kept.iter().rev().find(|number| current.is_none_or(|current| **number < current));
-                earlier
-                    .copied()
-                    .ok_or_else(|| format!("there is no earlier generation; those that are kept: {}", list()))
+                let is_earlier = |number: &u64| current.is_none_or(|current| *number < current);
+                // One that was taken back for its failure stays on the disk too.
+                let ran = |number: &u64| self.generations.is_confirmed(*number);
+                let earlier = kept.iter().copied().rev().find(|number| is_earlier(number) && ran(number));
+                earlier.ok_or_else(|| {
+                    format!("nginx was seen to run no earlier one; name one of those that are kept: {}", list())
+                })
             }
         })
     }

@@ -1,8 +1,12 @@
 //! Judges the way to the cluster: credentials, the API server, its clock, and what it allows; it must not know how it was asked.
 
+use std::collections::BTreeMap;
+
+use super::some;
 use crate::doctor::facts::{Cluster, Facts, Permission, Source};
 use crate::doctor::report::{Level, Line};
 use crate::source::cluster::DEFAULT_KUBECONFIG;
+use crate::source::cluster::probe::Wish;
 
 /// Seconds between clocks that make certificates and tokens fail now and then, and those that surely do.
 const SUSPICIOUS: i64 = 5;
@@ -104,24 +108,37 @@ pub fn permissions(facts: &Facts) -> Vec<Line> {
     lines
 }
 
+/// Verbs, and the places in which they are the same.
+fn named<'a>(wishes: impl Iterator<Item = &'a Wish>) -> String {
+    let mut verbs = BTreeMap::<_, Vec<&str>>::new();
+    for wish in wishes {
+        verbs.entry((&wish.namespace, &wish.name)).or_default().push(&wish.verb);
+    }
+    let mut places = BTreeMap::<String, Vec<String>>::new();
+    for ((namespace, name), verbs) in verbs {
+        let name = name.as_ref().map(|name| format!("/{name}")).unwrap_or_default();
+        let place = namespace.as_ref().map(|namespace| format!("{namespace}{name}"));
+        places.entry(verbs.join(", ")).or_default().extend(place);
+    }
+    let place = |(verbs, places): (String, Vec<String>)| match places.is_empty() {
+        true => verbs,
+        false => format!("{verbs} in {}", some(&places)),
+    };
+    places.into_iter().map(place).collect::<Vec<_>>().join("; ")
+}
+
 fn permission(permission: &Permission) -> Line {
-    let name = |wish: &crate::source::cluster::probe::Wish| match &wish.namespace {
-        Some(namespace) => format!("{} in {namespace}", wish.verb),
-        None => wish.verb.clone(),
-    };
     let Permission { resource, purpose, required, answers } = permission;
-    let with = |right: fn(&Result<bool, String>) -> bool| {
-        answers.iter().filter(move |(_, answer)| right(answer)).map(|(wish, _)| name(wish)).collect::<Vec<_>>()
-    };
+    let with = |right: bool| named(answers.iter().filter(|(_, answer)| *answer == Ok(right)).map(|(wish, _)| wish));
     if let Some(why) = answers.iter().find_map(|(_, answer)| answer.as_ref().err()) {
         let remedy = "look at the API server; every account may ask it this";
         return Line::warning(format!("{resource}: it is not known whether it is allowed: {why}"), remedy);
     }
-    let refused = with(|answer| *answer == Ok(false));
+    let refused = with(false);
     if refused.is_empty() {
-        return Line::ok(format!("{resource}: {}", with(|_| true).join(", ")));
+        return Line::ok(format!("{resource}: {}", with(true)));
     }
-    let text = format!("{resource}: not allowed: {} ({purpose})", refused.join(", "));
+    let text = format!("{resource}: not allowed: {} ({purpose})", refused);
     match required {
         true => {
             Line::error(text, "kubectl apply -f /usr/share/doc/ingressd/examples/rbac.yaml, or `ingressd kubeconfig`")

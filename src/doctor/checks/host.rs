@@ -21,7 +21,7 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
         let wanted = of_nginx.iter().find(|wanted| overlap(**wanted, listener.address));
         let line = match wanted {
             Some(wanted) => foreign(facts, listener, *wanted),
-            None if overlap(daemon, listener.address) => not_daemon(listener, daemon),
+            None if overlap(daemon, listener.address) => not_daemon(facts, listener, daemon),
             None => None,
         };
         // A program mostly has both families of a port.
@@ -72,14 +72,21 @@ fn foreign(facts: &Facts, listener: &Listener, wanted: SocketAddr) -> Option<Tol
     Some((key, line))
 }
 
-fn not_daemon(listener: &Listener, wanted: SocketAddr) -> Option<Told> {
-    let is_daemon = |holder: &Holder| holder.name == "ingressd";
+/// Somebody who has what the daemon of these settings needs. Its name is not enough: there may be several ingressd.
+fn not_daemon(facts: &Facts, listener: &Listener, wanted: SocketAddr) -> Option<Told> {
+    let is_daemon = |holder: &Holder| facts.daemon_process == Some(holder.pid);
     if listener.holders.is_empty() || listener.holders.iter().any(is_daemon) {
         return None;
     }
-    let text =
-        format!("{} listens on {}, which ingressd needs for {wanted}", named(&listener.holders), listener.address);
-    let line = Line::error(text, "stop it, or choose another address with http.address in ingressd.toml");
+    let (who, address) = (named(&listener.holders), listener.address);
+    let text = format!("{who} listens on {address}, which ingressd needs for {wanted}");
+    let line = match listener.holders.iter().any(|holder| holder.name == "ingressd") {
+        true => Line::error(
+            format!("{text}, and does not answer on the control socket of these settings"),
+            "give each instance an http.address of its own; or restart the daemon, when it is that of these settings",
+        ),
+        false => Line::error(text, "stop it, or choose another address with http.address in ingressd.toml"),
+    };
     Some(((listener.address.port(), listener.holders.clone()), line))
 }
 
@@ -156,12 +163,12 @@ pub fn confinement(facts: &Facts) -> Vec<Line> {
     }
     if let Some(last) = found.denials.last() {
         lines.push(Line::warning(
-            format!("{} denials for nginx or ingressd, the last: {last}", found.denials.len()),
+            format!("{} denials for nginx or ingressd within a day, the last: {last}", found.denials.len()),
             "allow what they name: SELinux by a module of audit2allow, AppArmor in /etc/apparmor.d/local",
         ));
     }
     if lines.is_empty() {
-        lines.push(Line::ok("neither SELinux nor AppArmor confines nginx, and no denial can be seen"));
+        lines.push(Line::ok("neither SELinux nor AppArmor confines nginx, and no denial of the last day can be seen"));
     }
     lines
 }

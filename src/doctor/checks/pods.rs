@@ -50,13 +50,6 @@ pub fn objects(facts: &Facts) -> Vec<Line> {
     std::iter::once(counted).chain(findings).collect()
 }
 
-/// Whether pods are to be reached directly.
-fn needs_pods(facts: &Facts) -> bool {
-    let translate = &facts.settings.translate;
-    let modes = translate.classes.iter().map(|class| class.endpoints.unwrap_or(translate.endpoints));
-    modes.chain([translate.endpoints]).any(|mode| mode == EndpointMode::Pod)
-}
-
 fn sample(facts: &Facts, mode: EndpointMode) -> Option<&Sample> {
     let Some(Ok(objects)) = &facts.objects else { return None };
     objects.samples.iter().find(|sample| sample.mode == mode)
@@ -75,7 +68,8 @@ pub fn routes(facts: &Facts) -> Vec<Line> {
         };
         return vec![Line::note(format!("not looked at: {why}"))];
     }
-    let needed = needs_pods(facts);
+    let modes = facts.settings.translate.modes();
+    let needed = modes.contains(&EndpointMode::Pod);
     let reached = sample(facts, EndpointMode::Pod).is_some_and(|sample| {
         !sample.tried.is_empty() && sample.tried.iter().all(|(_, reached)| *reached == Reached::Yes)
     });
@@ -99,14 +93,14 @@ pub fn routes(facts: &Facts) -> Vec<Line> {
             }
         }
     }
-    let remedy = "give this host routes to the pod networks (BGP, or static ones over the Nodes), or set upstreams.endpoints to \
-                  a mode that the check endpoints finds to work";
+    let remedy = "give this host routes to the pod networks (BGP, or static ones over the Nodes), or set upstreams.endpoints, or \
+                  the endpoints of a class, to a mode that the check endpoints finds to work";
     let bad = |text: String, level| match needed {
         true => Line { level, text, remedy: remedy.to_owned() },
-        false => Line::note(format!(
-            "{text}; not needed with upstreams.endpoints = \"{}\"",
-            word(facts.settings.translate.endpoints)
-        )),
+        false => {
+            let modes: Vec<_> = modes.iter().map(|mode| word(*mode)).collect();
+            Line::note(format!("{text}; not needed with the endpoint mode {}", modes.join(", ")))
+        }
     };
     let mut lines = Vec::new();
     if !none.is_empty() {
@@ -131,10 +125,10 @@ pub fn endpoints(facts: &Facts) -> Vec<Line> {
         Some(Err(_)) => return vec![Line::note("not looked at: the objects cannot be read, see objects")],
         None => return vec![Line::note("not looked at")],
     };
-    let chosen = facts.settings.translate.endpoints;
+    let chosen = facts.settings.translate.modes();
     let works = |sample: &&Sample| !sample.tried.is_empty() && share(sample) == sample.tried.len();
     let working: Vec<_> = objects.samples.iter().filter(works).map(|sample| word(sample.mode)).collect();
-    objects.samples.iter().map(|sample| judge(sample, sample.mode == chosen, &working)).collect()
+    objects.samples.iter().map(|sample| judge(sample, chosen.contains(&sample.mode), &working)).collect()
 }
 
 /// How many were reached.
@@ -166,7 +160,12 @@ fn judge(sample: &Sample, chosen: bool, working: &[&str]) -> Line {
     let text = if failed.is_empty() { text } else { format!("{text}; {}", some(&failed)) };
     let remedy = match working {
         [] => "no mode works from here: give this host routes to pods or Nodes, and look at firewalls".to_owned(),
-        modes => format!("set upstreams.endpoints to a mode that works from here: {}", modes.join(", ")),
+        modes => {
+            format!(
+                "set upstreams.endpoints, or endpoints of a class, to a mode that works from here: {}",
+                modes.join(", ")
+            )
+        }
     };
     match (chosen, count) {
         (_, count) if count == tried.len() => Line::ok(text),

@@ -6,6 +6,7 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Served};
 use crate::doctor::report::Line;
+use crate::publish::lease_name;
 use crate::publish::probe::Kept;
 
 /// Certificates are renewed before this many days are left.
@@ -56,10 +57,16 @@ pub fn leases(facts: &Facts) -> Vec<Line> {
         let (node, addresses) = (&member.what.identity, member.what.addresses.iter().map(ToString::to_string));
         let addresses = addresses.collect::<Vec<_>>().join(", ");
         let age = age(member, now);
+        let lease = lease_name(&facts.settings.publish.lease, node);
+        let remove = format!("of a node that is gone for good, `kubectl delete lease --namespace {namespace} {lease}`");
         lines.push(match age {
+            // As whoever takes a node out leaves it: `ingressd status --cluster` calls that well.
+            Some(age) if age > seconds(member) && member.what.drained => Line::note(format!(
+                "{node} ({addresses}) is drained, and did not renew its Lease for {age} s; {remove}"
+            )),
             Some(age) if age > seconds(member) => Line::warning(
                 format!("{node} ({addresses}) did not renew its Lease for {age} s and is not published"),
-                "look at the daemon on that node; of a node that is gone for good, delete the Lease",
+                format!("look at the daemon on that node; {remove}"),
             ),
             Some(age) if age < -TOLERATED => Line::warning(
                 format!("{node} ({addresses}) has a clock that is {} s ahead of the API server's", -age),

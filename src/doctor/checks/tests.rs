@@ -53,7 +53,7 @@ fn healthy() -> Facts {
         worker_files: Some(8192),
         findings: Vec::new(),
     };
-    let wish = Wish { group: String::new(), resource: "services".into(), verb: "list".into(), namespace: None };
+    let wish = Wish { resource: "services".into(), verb: "list".into(), ..Wish::default() };
     let permission = Permission {
         resource: "services".into(),
         purpose: "where requests go",
@@ -97,6 +97,7 @@ fn healthy() -> Facts {
         nginx: Ok(nginx),
         listeners: vec![listener("0.0.0.0:80", MASTER, "nginx"), listener("127.0.0.1:10254", 7, "ingressd")],
         confinement: Confinement::default(),
+        daemon_process: Some(7),
         daemon: Some(json!({"phase": "serving", "ready": true, "generation": 7})),
         certificates: vec![Served {
             file: "/x/certs/a.pem".into(),
@@ -174,6 +175,18 @@ fn answer(facts: &mut Facts, answer: Result<bool, String>, required: bool) {
     permission.required = required;
 }
 
+/// The same answer to two verbs in each of these places.
+fn answer_in(facts: &mut Facts, places: &[&str], answer: Result<bool, String>) {
+    let wish = |place: &str, verb: &str| {
+        let (namespace, name) =
+            place.split_once('/').map_or((place, None), |(namespace, name)| (namespace, Some(name)));
+        let (namespace, name) = (Some(namespace.to_owned()), name.map(str::to_owned));
+        Wish { resource: "services".into(), verb: verb.to_owned(), namespace, name, ..Wish::default() }
+    };
+    let wishes = places.iter().flat_map(|place| ["list", "watch"].map(|verb| wish(place, verb)));
+    cluster(facts).permissions[0].answers = wishes.map(|wish| (wish, answer.clone())).collect();
+}
+
 fn route(facts: &mut Facts, route: Result<Route, String>) {
     cluster(facts).routes[0].route = route;
 }
@@ -185,6 +198,10 @@ fn default_route() -> Result<Route, String> {
 fn pods(facts: &mut Facts, reached: [Reached; 2]) {
     let tried = &mut objects(facts).samples[0].tried;
     tried.iter_mut().zip(reached).for_each(|((_, old), new)| *old = new);
+}
+
+fn all_classes(facts: &mut Facts, mode: EndpointMode) {
+    facts.settings.translate.classes.iter_mut().for_each(|class| class.endpoints = Some(mode));
 }
 
 fn no() -> Reached {
@@ -244,6 +261,9 @@ const ROWS: &[Row] = &[
     ("ports", |facts| facts.listeners.push(listener("0.0.0.0:8080", 9, "haproxy")), Good, "nobody else"),
     ("ports", |facts| facts.listeners.push(listener("127.0.0.1:10246", 9, "other")), Error, "10246"),
     ("ports", |facts| facts.listeners[1] = listener("127.0.0.1:10254", 9, "other"), Error, "http.address"),
+    // The daemon of another instance has our address: ours cannot start, or runs without it.
+    ("ports", |facts| facts.daemon_process = None, Error, "ingressd (process 7) listens on 127.0.0.1:10254"),
+    ("ports", |facts| facts.listeners[1] = listener("127.0.0.1:10254", 9, "ingressd"), Error, "http.address"),
     ("ports", |facts| nginx(facts).master = Err("gone".into()), Error, "nginx (process 100)"),
     ("ports", |facts| facts.listeners[0].holders.clear(), Warning, "does not show"),
     (
@@ -306,6 +326,29 @@ const ROWS: &[Row] = &[
     ("clock", |facts| cluster(facts).server = Some(Err("away".into())), Note, "api-server"),
     ("permissions", |facts| answer(facts, Ok(false), true), Error, "services: not allowed: list"),
     ("permissions", |facts| answer(facts, Ok(false), false), Note, "not allowed: list"),
+    (
+        "permissions",
+        |facts| answer_in(facts, &["shop"], Ok(false)),
+        Error,
+        "services: not allowed: list, watch in shop (",
+    ),
+    (
+        "permissions",
+        |facts| answer_in(facts, &["a", "b", "c", "d", "e"], Ok(false)),
+        Error,
+        "list, watch in a, b, c and 2 more (",
+    ),
+    ("permissions", |facts| answer_in(facts, &["front/lb"], Ok(false)), Error, "list, watch in front/lb ("),
+    (
+        "permissions",
+        |facts| {
+            answer_in(facts, &["a", "b", "c"], Ok(false));
+            cluster(facts).permissions[0].answers[2].1 = Ok(true);
+        },
+        Error,
+        "not allowed: list, watch in a, c; watch in b (",
+    ),
+    ("permissions", |facts| answer_in(facts, &["shop"], Ok(true)), Good, "services: list, watch in shop"),
     ("permissions", |facts| answer(facts, Err("away".into()), true), Warning, "not known"),
     ("permissions", |facts| cluster(facts).all_allowed = true, Warning, "open everything"),
     ("objects", |facts| facts.objects = Some(Err("Secret: forbidden".into())), Error, "forbidden"),
@@ -318,6 +361,15 @@ const ROWS: &[Row] = &[
         |facts| {
             route(facts, Err("unreachable".into()));
             facts.settings.translate.endpoints = EndpointMode::NodePort;
+        },
+        Note,
+        "not needed",
+    ),
+    (
+        "routes",
+        |facts| {
+            route(facts, Err("unreachable".into()));
+            all_classes(facts, EndpointMode::NodePort);
         },
         Note,
         "not needed",
@@ -341,7 +393,7 @@ const ROWS: &[Row] = &[
         Note,
         "forbidden",
     ),
-    ("endpoints", |facts| pods(facts, [no(), no()]), Error, "works from here: nodeport"),
+    ("endpoints", |facts| pods(facts, [no(), no()]), Error, "a mode that works from here: nodeport"),
     (
         "endpoints",
         |facts| {
@@ -363,6 +415,35 @@ const ROWS: &[Row] = &[
         Note,
         "pod: 0 of 2",
     ),
+    (
+        "endpoints",
+        |facts| {
+            pods(facts, [no(), no()]);
+            all_classes(facts, EndpointMode::NodePort);
+        },
+        Note,
+        "pod: 0 of 2",
+    ),
+    (
+        "endpoints",
+        |facts| {
+            objects(facts).samples[1].tried[0].1 = no();
+            all_classes(facts, EndpointMode::NodePort);
+        },
+        Error,
+        "nodeport, which is chosen: 0 of 1",
+    ),
+    // What requests get that nobody takes has no class: it is reached as everywhere.
+    (
+        "endpoints",
+        |facts| {
+            pods(facts, [no(), no()]);
+            all_classes(facts, EndpointMode::NodePort);
+            facts.settings.translate.default_backend = Some(("shop".into(), "sorry".into()));
+        },
+        Error,
+        "pod, which is chosen: 0 of 2",
+    ),
     ("leases", |facts| leases(facts).leader = None, Warning, "nobody leads"),
     ("leases", |facts| leases(facts).leader = Some(kept("one".into(), 16)), Warning, "for 16 s"),
     ("leases", |facts| leases(facts).members[0] = kept(member(), 16), Warning, "one_1 (192.0.2.1) did not renew"),
@@ -375,6 +456,12 @@ const ROWS: &[Row] = &[
         },
         Good,
         "lives and serves",
+    ),
+    (
+        "leases",
+        |facts| leases(facts).members[0] = kept(Member { drained: true, ..member() }, 16),
+        Note,
+        "kubectl delete lease --namespace ingressd ingressd-one-",
     ),
     ("leases", |facts| leases(facts).members[0] = kept(member(), -60), Warning, "60 s ahead"),
     ("leases", |facts| leases(facts).members[0].what.serving = false, Warning, "no confirmed generation"),

@@ -1,8 +1,10 @@
 //! Asks the API server what it is, what it allows, and who is there; it must not know what is right.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
-use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
+use tokio::time::{Instant, timeout_at};
 
 use crate::config::Settings;
 use crate::daemon::{Link, access};
@@ -13,8 +15,11 @@ use crate::source::cluster::probe::{self, Wish};
 use crate::source::cluster::{Clients, DEFAULT_KUBECONFIG};
 use crate::translate::EndpointMode;
 
-/// Most namespaces of the settings that permissions are asked for.
-const MOST_NAMESPACES: usize = 8;
+/// How many permissions are asked for at the same time.
+const AT_ONCE: usize = 16;
+
+/// How long all of them may take: there may be thousands of namespaces.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A cluster whose credentials are of no use.
 pub fn without_credentials(settings: &Settings, why: String) -> Cluster {
@@ -47,7 +52,7 @@ pub async fn look(settings: &Settings, link: &Link, needed: &impl Fn(Need) -> bo
     if needed(Need::Permissions) {
         cluster.permissions = permissions(settings, clients).await;
         let everything =
-            Wish { group: "*".to_owned(), resource: "*".to_owned(), verb: "*".to_owned(), namespace: None };
+            Wish { group: "*".to_owned(), resource: "*".to_owned(), verb: "*".to_owned(), ..Wish::default() };
         cluster.all_allowed = probe::allows(clients, &everything).await == Ok(true);
     }
     if needed(Need::Routes) {
@@ -59,40 +64,65 @@ pub async fn look(settings: &Settings, link: &Link, needed: &impl Fn(Need) -> bo
     cluster
 }
 
-/// Asks for each permission of the shipped roles, where the settings make it needed.
+/// Asks for each permission that the settings make needed.
 async fn permissions(settings: &Settings, clients: &Clients) -> Vec<Permission> {
-    let mut permissions = Vec::new();
-    let leases = [Some(settings.publish.namespace.to_string())];
-    let rows = access::CLUSTER.iter().map(|row| (row, namespaces(settings, row.resource)));
-    for (row, namespaces) in rows.chain(access::LEASES.iter().map(|row| (row, leases.to_vec()))) {
-        let wish = |verb: &str, namespace: &Option<String>| Wish {
-            group: row.group.to_owned(),
-            resource: row.resource.to_owned(),
-            verb: verb.to_owned(),
-            namespace: namespace.clone(),
+    let until = Instant::now() + PATIENCE;
+    let ask = async |wish: Wish| {
+        let answer = match timeout_at(until, probe::allows(clients, &wish)).await {
+            Ok(answer) => answer,
+            Err(_) => Err(format!("not everything was answered within {} s", PATIENCE.as_secs())),
         };
-        let wishes = row.verbs.iter().flat_map(|verb| namespaces.iter().map(move |namespace| wish(verb, namespace)));
-        let answers = wishes.map(async |wish| {
-            let answer = probe::allows(clients, &wish).await;
-            (wish, answer)
-        });
+        (wish, answer)
+    };
+    let mut permissions = Vec::new();
+    for (row, places) in wanted(settings) {
         let resource = match row.group {
             "" => row.resource.to_owned(),
             group => format!("{}.{group}", row.resource),
         };
+        let answers = stream::iter(wishes(&row, &places)).map(ask).buffered(AT_ONCE).collect().await;
         let required = is_required(settings, row.resource);
-        permissions.push(Permission { resource, purpose: row.purpose, required, answers: join_all(answers).await });
+        permissions.push(Permission { resource, purpose: row.purpose, required, answers });
     }
     permissions
 }
 
-/// Where a permission is needed: everywhere, or in the namespaces that the settings name.
-fn namespaces(settings: &Settings, resource: &str) -> Vec<Option<String>> {
+/// Namespace and name; `None` for all.
+type Place = (Option<String>, Option<String>);
+
+/// Each permission of the shipped roles, and where these settings need it.
+fn wanted(settings: &Settings) -> Vec<(access::Permission, Vec<Place>)> {
+    let everywhere = |row: &access::Permission| (*row, places(settings, row.resource));
+    let leases = vec![(Some(settings.publish.namespace.to_string()), None)];
+    let mut wanted: Vec<_> = access::CLUSTER.iter().map(everywhere).collect();
+    // One outside of the namespaces that are served.
+    if let Some((namespace, name)) = access::Grant::of(settings, "").service {
+        let purpose = "the addresses that are published";
+        let row = access::Permission { group: "", resource: "services", verbs: &["list", "watch"], purpose };
+        wanted.push((row, vec![(Some(namespace.to_string()), Some(name.to_string()))]));
+    }
+    wanted.extend(access::LEASES.iter().map(|row| (*row, leases.clone())));
+    wanted
+}
+
+/// Everywhere, or in the namespaces that the settings name.
+fn places(settings: &Settings, resource: &str) -> Vec<Place> {
     let named = &settings.cluster.namespaces;
     match named.is_empty() || access::WITHOUT_NAMESPACE.contains(&resource) {
-        true => vec![None],
-        false => named.iter().take(MOST_NAMESPACES).map(|name| Some(name.to_string())).collect(),
+        true => vec![(None, None)],
+        false => named.iter().map(|name| (Some(name.to_string()), None)).collect(),
     }
+}
+
+fn wishes(row: &access::Permission, places: &[Place]) -> Vec<Wish> {
+    let wish = |(namespace, name): &Place, verb: &&str| Wish {
+        group: row.group.to_owned(),
+        resource: row.resource.to_owned(),
+        verb: (*verb).to_owned(),
+        namespace: namespace.clone(),
+        name: name.clone(),
+    };
+    places.iter().flat_map(|place| row.verbs.iter().map(move |verb| wish(place, verb))).collect()
 }
 
 /// Whether anything works without it under these settings.
@@ -133,12 +163,53 @@ mod tests {
         assert_eq!(optional(&settings), ["ingresses/status", "events"]);
     }
 
+    /// The namespaces that each permission is asked for in, with a name where it is for one object alone.
+    fn asked(settings: &Settings) -> Vec<(&'static str, Vec<String>)> {
+        let place = |(namespace, name): &Place| match (namespace, name) {
+            (None, _) => String::from("everywhere"),
+            (Some(namespace), None) => namespace.clone(),
+            (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
+        };
+        let row = |(row, places): &(access::Permission, Vec<Place>)| {
+            // Each verb in each place.
+            let wishes = wishes(row, places);
+            assert!(wishes.chunks(row.verbs.len()).all(|chunk| chunk.iter().map(|wish| &wish.verb).eq(row.verbs)));
+            let firsts = wishes.iter().step_by(row.verbs.len());
+            (row.resource, firsts.map(|wish| place(&(wish.namespace.clone(), wish.name.clone()))).collect())
+        };
+        wanted(settings).iter().map(row).collect()
+    }
+
     #[test]
-    fn with_named_namespaces_permissions_are_asked_for_there() {
+    fn permissions_are_asked_for_in_every_namespace_that_is_named() {
         let mut settings = Settings::default();
-        assert_eq!(namespaces(&settings, "services"), [None]);
-        settings.cluster.namespaces = vec!["shop".into(), "blog".into()];
-        assert_eq!(namespaces(&settings, "services"), [Some("shop".to_owned()), Some("blog".to_owned())]);
-        assert_eq!(namespaces(&settings, "nodes"), [None]);
+        assert!(asked(&settings).iter().all(|(resource, places)| *resource == "leases" || *places == ["everywhere"]));
+        let names: Vec<String> = (1..=30).map(|number| format!("shop-{number}")).collect();
+        settings.cluster.namespaces = names.iter().map(|name| name.as_str().into()).collect();
+        for (resource, places) in asked(&settings) {
+            let expected = match resource {
+                "leases" => vec!["ingressd".to_owned()],
+                _ if access::WITHOUT_NAMESPACE.contains(&resource) => vec!["everywhere".to_owned()],
+                _ => names.clone(),
+            };
+            assert_eq!(places, expected, "{resource}");
+        }
+    }
+
+    #[test]
+    fn a_service_that_is_published_and_lies_outside_is_asked_for_by_its_name() {
+        let mut settings = Settings::default();
+        settings.cluster.namespaces = vec!["shop".into()];
+        settings.publish.mode = Mode::Service;
+        settings.publish.service = Some(("front".into(), "lb".into()));
+        let of_services = |settings: &Settings| {
+            let asked = asked(settings).into_iter().filter(|(resource, _)| *resource == "services");
+            asked.flat_map(|(_, places)| places).collect::<Vec<_>>()
+        };
+        assert_eq!(of_services(&settings), ["shop", "front/lb"]);
+        settings.cluster.namespaces.push("front".into());
+        assert_eq!(of_services(&settings), ["shop", "front"]);
+        settings.cluster.namespaces.clear();
+        assert_eq!(of_services(&settings), ["everywhere"]);
     }
 }

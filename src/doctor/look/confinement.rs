@@ -16,6 +16,9 @@ const MOST: usize = 20;
 /// Most bytes of one that are kept.
 const LONGEST: usize = 300;
 
+/// How many seconds ago a denial may be and still tell how things are: one that was mended stays in the log.
+const LATELY: i64 = 86_400;
+
 /// Where everything is.
 #[derive(Debug, Clone)]
 pub struct Places {
@@ -42,14 +45,18 @@ impl Default for Places {
     }
 }
 
-/// Looks.
-pub fn look(places: &Places) -> Confinement {
+/// Looks; `now` is in seconds since 1970.
+pub fn look(places: &Places, now: i64) -> Confinement {
     let read = |name: &str| fs::read_to_string(places.selinux.join(name)).ok();
     let profiles = fs::read_to_string(&places.apparmor).unwrap_or_default();
     let logs = places.logs.iter().map(|log| tail(log));
     let texts: Vec<_> = logs.chain([kernel(&places.kernel)]).collect();
-    let mut denials: Vec<_> =
-        texts.iter().flat_map(|text| text.lines()).filter(|line| is_denial(line)).map(shorten).collect();
+    let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| is_denial(line));
+    // The same record may be in several logs, and the last is shown.
+    let mut denials: Vec<_> = lines.filter_map(|line| Some((second(line)?, line))).collect();
+    denials.retain(|(second, _)| *second > now - LATELY);
+    denials.sort_by_key(|(second, _)| *second);
+    let mut denials: Vec<_> = denials.into_iter().map(|(_, line)| shorten(line)).collect();
     denials.dedup();
     denials.drain(..denials.len().saturating_sub(MOST));
     Confinement {
@@ -66,6 +73,12 @@ fn is_denial(line: &str) -> bool {
     let selinux = line.contains("avc:") && line.contains("denied");
     let apparmor = line.contains("apparmor=\"DENIED\"");
     (selinux || apparmor) && (line.contains("nginx") || line.contains("ingressd"))
+}
+
+/// When a record was made. The kernel begins every one with `audit(SECONDS.MILLISECONDS:NUMBER)`, whichever log it is in.
+fn second(line: &str) -> Option<i64> {
+    let (_, stamp) = line.split_once("audit(")?;
+    stamp[..stamp.find(|letter: char| !letter.is_ascii_digit())?].parse().ok()
 }
 
 fn shorten(line: &str) -> String {
@@ -111,6 +124,8 @@ fn kernel(path: &Path) -> String {
 mod tests {
     use super::*;
 
+    const NOW: i64 = 1_800_000_000;
+
     #[test]
     fn what_confines_nginx_is_read_from_the_kernel_and_the_logs() {
         let folder = tempfile::tempdir().unwrap();
@@ -122,12 +137,13 @@ mod tests {
             ("profiles", "/usr/bin/man (enforce)\n/usr/sbin/nginx (complain)\n"),
             (
                 "audit.log",
-                "type=AVC msg=audit(1): avc:  denied  { name_connect } for  pid=9 comm=\"nginx\" dest=8080\n\
-                type=AVC msg=audit(2): avc:  denied  { read } for  pid=9 comm=\"cupsd\"\n",
+                "type=AVC msg=audit(1799990000.123:7): avc:  denied  { name_connect } for  pid=9 comm=\"nginx\" dest=8080\n\
+                type=AVC msg=audit(1799990000.123:8): avc:  denied  { read } for  pid=9 comm=\"cupsd\"\n",
             ),
             (
                 "kmsg",
-                "audit: apparmor=\"DENIED\" operation=\"open\" profile=\"/usr/sbin/nginx\"\naudit: apparmor=\"ALLOWED\" nginx\n",
+                "5,1,2,-;audit: type=1400 audit(1799980000.5:3): apparmor=\"DENIED\" operation=\"open\" profile=\"nginx\"\n\
+                5,1,2,-;audit: type=1400 audit(1799980000.6:4): apparmor=\"ALLOWED\" nginx\n",
             ),
         ] {
             fs::write(path(name), text).unwrap();
@@ -138,11 +154,29 @@ mod tests {
             logs: vec![path("none"), path("audit.log")],
             kernel: path("kmsg"),
         };
-        let found = look(&places);
+        let found = look(&places, NOW);
         assert_eq!((found.selinux_enforces, found.may_connect), (Some(true), Some(false)));
         assert_eq!(found.apparmor.as_deref(), Some("/usr/sbin/nginx (complain)"));
         assert_eq!(found.denials.len(), 2, "{:?}", found.denials);
+        assert!(found.denials[1].contains("name_connect"), "the last one made is the last: {:?}", found.denials);
         let nowhere = Places { selinux: path("no"), apparmor: path("no"), logs: Vec::new(), kernel: path("no") };
-        assert_eq!(look(&nowhere), Confinement::default());
+        assert_eq!(look(&nowhere, NOW), Confinement::default());
+    }
+    #[test]
+    fn a_denial_of_long_ago_tells_nothing_of_today() {
+        const DAY: i64 = 86_400;
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("audit.log");
+        let record =
+            |second: i64| format!("type=AVC msg=audit({second}.123:7): avc:  denied  {{ x }} comm=\"nginx\"\n");
+        let denials = |text: &str| {
+            fs::write(&log, text).unwrap();
+            let nowhere = || folder.path().join("none");
+            let (logs, kernel) = (vec![log.clone()], nowhere());
+            look(&Places { selinux: nowhere(), apparmor: nowhere(), logs, kernel }, NOW).denials.len()
+        };
+        assert_eq!(denials(&(record(NOW - DAY) + &record(NOW - DAY + 1) + &record(NOW))), 2);
+        assert_eq!(denials(&record(NOW - 21 * DAY)), 0);
+        assert_eq!(denials("avc:  denied  comm=\"nginx\", quoted by somebody\n"), 0, "it is no record");
     }
 }

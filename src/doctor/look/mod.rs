@@ -30,6 +30,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         listeners: Vec::new(),
         confinement: super::facts::Confinement::default(),
         daemon: None,
+        daemon_process: None,
         certificates: Vec::new(),
         source: Source::None,
         objects: None,
@@ -37,10 +38,11 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     if needed(Need::Daemon) {
         let answer = control::ask(&settings.control_socket, "status", control::PATIENCE).ok();
         facts.daemon = answer.and_then(|answer| serde_json::from_str(&answer).ok());
+        facts.daemon_process = sockets::behind(&settings.control_socket);
     }
     if needed(Need::Host) {
         facts.listeners = sockets::listeners();
-        facts.confinement = confinement::look(&confinement::Places::default());
+        facts.confinement = confinement::look(&confinement::Places::default(), facts.now);
     }
     if needed(Need::Generation) {
         facts.certificates = generation::certificates(&settings.apply.root.join("current"));

@@ -81,8 +81,8 @@ pub async fn look(settings: &Settings, snapshot: &Snapshot) -> (Objects, Model) 
         warnings: count(Severity::Warning),
         samples: Vec::new(),
     };
-    let chosen = settings.translate.endpoints;
-    for mode in MODES.into_iter().chain((chosen == EndpointMode::Auto).then_some(chosen)) {
+    let auto = Some(EndpointMode::Auto).filter(|auto| settings.translate.modes().contains(auto));
+    for mode in MODES.into_iter().chain(auto) {
         let model = translate(settings, snapshot, Some(mode)).model;
         let mut known = addresses(&model, mode);
         if known.is_empty() && mode == EndpointMode::Pod {

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use procfs::net::{TcpState, tcp, tcp6};
 use procfs::process::{FDTarget, Process, all_processes};
 
@@ -21,6 +24,14 @@ pub fn listeners() -> Vec<Listener> {
     let listener =
         |(address, holders): (SocketAddr, BTreeSet<Holder>)| Listener { address, holders: Vec::from_iter(holders) };
     by_address.into_iter().map(listener).collect()
+}
+
+/// The process that takes connections on this Unix socket; `None` when none does, or when we may not ask.
+pub fn behind(path: &Path) -> Option<u32> {
+    let stream = UnixStream::connect(path).ok()?;
+    let credentials = getsockopt(&stream, PeerCredentials).ok()?;
+    // Zero is a process that our namespace does not show.
+    u32::try_from(credentials.pid()).ok().filter(|pid| *pid > 0)
 }
 
 /// The processes that have these sockets open, as far as we may see them.

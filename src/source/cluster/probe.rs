@@ -35,7 +35,7 @@ pub struct Server {
 }
 
 /// Something that may or may not be allowed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wish {
     /// The API group, empty for the oldest one.
     pub group: String,
@@ -45,6 +45,8 @@ pub struct Wish {
     pub verb: String,
     /// Where; `None` for everywhere.
     pub namespace: Option<String>,
+    /// To which object; `None` for all.
+    pub name: Option<String>,
 }
 
 /// What a Node says of networks.
@@ -111,6 +113,7 @@ pub async fn allows(clients: &Clients, wish: &Wish) -> Result<bool, String> {
                 subresource,
                 verb: Some(wish.verb.clone()),
                 namespace: wish.namespace.clone(),
+                name: wish.name.clone(),
                 ..ResourceAttributes::default()
             }),
             ..SelfSubjectAccessReviewSpec::default()
