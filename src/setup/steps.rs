@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::edit;
 use super::journal::Change;
 use super::layout::{Layout, Site, claims};
-use super::state::{Content, Owned, State};
+use super::state::{Content, Mode, Owned, State};
 use crate::apply::Survey;
 use crate::config::Settings;
 use crate::source::cluster::DEFAULT_KUBECONFIG;
@@ -110,6 +110,13 @@ fn change(step: &str, path: &Path, before: State, after: State) -> Change {
     Change { step: step.to_owned(), path: path.to_owned(), before, after }
 }
 
+/// Takes away what others than its owner may do with a path.
+fn closing(step: &str, what: &str, path: &Path, before: Mode) -> (String, Change) {
+    let after = before.with(before.mode & !FOREIGN);
+    let what = format!("close {what}: mode {:04o} becomes {:04o}", before.mode, after.mode);
+    (what, change(step, path, State::Mode(before), State::Mode(after)))
+}
+
 fn folders(ground: &Ground<'_>) -> io::Result<Planned> {
     let apply = &ground.settings.apply;
     // The state first: what is made first is taken away last, and the journal is in it.
@@ -135,12 +142,10 @@ fn folders(ground: &Ground<'_>) -> io::Result<Planned> {
             }
         }
     }
-    if let State::Mode(mode) = State::Mode(0).read_alike(&apply.state)?
-        && mode & FOREIGN != 0
+    if let State::Mode(before) = State::mode_of(&apply.state)?
+        && before.mode & FOREIGN != 0
     {
-        let after = mode & !FOREIGN;
-        let what = format!("close the folder {}: mode {mode:04o} becomes {after:04o}", apply.state.display());
-        changes.push((what, change("folders", &apply.state, State::Mode(mode), State::Mode(after))));
+        changes.push(closing("folders", &format!("the folder {}", apply.state.display()), &apply.state, before));
     }
     match changes.is_empty() {
         true => Ok(Planned::Nothing("the folders are there".to_owned())),
@@ -343,11 +348,9 @@ fn kubeconfig_mode(ground: &Ground<'_>) -> io::Result<Planned> {
         return Ok(Planned::Nothing("the settings name a folder of manifests, not a cluster".to_owned()));
     }
     let path = ground.settings.cluster.kubeconfig.clone().unwrap_or_else(|| DEFAULT_KUBECONFIG.into());
-    match State::Mode(0).read_alike(&path)? {
-        State::Mode(mode) if mode & FOREIGN != 0 => {
-            let after = mode & !FOREIGN;
-            let what = format!("close {}: mode {mode:04o} becomes {after:04o}", path.display());
-            Ok(Planned::Change(vec![(what, change("kubeconfig-mode", &path, State::Mode(mode), State::Mode(after)))]))
+    match State::mode_of(&path)? {
+        State::Mode(before) if before.mode & FOREIGN != 0 => {
+            Ok(Planned::Change(vec![closing("kubeconfig-mode", &path.display().to_string(), &path, before)]))
         }
         State::Mode(_) => Ok(Planned::Nothing(format!("{} is for its owner alone", path.display()))),
         _ => Ok(Planned::Left(format!(

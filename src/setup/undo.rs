@@ -65,7 +65,7 @@ impl Setup<'_> {
         let forget = |journal: &mut Journal| journal.forget(index).map_err(Error::files("write", &journal_path));
         remove_scratch(path).map_err(failed("remove what was left beside"))?;
         let now = after.read_alike(path).map_err(failed("read"))?;
-        if now == *before {
+        if now.is_like(before) {
             // It was never made, or is undone already.
             if !journal.changes().is_empty() {
                 forget(journal)?;
