@@ -13,10 +13,6 @@ use crate::source::cluster::DEFAULT_KUBECONFIG;
 
 /// What the packages install, where the folder of generations is the default one.
 const HTTP_FILE: &str = include_str!("../../packaging/nginx/ingressd.conf");
-const HTTP_NAME: &str = "ingressd.conf";
-
-/// After every module of Debian (`50-mod-stream.conf`) and Fedora (`mod-stream.conf`): nginx takes no `load_module` after it.
-const STREAM_NAME: &str = "zz-ingressd-stream.conf";
 
 /// Names that say nothing: a site with others is somebody's own.
 const NOBODYS_NAMES: &[&str] = &["_", "localhost", "", "localhost.localdomain"];
@@ -70,7 +66,7 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "http-include",
-        about: "Lets nginx include the generated sites: by a file ingressd.conf in the folder that its http block includes (conf.d on Debian, Fedora, RHEL and with nginx.org's package), and where there is no such folder by a line at the end of the http block.",
+        about: "Lets nginx include the generated sites: by a file ingressd.conf (ingressd-NAME.conf for an instance) in the folder that its http block includes (conf.d on Debian, Fedora, RHEL and with nginx.org's package), and where there is no such folder by a line at the end of the http block.",
         plan: http_include,
     },
     Step {
@@ -91,6 +87,14 @@ pub const STEPS: &[Step] = &[
 ];
 
 impl Ground<'_> {
+    /// `ingressd`, and behind it the name of the instance if it has one: several may share an nginx.
+    fn name(&self) -> String {
+        match self.settings.instance.name() {
+            "" => "ingressd".to_owned(),
+            name => format!("ingressd-{name}"),
+        }
+    }
+
     /// The pattern that nginx is to include in `http` or `stream`.
     fn pattern(&self, context: &str) -> String {
         self.settings.apply.root.join("current").join(context).join("*.conf").display().to_string()
@@ -159,8 +163,9 @@ fn http_include(ground: &Ground<'_>) -> io::Result<Planned> {
         return Ok(Planned::Nothing(format!("nginx includes {pattern}")));
     }
     let line = format!("include {};", edit::argument(&pattern));
-    if let Some(folder) = Ground::included_folder(&ground.layout.http_includes, HTTP_NAME) {
-        let file = folder.join(HTTP_NAME);
+    let name = format!("{}.conf", ground.name());
+    if let Some(folder) = Ground::included_folder(&ground.layout.http_includes, &name) {
+        let file = folder.join(name);
         if State::read(&file)? != State::Absent {
             let words =
                 format!("{} is there and does not include {pattern}: write the line `{line}` into it", file.display());
@@ -212,8 +217,10 @@ fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
             )),
         });
     }
-    if let Some(folder) = Ground::included_folder(&layout.main_includes, STREAM_NAME) {
-        let file = folder.join(STREAM_NAME);
+    // After every module of Debian (`50-mod-stream.conf`) and Fedora (`mod-stream.conf`): nginx takes no `load_module` after it.
+    let name = format!("zz-{}-stream.conf", ground.name());
+    if let Some(folder) = Ground::included_folder(&layout.main_includes, &name) {
+        let file = folder.join(name);
         if State::read(&file)? != State::Absent {
             let words = format!(
                 "{} is there and does not include {pattern}: write `stream {{ {line} }}` into it",

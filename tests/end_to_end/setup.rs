@@ -245,3 +245,25 @@ fn permissions_of_one_file_never_go_to_another_in_its_place() {
         Debian,
     );
 }
+
+/// Two may share an nginx: none of them writes into the file of the other.
+#[test]
+fn an_instance_has_files_of_its_own() {
+    run(
+        |host| {
+            // What the package installs.
+            host.write("nginx/conf.d/ingressd.conf", "include /etc/nginx/ingressd/current/http/*.conf;\n");
+            let before = host.tree();
+            let state = format!("apply.state={}", host.path("var/green").display());
+            let (code, text) = host.setup(&["--yes", "--instance", "green", "--set", &state]);
+            assert_eq!(code, Some(0), "{text}");
+            let written = fs::read_to_string(host.path("nginx/conf.d/ingressd-green.conf")).expect(&text);
+            assert!(written.ends_with("include /etc/nginx/ingressd-green/current/http/*.conf;\n"), "{written}");
+            let written = fs::read_to_string(host.path("nginx/modules-enabled/zz-ingressd-green-stream.conf")).unwrap();
+            assert!(written.contains("/etc/nginx/ingressd-green/current/stream/*.conf;"), "{written}");
+            let (code, text) = host.setup(&["--undo", "--instance", "green", "--set", &state]);
+            assert_eq!((code, host.tree() == before), (Some(0), true), "{text}");
+        },
+        Debian,
+    );
+}
