@@ -21,6 +21,7 @@ const NOBODYS_NAMES: &[&str] = &["_", "localhost", "", "localhost.localdomain"];
 const FOREIGN: u32 = 0o077;
 
 /// A step of setup.
+#[derive(Debug)]
 pub struct Step {
     /// Its name.
     pub name: &'static str,

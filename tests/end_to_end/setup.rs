@@ -4,6 +4,7 @@ mod host;
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Command;
 
 use host::Package::{Debian, Fedora, NginxOrg, Rhel};
 use host::{run, said};
@@ -266,4 +267,63 @@ fn an_instance_has_files_of_its_own() {
         },
         Debian,
     );
+}
+
+#[test]
+fn one_step_can_be_taken_back_alone() {
+    run(
+        |host| {
+            assert_eq!(host.setup(&["--yes", "--disable-default-site"]).0, Some(0));
+            let mut set_up = host.tree();
+            let (code, text) = host.setup(&["--undo", "--step", "stream-include"]);
+            assert_eq!(code, Some(0), "{text}");
+            set_up.remove(&host.path("nginx/modules-enabled/zz-ingressd-stream.conf")).unwrap();
+            let mut now = host.tree();
+            for tree in [&mut set_up, &mut now] {
+                tree.retain(|path, _| !path.starts_with(host.path("var/state")));
+            }
+            assert_eq!(now, set_up, "{text}");
+            let (code, text) = host.setup(&["--undo", "--step", "stream"]);
+            assert!(code == Some(64) && text.contains("stream-include"), "{text}");
+        },
+        Debian,
+    );
+}
+
+/// What packages keep when they are removed, for when they are purged.
+#[test]
+fn a_script_puts_files_back_without_ingressd() {
+    for package in [Debian, Fedora, Rhel, NginxOrg] {
+        run(
+            move |host| {
+                if package == NginxOrg {
+                    // A line in the http block.
+                    let text = fs::read_to_string(host.path("nginx/nginx.conf")).unwrap();
+                    host.write("nginx/nginx.conf", &text.replace("conf.d/*.conf", "conf.d/default*.conf"));
+                }
+                let before = host.tree();
+                assert_eq!(host.setup(&["--yes", "--disable-default-site"]).0, Some(0));
+                let (code, script) = host.setup(&["--undo-script"]);
+                assert_eq!(code, Some(0), "{script}");
+                let undo = || said(&Command::new("sh").args(["-c", &script]).output().unwrap());
+                // What somebody changed stays.
+                let place = ["nginx/conf.d/ingressd.conf", "nginx/nginx.conf"].map(|name| host.path(name));
+                let place = place.iter().find(|path| path.exists()).unwrap();
+                let ours = fs::read(place).unwrap();
+                fs::write(place, [&ours[..], b"# mine\n"].concat()).unwrap();
+                let (_, text) = undo();
+                assert!(text.contains("somebody changed it"), "{package:?}: {text}");
+                assert!(fs::read_to_string(place).unwrap().ends_with("# mine\n"), "{package:?}: {text}");
+                fs::write(place, ours).unwrap();
+                assert_eq!(undo(), (Some(0), String::new()), "{package:?}");
+                let files = |mut tree: host::Tree| {
+                    tree.retain(|path, about| path.starts_with(host.path("nginx")) && !about.contains("folder"));
+                    tree
+                };
+                assert_eq!(files(host.tree()), files(before), "{package:?}");
+                assert_eq!(undo(), (Some(0), String::new()), "{package:?}: once more changes nothing");
+            },
+            package,
+        );
+    }
 }
