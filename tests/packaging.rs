@@ -109,3 +109,23 @@ fn instances_run_as_the_first_one_does() {
     });
     assert_eq!(template.collect::<Vec<_>>(), read("ingressd.service"));
 }
+
+/// Where packages ask for less than the binary needs, none are made.
+#[test]
+fn packages_ask_for_the_c_library_that_the_binary_needs() {
+    let check = |manifest: &Path| {
+        let mut command = std::process::Command::new(root().join("packaging/glibc"));
+        command.arg(env!("CARGO_BIN_EXE_ingressd")).arg(manifest).output().unwrap()
+    };
+    let output = check(&root().join("Cargo.toml"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    for (says, less) in [("libc.so.6(GLIBC_2.34)", "libc.so.6(GLIBC_2.4)"), ("libc6 (>= 2.34)", "libc6 (>= 2.4)")] {
+        assert!(manifest.contains(says), "{says}");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), manifest.replace(says, less)).unwrap();
+        let output = check(file.path());
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && words.contains("asks for 2.4:"), "{says}: {words}");
+    }
+}

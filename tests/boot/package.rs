@@ -85,7 +85,7 @@ fn the_rpm_can_be_read_and_installed() {
 #[test]
 fn scripts_are_read_by_the_plainest_shell() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging");
-    let scripts = ["back-off", "build", "tools"].map(|name| folder.join(name)).into_iter();
+    let scripts = ["back-off", "build", "glibc", "tools"].map(|name| folder.join(name)).into_iter();
     let maintainers = ["debian/postinst", "debian/prerm", "debian/postrm", "rpm/post", "rpm/preun", "rpm/postun"];
     for script in scripts.chain(maintainers.map(|name| folder.join(name))) {
         run("dash", &["-n", path(&script)]);
