@@ -17,6 +17,7 @@ mod package;
 mod packages;
 #[path = "../pages/mod.rs"]
 mod pages;
+mod removing;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
 #[path = "../rig/mod.rs"]
 mod rig;
