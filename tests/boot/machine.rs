@@ -53,6 +53,19 @@ impl Disk {
         nspawn.stdin(Stdio::null()).output().unwrap()
     }
 
+    /// Runs this host's rpm on it, with the scripts of packages but not with what they require.
+    pub fn rpm(&self, arguments: &[&str]) {
+        let mut rpm = Command::new("rpm");
+        rpm.arg("--root").arg(&self.folder).args(["--nodeps", "--nosignature"]).args(arguments);
+        let output = rpm.env_clear().envs(ENVIRONMENT.iter().filter_map(|pair| pair.split_once('='))).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && !text.contains("scriptlet failed"),
+            "rpm {arguments:?}: {}\n{text}",
+            output.status
+        );
+    }
+
     /// Writes a file.
     pub fn write(&self, path: &str, text: &str) {
         let file = self.path(path);

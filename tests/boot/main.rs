@@ -7,6 +7,7 @@
 #[path = "../live/cluster/mod.rs"]
 mod cluster;
 mod documents;
+mod erasing;
 mod failing;
 mod installing;
 mod instances;
