@@ -133,3 +133,38 @@ fn packages_ask_for_the_c_library_that_the_binary_needs() {
         assert!(!output.status.success() && words.contains("asks for 2.4:"), "{says}: {words}");
     }
 }
+
+/// Pages lie in packages as they lie here, so that links lead somewhere there, too.
+#[test]
+fn links_of_pages_lead_to_what_is_in_the_packages() {
+    const PAGES: &str = "/usr/share/doc/ingressd/";
+    let mut installed = std::collections::BTreeMap::new();
+    for (source, destination, _) in assets(&metadata()["deb"]).iter().filter(|asset| !asset.0.starts_with("target/")) {
+        for file in glob::glob(&root().join(source).display().to_string()).unwrap().map(Result::unwrap) {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let to = if destination.ends_with('/') { format!("{destination}{name}") } else { destination.clone() };
+            installed.insert(PathBuf::from(to), file);
+        }
+    }
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (to, file) in installed.iter().filter(|(to, _)| to.extension().is_some_and(|end| end == "md")) {
+        let text = fs::read_to_string(file).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")) {
+            count += 1;
+            let mut target = to.parent().unwrap().to_owned();
+            for part in Path::new(link).components() {
+                match part {
+                    std::path::Component::ParentDir => drop(target.pop()),
+                    part => target.push(part),
+                }
+            }
+            let is_folder = installed.keys().any(|path| path.starts_with(&target));
+            if !target.starts_with(PAGES) || !is_folder {
+                wrong.push(format!("{}: {link}", to.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "in no package:\n{}", wrong.join("\n"));
+    assert!(count > 20, "{count}");
+}
