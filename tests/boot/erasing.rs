@@ -5,6 +5,8 @@ use super::packages;
 
 super::on_each_release!(nginx_goes_on_with_what_it_serves);
 
+const STREAM: &str = "/etc/nginx/modules-enabled/zz-ingressd-stream.conf";
+const DEFAULT: &str = "/etc/nginx/sites-enabled/default";
 const INCLUDE: &str = "/etc/nginx/conf.d/ingressd.conf";
 
 fn nginx_goes_on_with_what_it_serves(release: &str) {
@@ -19,6 +21,8 @@ fn nginx_goes_on_with_what_it_serves(release: &str) {
 
     rpm("--install", &packages::rpm());
     assert_eq!(run(&format!("cat {INCLUDE}")), include_str!("../../packaging/nginx/ingressd.conf"));
+    run("ingressd setup --yes --disable-default-site");
+    run(&format!("test -e {STREAM} -a ! -e {DEFAULT}"));
     run("systemctl enable ingressd.service ingressd@blue.service");
     disk.write("/etc/nginx/ingressd/generations/1/http/shop.conf", "server { server_name shop.example; }\n");
     run("ln -s generations/1 /etc/nginx/ingressd/current");
@@ -35,10 +39,17 @@ fn nginx_goes_on_with_what_it_serves(release: &str) {
     assert!(run("ls /etc/systemd/system/multi-user.target.wants").contains("ingressd@blue.service"), "still enabled");
 
     disk.rpm(&["--erase", "ingressd"]);
+    run(&format!("nginx -t && ! test -e {STREAM}"));
     assert!(serves(), "as packaging/README.md says");
     assert_eq!(
         run("find /etc/systemd /usr -xdev ! -type d -name '*ingressd*'"),
         "",
         "nothing is enabled, nothing is left of the program"
     );
+
+    // As packaging/README.md has it for whoever wants what a purge does.
+    run(&format!(
+        "rm -r /etc/ingressd /etc/nginx/ingressd {INCLUDE} && sh /var/lib/ingressd/undo && rm -r /var/lib/ingressd"
+    ));
+    run(&format!("nginx -t && test -e {DEFAULT}"));
 }
