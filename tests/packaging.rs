@@ -7,8 +7,12 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, Value};
 
-/// What only a .deb has.
-const ONLY_DEBIAN: &[&str] = &["/usr/share/lintian/overrides/ingressd", "/usr/share/doc/ingressd/changelog.Debian.gz"];
+/// What only a .deb has. The include stays when an .rpm is erased because it is none of its files.
+const ONLY_DEBIAN: &[&str] =
+    &["/usr/share/lintian/overrides/ingressd", "/usr/share/doc/ingressd/changelog.Debian.gz", INCLUDE];
+
+/// What lets nginx read what the daemon writes.
+const INCLUDE: &str = "/etc/nginx/conf.d/ingressd.conf";
 
 /// What only an .rpm lists: in a .deb the tool puts it in place itself.
 const ONLY_RPM: &[&str] = &["/usr/share/doc/ingressd/copyright"];
@@ -63,7 +67,7 @@ fn configuration_is_what_is_below_etc() {
     let below_etc =
         self::assets(&metadata["deb"]).into_iter().map(|asset| asset.1).filter(|path| path.starts_with("/etc/"));
     assert_eq!(deb, below_etc.collect::<BTreeSet<_>>());
-    assert_eq!(deb, rpm);
+    assert_eq!(deb.into_iter().filter(|path| path != INCLUDE).collect::<BTreeSet<_>>(), rpm);
 }
 
 #[test]
@@ -125,4 +129,59 @@ fn the_page_that_findings_name_is_installed_and_has_their_places() {
             assert!(text.lines().any(heading), "{page}");
         }
     }
+}
+
+/// Where packages ask for less than the binary needs, none are made.
+#[test]
+fn packages_ask_for_the_c_library_that_the_binary_needs() {
+    let check = |manifest: &Path| {
+        let mut command = std::process::Command::new(root().join("packaging/glibc"));
+        command.arg(env!("CARGO_BIN_EXE_ingressd")).arg(manifest).output().unwrap()
+    };
+    let output = check(&root().join("Cargo.toml"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    for (says, less) in [("libc.so.6(GLIBC_2.34)", "libc.so.6(GLIBC_2.4)"), ("libc6 (>= 2.34)", "libc6 (>= 2.4)")] {
+        assert!(manifest.contains(says), "{says}");
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), manifest.replace(says, less)).unwrap();
+        let output = check(file.path());
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && words.contains("asks for 2.4:"), "{says}: {words}");
+    }
+}
+
+/// Pages lie in packages as they lie here, so that links lead somewhere there, too.
+#[test]
+fn links_of_pages_lead_to_what_is_in_the_packages() {
+    const PAGES: &str = "/usr/share/doc/ingressd/";
+    let mut installed = std::collections::BTreeMap::new();
+    for (source, destination, _) in assets(&metadata()["deb"]).iter().filter(|asset| !asset.0.starts_with("target/")) {
+        for file in glob::glob(&root().join(source).display().to_string()).unwrap().map(Result::unwrap) {
+            let name = file.file_name().unwrap().to_str().unwrap();
+            let to = if destination.ends_with('/') { format!("{destination}{name}") } else { destination.clone() };
+            installed.insert(PathBuf::from(to), file);
+        }
+    }
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for (to, file) in installed.iter().filter(|(to, _)| to.extension().is_some_and(|end| end == "md")) {
+        let text = fs::read_to_string(file).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")) {
+            count += 1;
+            let mut target = to.parent().unwrap().to_owned();
+            for part in Path::new(link).components() {
+                match part {
+                    std::path::Component::ParentDir => drop(target.pop()),
+                    part => target.push(part),
+                }
+            }
+            let is_folder = installed.keys().any(|path| path.starts_with(&target));
+            if !target.starts_with(PAGES) || !is_folder {
+                wrong.push(format!("{}: {link}", to.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "in no package:\n{}", wrong.join("\n"));
+    assert!(count > 20, "{count}");
 }

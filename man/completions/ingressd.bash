@@ -639,12 +639,16 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__setup)
-            opts="-h --yes --disable-default-site --undo --keep-edited --instance --config --set --help"
+            opts="-h --yes --disable-default-site --undo --keep-edited --step --undo-script --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --step)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --instance)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

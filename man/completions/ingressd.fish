@@ -76,6 +76,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l config -d 'S
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -l no-wait -d 'Only note it, and wait for nothing'
 complete -c ingressd -n "__fish_ingressd_using_subcommand drain" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l step -d 'Put back what this step did, and nothing else' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
@@ -83,6 +84,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l yes -d 'Do i
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l disable-default-site -d 'Also move the distribution\'s default site out of the way, where it has the requests for unknown hosts'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo -d 'Put back every byte as it was before'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l keep-edited -d 'Leave files as they are that somebody changed since, and forget them'
+complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo-script -d 'Print a script of the shell that puts nginx\'s files back when ingressd is no longer there. Packages keep it when they are removed'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'How the lines are printed' -r -f -a "text\t'A line each, and a summary'
 json\t'One object'"

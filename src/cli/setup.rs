@@ -7,7 +7,7 @@ use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::config::{DEFAULT_FILE, Settings};
 use crate::doctor::FIRST;
-use crate::setup::{Error, Planned, STEPS, Setup, Step, Undone, Wishes};
+use crate::setup::{Error, Planned, STEPS, Setup, Step, Undone, Wishes, undo_script};
 
 /// Arguments of `ingressd setup`.
 #[derive(Debug, clap::Args)]
@@ -25,8 +25,19 @@ pub struct Arguments {
     /// Leave files as they are that somebody changed since, and forget them.
     #[arg(long, requires = "undo")]
     keep_edited: bool,
+    /// Put back what this step did, and nothing else.
+    #[arg(long, requires = "undo", value_name = "STEP", value_parser = step)]
+    step: Option<&'static Step>,
+    /// Print a script of the shell that puts nginx's files back when ingressd is no longer there. Packages keep it when they are removed.
+    #[arg(long, conflicts_with_all = ["yes", "undo", "disable_default_site"])]
+    undo_script: bool,
     #[command(flatten)]
     settings: SettingsArguments,
+}
+
+fn step(name: &str) -> Result<&'static Step, String> {
+    let names = || STEPS.iter().map(|step| step.name).collect::<Vec<_>>().join(", ");
+    STEPS.iter().find(|step| step.name == name).ok_or_else(|| format!("the steps are {}", names()))
 }
 
 fn manual() -> String {
@@ -54,13 +65,19 @@ pub fn run(arguments: &Arguments) -> Exit {
     let file = std::path::absolute(&file).unwrap_or(file);
     let folder = file.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned);
     let wishes = Wishes { disable_default_site: arguments.disable_default_site };
-    let done = Setup::open(&settings, &folder, wishes).and_then(|mut setup| match (arguments.undo, arguments.yes) {
-        (true, _) => undo(&mut setup, arguments.keep_edited),
-        (_, true) => carry_out(&mut setup),
-        (_, false) => preview(&mut setup),
-    });
+    let done = match arguments.undo_script {
+        true => undo_script(&settings).map(|script| {
+            print!("{script}");
+            Exit::Success
+        }),
+        false => Setup::open(&settings, &folder, wishes).and_then(|mut setup| match (arguments.undo, arguments.yes) {
+            (true, _) => undo(&mut setup, arguments.step, arguments.keep_edited),
+            (_, true) => carry_out(&mut setup),
+            (_, false) => preview(&mut setup),
+        }),
+    };
     match done {
-        Ok(exit) if arguments.undo => exit,
+        Ok(exit) if arguments.undo || arguments.undo_script => exit,
         Ok(exit) => {
             first_checks(&settings);
             exit
@@ -112,9 +129,9 @@ fn show(step: &Step, planned: &Planned, verb: &str) {
     }
 }
 
-fn undo(setup: &mut Setup<'_>, keep_edited: bool) -> Result<Exit, Error> {
+fn undo(setup: &mut Setup<'_>, step: Option<&Step>, keep_edited: bool) -> Result<Exit, Error> {
     let (mut any, mut edited) = (false, false);
-    setup.undo(keep_edited, &mut |undone| {
+    setup.undo(step, keep_edited, &mut |undone| {
         any = true;
         match undone {
             Undone::Restored(path) => println!("undone  {}", path.display()),

@@ -175,8 +175,8 @@ mod tests {
     fn it_is_read_as_written_by_root_alone_and_gone_when_empty() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = Journal::open(folder.path()).unwrap();
-        let change =
-            |path: &str| Change { step: "a".into(), path: path.into(), before: State::Absent, after: State::Mode(0) };
+        let link = || State::Link("/z".into());
+        let change = |path: &str| Change { step: "a".into(), path: path.into(), before: State::Absent, after: link() };
         journal.add(&[change("/x"), change("/y")]).unwrap();
         assert_eq!(Journal::open(folder.path()).unwrap().changes(), [change("/x"), change("/y")]);
         assert_eq!(fs::metadata(journal.path()).unwrap().permissions().mode() & 0o777, 0o600);

@@ -5,11 +5,13 @@ mod journal;
 mod layout;
 mod points;
 mod run;
+mod script;
 mod state;
 mod steps;
 mod undo;
 
 pub use layout::{Layout, claims};
 pub use run::{Error, Setup, Wishes};
+pub use script::undo_script;
 pub use steps::{Planned, STEPS, Step};
 pub use undo::Undone;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
 
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,7 +24,23 @@ pub enum State {
     /// A folder, whatever is in it.
     Folder(Owned),
     /// A file or folder of which only the mode matters: its content is nobody's business, as with credentials.
-    Mode(u32),
+    Mode(Mode),
+}
+
+/// Who may use a file or folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mode {
+    /// The permissions, `0o644`.
+    pub mode: u32,
+    /// What tells the file from another one that takes its place, to which permissions of this one must not go; `None` of a folder.
+    pub digest: Option<String>,
+}
+
+impl Mode {
+    /// Other permissions of the same file.
+    pub fn with(&self, mode: u32) -> Self {
+        Mode { mode, digest: self.digest.clone() }
+    }
 }
 
 /// A file.
@@ -90,6 +107,24 @@ impl State {
         }
     }
 
+    /// The mode of what stands there now, links followed; [`State::Absent`] where nothing does.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read.
+    pub fn mode_of(path: &Path) -> io::Result<State> {
+        let metadata = match fs::metadata(path) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(State::Absent),
+            Err(error) => return Err(error),
+        };
+        let digest = match metadata.is_file() {
+            true => Some(STANDARD.encode(Sha256::digest(fs::read(path)?))),
+            false => None,
+        };
+        Ok(State::Mode(Mode { mode: metadata.permissions().mode() & 0o7777, digest }))
+    }
+
     /// What stands there now, as far as this state tells anything of it.
     ///
     /// # Errors
@@ -97,12 +132,16 @@ impl State {
     /// As [`State::read`].
     pub fn read_alike(&self, path: &Path) -> io::Result<State> {
         match self {
-            State::Mode(_) => match fs::metadata(path) {
-                Ok(metadata) => Ok(State::Mode(metadata.permissions().mode() & 0o7777)),
-                Err(error) if error.kind() == ErrorKind::NotFound => Ok(State::Absent),
-                Err(error) => Err(error),
-            },
+            State::Mode(_) => State::mode_of(path),
             _ => State::read(path),
+        }
+    }
+
+    /// Whether there is nothing to put back: it is the same, or has the same permissions where nothing else matters.
+    pub fn is_like(&self, other: &State) -> bool {
+        match (self, other) {
+            (State::Mode(one), State::Mode(other)) => one.mode == other.mode,
+            _ => self == other,
         }
     }
 
@@ -142,7 +181,7 @@ impl State {
                 std::os::unix::fs::chown(path, Some(owned.user), Some(owned.group))?;
                 fs::set_permissions(path, Permissions::from_mode(owned.mode))?;
             }
-            State::Mode(mode) => fs::set_permissions(path, Permissions::from_mode(*mode))?,
+            State::Mode(Mode { mode, .. }) => fs::set_permissions(path, Permissions::from_mode(*mode))?,
         }
         File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
     }
@@ -201,10 +240,15 @@ mod tests {
     }
 
     #[test]
-    fn where_only_the_mode_matters_nothing_else_is_read() {
+    fn where_only_the_mode_matters_a_file_is_told_from_another_one() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        State::Mode(0o640).put(file.path()).unwrap();
-        assert_eq!(State::Mode(0).read_alike(file.path()).unwrap(), State::Mode(0o640));
-        assert_eq!(State::Mode(0).read_alike(Path::new("/nonexistent/x")).unwrap(), State::Absent);
+        let State::Mode(before) = State::mode_of(file.path()).unwrap() else { panic!("it is there") };
+        let state = State::Mode(before.with(0o640));
+        state.put(file.path()).unwrap();
+        assert_eq!(state.read_alike(file.path()).unwrap(), state);
+        fs::write(file.path(), "another").unwrap();
+        let other = state.read_alike(file.path()).unwrap();
+        assert!(other != state && other.is_like(&state), "{other:?}");
+        assert_eq!(State::mode_of(Path::new("/nonexistent/x")).unwrap(), State::Absent);
     }
 }

@@ -6,17 +6,13 @@ use std::path::{Path, PathBuf};
 use super::edit;
 use super::journal::Change;
 use super::layout::{Layout, Site, claims};
-use super::state::{Content, Owned, State};
+use super::state::{Content, Mode, Owned, State};
 use crate::apply::Survey;
 use crate::config::Settings;
 use crate::source::cluster::DEFAULT_KUBECONFIG;
 
 /// What the packages install, where the folder of generations is the default one.
 const HTTP_FILE: &str = include_str!("../../packaging/nginx/ingressd.conf");
-const HTTP_NAME: &str = "ingressd.conf";
-
-/// After every module of Debian (`50-mod-stream.conf`) and Fedora (`mod-stream.conf`): nginx takes no `load_module` after it.
-const STREAM_NAME: &str = "zz-ingressd-stream.conf";
 
 /// Names that say nothing: a site with others is somebody's own.
 const NOBODYS_NAMES: &[&str] = &["_", "localhost", "", "localhost.localdomain"];
@@ -25,6 +21,7 @@ const NOBODYS_NAMES: &[&str] = &["_", "localhost", "", "localhost.localdomain"];
 const FOREIGN: u32 = 0o077;
 
 /// A step of setup.
+#[derive(Debug)]
 pub struct Step {
     /// Its name.
     pub name: &'static str,
@@ -70,7 +67,7 @@ pub const STEPS: &[Step] = &[
     },
     Step {
         name: "http-include",
-        about: "Lets nginx include the generated sites: by a file ingressd.conf in the folder that its http block includes (conf.d on Debian, Fedora, RHEL and with nginx.org's package), and where there is no such folder by a line at the end of the http block.",
+        about: "Lets nginx include the generated sites: by a file ingressd.conf (ingressd-NAME.conf for an instance) in the folder that its http block includes (conf.d on Debian, Fedora, RHEL and with nginx.org's package), and where there is no such folder by a line at the end of the http block.",
         plan: http_include,
     },
     Step {
@@ -91,6 +88,14 @@ pub const STEPS: &[Step] = &[
 ];
 
 impl Ground<'_> {
+    /// `ingressd`, and behind it the name of the instance if it has one: several may share an nginx.
+    fn name(&self) -> String {
+        match self.settings.instance.name() {
+            "" => "ingressd".to_owned(),
+            name => format!("ingressd-{name}"),
+        }
+    }
+
     /// The pattern that nginx is to include in `http` or `stream`.
     fn pattern(&self, context: &str) -> String {
         self.settings.apply.root.join("current").join(context).join("*.conf").display().to_string()
@@ -108,6 +113,13 @@ impl Ground<'_> {
 
 fn change(step: &str, path: &Path, before: State, after: State) -> Change {
     Change { step: step.to_owned(), path: path.to_owned(), before, after }
+}
+
+/// Takes away what others than its owner may do with a path.
+fn closing(step: &str, what: &str, path: &Path, before: Mode) -> (String, Change) {
+    let after = before.with(before.mode & !FOREIGN);
+    let what = format!("close {what}: mode {:04o} becomes {:04o}", before.mode, after.mode);
+    (what, change(step, path, State::Mode(before), State::Mode(after)))
 }
 
 fn folders(ground: &Ground<'_>) -> io::Result<Planned> {
@@ -135,12 +147,10 @@ fn folders(ground: &Ground<'_>) -> io::Result<Planned> {
             }
         }
     }
-    if let State::Mode(mode) = State::Mode(0).read_alike(&apply.state)?
-        && mode & FOREIGN != 0
+    if let State::Mode(before) = State::mode_of(&apply.state)?
+        && before.mode & FOREIGN != 0
     {
-        let after = mode & !FOREIGN;
-        let what = format!("close the folder {}: mode {mode:04o} becomes {after:04o}", apply.state.display());
-        changes.push((what, change("folders", &apply.state, State::Mode(mode), State::Mode(after))));
+        changes.push(closing("folders", &format!("the folder {}", apply.state.display()), &apply.state, before));
     }
     match changes.is_empty() {
         true => Ok(Planned::Nothing("the folders are there".to_owned())),
@@ -154,8 +164,9 @@ fn http_include(ground: &Ground<'_>) -> io::Result<Planned> {
         return Ok(Planned::Nothing(format!("nginx includes {pattern}")));
     }
     let line = format!("include {};", edit::argument(&pattern));
-    if let Some(folder) = Ground::included_folder(&ground.layout.http_includes, HTTP_NAME) {
-        let file = folder.join(HTTP_NAME);
+    let name = format!("{}.conf", ground.name());
+    if let Some(folder) = Ground::included_folder(&ground.layout.http_includes, &name) {
+        let file = folder.join(name);
         if State::read(&file)? != State::Absent {
             let words =
                 format!("{} is there and does not include {pattern}: write the line `{line}` into it", file.display());
@@ -207,8 +218,10 @@ fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
             )),
         });
     }
-    if let Some(folder) = Ground::included_folder(&layout.main_includes, STREAM_NAME) {
-        let file = folder.join(STREAM_NAME);
+    // After every module of Debian (`50-mod-stream.conf`) and Fedora (`mod-stream.conf`): nginx takes no `load_module` after it.
+    let name = format!("zz-{}-stream.conf", ground.name());
+    if let Some(folder) = Ground::included_folder(&layout.main_includes, &name) {
+        let file = folder.join(name);
         if State::read(&file)? != State::Absent {
             let words = format!(
                 "{} is there and does not include {pattern}: write `stream {{ {line} }}` into it",
@@ -343,11 +356,9 @@ fn kubeconfig_mode(ground: &Ground<'_>) -> io::Result<Planned> {
         return Ok(Planned::Nothing("the settings name a folder of manifests, not a cluster".to_owned()));
     }
     let path = ground.settings.cluster.kubeconfig.clone().unwrap_or_else(|| DEFAULT_KUBECONFIG.into());
-    match State::Mode(0).read_alike(&path)? {
-        State::Mode(mode) if mode & FOREIGN != 0 => {
-            let after = mode & !FOREIGN;
-            let what = format!("close {}: mode {mode:04o} becomes {after:04o}", path.display());
-            Ok(Planned::Change(vec![(what, change("kubeconfig-mode", &path, State::Mode(mode), State::Mode(after)))]))
+    match State::mode_of(&path)? {
+        State::Mode(before) if before.mode & FOREIGN != 0 => {
+            Ok(Planned::Change(vec![closing("kubeconfig-mode", &path.display().to_string(), &path, before)]))
         }
         State::Mode(_) => Ok(Planned::Nothing(format!("{} is for its owner alone", path.display()))),
         _ => Ok(Planned::Left(format!(

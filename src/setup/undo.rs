@@ -6,6 +6,7 @@ use super::journal::{Change, Journal, remove_unfinished};
 use super::points::reached;
 use super::run::{Error, Setup};
 use super::state::{State, remove_scratch};
+use super::steps::Step;
 use crate::apply::Host as _;
 
 /// What became of one change.
@@ -27,14 +28,14 @@ pub enum Undone {
 }
 
 impl Setup<'_> {
-    /// Puts everything back, the last change first, and tells what became of each. What was edited since stays, and stays in
-    /// the journal unless `keep_edited` lets it go.
+    /// Puts everything back, or what one step did, the last change first, and tells what became of each. What was edited since
+    /// stays, and stays in the journal unless `keep_edited` lets it go.
     ///
     /// # Errors
     ///
     /// When nginx accepted its configuration before and refuses it after a change was taken back, which is then made again;
     /// and when the file system refuses.
-    pub fn undo(&mut self, keep_edited: bool, tell: &mut dyn FnMut(&Undone)) -> Result<(), Error> {
+    pub fn undo(&mut self, step: Option<&Step>, keep_edited: bool, tell: &mut dyn FnMut(&Undone)) -> Result<(), Error> {
         let state = self.state_folder();
         remove_unfinished(state).map_err(Error::files("remove what was left beside", state))?;
         if !state.exists() {
@@ -44,7 +45,8 @@ impl Setup<'_> {
         // A configuration that is refused is perhaps what all this is about: it cannot get worse.
         let mut accepted = self.host.test(None)?.accepted;
         let changes = journal.changes().to_vec();
-        for (index, change) in changes.iter().enumerate().rev() {
+        let asked = |change: &Change| step.is_none_or(|step| step.name == change.step);
+        for (index, change) in changes.iter().enumerate().rev().filter(|(_, change)| asked(change)) {
             let undone = self.take_back(change, index, &mut journal, keep_edited, &mut accepted)?;
             tell(&undone);
         }
@@ -65,7 +67,7 @@ impl Setup<'_> {
         let forget = |journal: &mut Journal| journal.forget(index).map_err(Error::files("write", &journal_path));
         remove_scratch(path).map_err(failed("remove what was left beside"))?;
         let now = after.read_alike(path).map_err(failed("read"))?;
-        if now == *before {
+        if now.is_like(before) {
             // It was never made, or is undone already.
             if !journal.changes().is_empty() {
                 forget(journal)?;

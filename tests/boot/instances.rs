@@ -1,5 +1,7 @@
 //! A further instance beside the first, with settings, ports and files of its own; this must not know how they are told apart.
 
+use std::path::Path;
+
 use super::machine::{Disk, Machine};
 use super::{packages, pages, site};
 
@@ -62,9 +64,25 @@ fn two_instances(release: &str) {
     is_given_its_kubeconfig_by_systemd(&machine);
 
     machine.run("systemctl stop ingressd@green.service && rm -r /run/systemd/system/ingressd@green.service.d");
+    all_of_them_end_with_the_package(&machine);
     machine.run("apt-get purge --yes ingressd");
     assert_eq!(machine.run("find /etc /run /usr /var/lib -xdev -name '*ingressd*'"), "");
     machine.run("nginx -t && nginx -t -c /etc/nginx/blue.conf");
+}
+
+fn all_of_them_end_with_the_package(machine: &Machine) {
+    let running = || machine.run("systemctl list-units --no-legend --state=active,activating 'ingressd*.service'");
+    let enabled = || machine.run("find /etc/systemd/system -name 'ingressd*'");
+    let start = || machine.run("systemctl enable --now ingressd.service ingressd@blue.service");
+    start();
+    assert_eq!((running().lines().count(), enabled().lines().count()), (2, 2));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging/rpm/preun");
+    machine.disk.copy(&script, "/root/preun");
+    machine.run("sh -e /root/preun 0");
+    assert_eq!((running(), enabled()), (String::new(), String::new()), "when the .rpm is erased");
+    start();
+    machine.run("apt-get remove --yes ingressd");
+    assert_eq!(running(), "", "when the .deb is removed");
 }
 
 /// With the lines that the unit has as a comment. There is no cluster behind it: the first generation never comes.

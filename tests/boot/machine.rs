@@ -53,6 +53,22 @@ impl Disk {
         nspawn.stdin(Stdio::null()).output().unwrap()
     }
 
+    /// Runs this host's rpm on it, with the scripts of packages but not with what they require.
+    pub fn rpm(&self, arguments: &[&str]) {
+        let within =
+            "for folder in proc dev; do mount --rbind /$folder \"$0/$folder\"; done; exec rpm --root \"$0\" \"$@\"";
+        let mut rpm = Command::new("unshare");
+        rpm.args(["--mount", "sh", "-e", "-c", within]).arg(&self.folder).args(["--nodeps", "--nosignature"]);
+        rpm.args(arguments).env_clear().envs(ENVIRONMENT.iter().filter_map(|pair| pair.split_once('=')));
+        let output = rpm.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.success() && !text.contains("scriptlet failed"),
+            "rpm {arguments:?}: {}\n{text}",
+            output.status
+        );
+    }
+
     /// Writes a file.
     pub fn write(&self, path: &str, text: &str) {
         let file = self.path(path);

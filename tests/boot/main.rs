@@ -7,6 +7,7 @@
 #[path = "../live/cluster/mod.rs"]
 mod cluster;
 mod documents;
+mod erasing;
 mod failing;
 mod installing;
 mod instances;
@@ -17,6 +18,7 @@ mod package;
 mod packages;
 #[path = "../pages/mod.rs"]
 mod pages;
+mod removing;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
 #[path = "../rig/mod.rs"]
 mod rig;

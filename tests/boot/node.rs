@@ -92,6 +92,12 @@ impl Node {
 
     /// nginx's processes: other numbers mean that it was reloaded or restarted.
     pub fn nginx(&self) -> String {
+        // The unit is up before nginx has all its workers.
+        let workers = "echo $(pgrep --count --parent $(cat /run/nginx.pid)) of $(getconf _NPROCESSORS_ONLN)";
+        self.machine.until("nginx's workers", workers, |counts| {
+            let counts = counts.trim().split_once(" of ").map(|(some, all)| (some.parse::<u32>(), all.parse::<u32>()));
+            matches!(counts, Some((Ok(some), Ok(all))) if some >= all)
+        });
         self.machine.run("nginx -t 2>&1 && pgrep nginx")
     }
 

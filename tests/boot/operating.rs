@@ -38,6 +38,7 @@ fn from_installation_to_purge(release: &'static str) {
         failing::is_ended_when_it_hangs(&node).await;
         failing::follows_nginx(&node).await;
         failing::starts_from_disk_when_the_cluster_is_away(&mut node).await;
+        failing::is_withdrawn_when_the_host_goes_down(&mut node).await;
         versions::is_upgraded_and_downgraded_unnoticed(&node).await;
         versions::leaves_nginx_as_it_is_when_it_is_removed(&node).await;
         versions::leaves_nothing_when_it_is_purged(&node).await;

@@ -43,7 +43,11 @@ fn the_rpm_has_what_the_deb_has() {
     let listed = run("dpkg-deb", &["--contents", path(&packages::deb())]);
     let files = listed.lines().filter(|line| line.starts_with('-'));
     let names = files.map(|line| line.split_whitespace().last().unwrap().trim_start_matches('.').to_owned());
-    let only_debian = ["/usr/share/lintian/overrides/ingressd", "/usr/share/doc/ingressd/changelog.Debian.gz"];
+    let only_debian = [
+        "/usr/share/lintian/overrides/ingressd",
+        "/usr/share/doc/ingressd/changelog.Debian.gz",
+        "/etc/nginx/conf.d/ingressd.conf",
+    ];
     let mut of_deb = Vec::from_iter(
         names
             .filter(|name| !only_debian.contains(&name.as_str()))
@@ -62,12 +66,11 @@ fn the_rpm_can_be_read_and_installed() {
     let requires = query(&["--requires"]);
     assert!(requires.contains("nginx >= 1.18") && requires.contains("libc.so.6(GLIBC_2.34)(64bit)"), "{requires}");
     assert!(query(&["--recommends"]).contains("nginx-mod-stream"));
-    let settings = "/etc/ingressd/ingressd.toml\n/etc/nginx/conf.d/ingressd.conf\n";
-    assert_eq!(query(&["--configfiles"]), settings);
+    assert_eq!(query(&["--configfiles"]), "/etc/ingressd/ingressd.toml\n");
     let scripts = query(&["--scripts"]);
     assert!(!scripts.contains("nginx -s") && !scripts.contains("nginx.service"), "nginx is left alone: {scripts}");
 
-    // Into a root of its own, without what it requires and without its scripts, which need a system around them.
+    // Into a root of its own, without what it requires and without its scripts, which need a system around them: see erasing.rs.
     let root = tempfile::tempdir().unwrap();
     let command = |arguments: &[&str]| {
         run("rpm", &[&["--root", path(root.path()), "--nodeps", "--noscripts", "--nosignature"], arguments].concat())
@@ -85,7 +88,9 @@ fn the_rpm_can_be_read_and_installed() {
 #[test]
 fn scripts_are_read_by_the_plainest_shell() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging");
-    let scripts = ["back-off", "build", "tools"].map(|name| folder.join(name)).into_iter();
+    let scripts = ["back-off", "before-removal", "build", "glibc", "tools", "../src/setup/undo.sh"]
+        .map(|name| folder.join(name))
+        .into_iter();
     let maintainers = ["debian/postinst", "debian/prerm", "debian/postrm", "rpm/post", "rpm/preun", "rpm/postun"];
     for script in scripts.chain(maintainers.map(|name| folder.join(name))) {
         run("dash", &["-n", path(&script)]);

@@ -19,6 +19,11 @@ pub fn next_deb() -> PathBuf {
     only("next-packages", "deb")
 }
 
+/// The .rpm of a higher version of the same program.
+pub fn next_rpm() -> PathBuf {
+    only("next-packages", "rpm")
+}
+
 fn only(folder: &str, ending: &str) -> PathBuf {
     let folder = target().join("boot").join(folder);
     let files = std::fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path());

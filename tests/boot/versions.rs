@@ -43,7 +43,11 @@ pub async fn is_upgraded_and_downgraded_unnoticed(node: &Node) {
 /// The administrator takes it out before, so that nobody waits for the end of a grace period.
 pub async fn leaves_nginx_as_it_is_when_it_is_removed(node: &Node) {
     let machine = &node.machine;
-    machine.run("ingressd drain --no-wait");
+    let told = machine.run("ingressd drain 2>&1");
+    assert!(
+        told.contains("no status of the cluster has an address") && told.contains("no client is connected"),
+        "{told}"
+    );
     node.until_withdrawn().await;
     let before = node.nginx();
     node.under_load(async |machine| drop(machine.run("apt-get remove --yes ingressd"))).await;

@@ -10,6 +10,7 @@ mod crash;
 mod demo;
 mod disk;
 mod doctor;
+mod downgrade;
 mod endpoints;
 mod external_names;
 mod failure;

@@ -1,252 +1,13 @@
 //! `ingressd setup` on the layouts of Debian, Fedora, RHEL and nginx.org, with the real nginx over files of the test's own; this must not know how steps are taken.
 
-use std::collections::BTreeMap;
+mod host;
+
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::Command;
 
-use nix::mount::{MsFlags, mount};
-use nix::sched::{CloneFlags, unshare};
-
-use crate::rig::namespace;
-use crate::rig::nginx::Nginx;
-
-/// What Fedora's package installs as nginx.conf; its server is after everything else.
-const FEDORA: &str = "user www-data;
-worker_processes auto;
-error_log /var/log/nginx/error.log notice;
-pid /run/nginx.pid;
-
-# Load dynamic modules. See /usr/share/doc/nginx/README.dynamic.
-include /usr/share/nginx/modules/*.conf;
-
-events {
-    worker_connections 1024;
-}
-
-http {
-    log_format  main  '$remote_addr - $remote_user [$time_local] \"$request\" '
-                      '$status $body_bytes_sent \"$http_referer\" '
-                      '\"$http_user_agent\" \"$http_x_forwarded_for\"';
-
-    access_log  /var/log/nginx/access.log  main;
-
-    sendfile            on;
-    keepalive_timeout   65;
-    types_hash_max_size 4096;
-
-    include             /etc/nginx/mime.types;
-    default_type        application/octet-stream;
-
-    # Load modular configuration files from the /etc/nginx/conf.d directory.
-    include /etc/nginx/conf.d/*.conf;
-
-    server {
-        listen       80;
-        listen       [::]:80;
-        server_name  _;
-        root         /usr/share/nginx/html;
-
-        # Load configuration files for the default server block.
-        include /etc/nginx/default.d/*.conf;
-
-        error_page 404 /404.html;
-        location = /404.html {
-        }
-    }
-
-# Settings for a TLS enabled server.
-#
-#    server {
-#        listen       443 ssl;
-#    }
-}
-";
-
-/// What nginx.org's package installs.
-const NGINX_ORG: &str = "
-user  www-data;
-worker_processes  auto;
-load_module MODULE;
-
-error_log  /var/log/nginx/error.log notice;
-pid        /run/nginx.pid;
-
-
-events {
-    worker_connections  1024;
-}
-
-
-http {
-    include       /etc/nginx/mime.types;
-    default_type  application/octet-stream;
-
-    access_log  /var/log/nginx/access.log;
-
-    sendfile        on;
-    #gzip  on;
-
-    include /etc/nginx/conf.d/*.conf;
-}
-";
-
-const NGINX_ORG_DEFAULT: &str = "server {
-    listen       80;
-    server_name  localhost;
-
-    location / {
-        root   /usr/share/nginx/html;
-        index  index.html index.htm;
-    }
-}
-";
-
-/// Layouts of packages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Package {
-    Debian,
-    Fedora,
-    Rhel,
-    NginxOrg,
-}
-
-use Package::{Debian, Fedora, NginxOrg, Rhel};
-
-/// A host with an nginx of this layout, seen by this thread and what it starts: `/etc/nginx`, `/usr/share/nginx` and the
-/// folders of ingressd are the test's own.
-struct Host {
-    folder: tempfile::TempDir,
-}
-
-/// Everything below these folders, by path: kind, mode, owner and content.
-type Tree = BTreeMap<PathBuf, String>;
-
-fn run(test: impl FnOnce(Host) + Send + 'static, package: Package) {
-    namespace::run_alone(move || test(Host::new(package)));
-}
-
-fn stream_module() -> &'static str {
-    let places = ["/usr/lib/nginx/modules/ngx_stream_module.so", "/usr/lib64/nginx/modules/ngx_stream_module.so"];
-    places.into_iter().find(|path| Path::new(path).exists()).expect("the stream module: tests/requirements installs it")
-}
-
-impl Host {
-    fn new(package: Package) -> Host {
-        let host = Host { folder: tempfile::Builder::new().prefix("ingressd-test-").tempdir().unwrap() };
-        let load = format!("load_module {};\n", stream_module());
-        let host_types = fs::read("/etc/nginx/mime.types").unwrap();
-        for folder in ["nginx/conf.d", "share/html", "ingressd", "var"] {
-            fs::create_dir_all(host.path(folder)).unwrap();
-        }
-        fs::write(host.path("nginx/mime.types"), host_types).unwrap();
-        match package {
-            Debian => {
-                // The distribution's own files, where this is Debian; they are the same that its package installs.
-                for folder in ["modules-enabled", "sites-available", "sites-enabled"] {
-                    fs::create_dir(host.path("nginx").join(folder)).unwrap();
-                }
-                host.write("nginx/nginx.conf", include_str!("setup/debian-nginx.conf"));
-                host.write("nginx/sites-available/default", include_str!("setup/debian-default"));
-                symlink("/etc/nginx/sites-available/default", host.path("nginx/sites-enabled/default")).unwrap();
-                host.write("nginx/modules-enabled/50-mod-stream.conf", &load);
-            }
-            Fedora | Rhel => {
-                fs::create_dir(host.path("share/modules")).unwrap();
-                let claims = if package == Rhel { " default_server" } else { "" };
-                let text = FEDORA.replace("       80;", &format!("       80{claims};"));
-                host.write("nginx/nginx.conf", &text.replace("[::]:80;", &format!("[::]:80{claims};")));
-                host.write("share/modules/mod-stream.conf", &load);
-            }
-            NginxOrg => {
-                // There the module is built in.
-                host.write("nginx/nginx.conf", &NGINX_ORG.replace("MODULE", stream_module()));
-                host.write("nginx/conf.d/default.conf", NGINX_ORG_DEFAULT);
-            }
-        }
-        let settings = format!(
-            "apply.state = {:?}\nkubeconfig = {:?}\n[nginx]\nbinary = {:?}\nunit = ''\n",
-            host.path("var/state"),
-            host.path("ingressd/kubeconfig"),
-            Nginx::binary()
-        );
-        host.write("ingressd/ingressd.toml", &settings);
-        host.write("ingressd/kubeconfig", "{}");
-        fs::set_permissions(host.path("ingressd/kubeconfig"), Permissions::from_mode(0o644)).unwrap();
-        unshare(CloneFlags::CLONE_NEWNS).unwrap();
-        mount(None::<&str>, "/", None::<&str>, MsFlags::MS_REC | MsFlags::MS_PRIVATE, None::<&str>).unwrap();
-        for (from, to) in [("nginx", "/etc/nginx"), ("share", "/usr/share/nginx")] {
-            mount(Some(&host.path(from)), to, None::<&str>, MsFlags::MS_BIND, None::<&str>).unwrap();
-        }
-        assert_eq!(host.nginx("-t").0, Some(0), "the layout itself is good");
-        host
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: &str) {
-        fs::write(self.path(name), text).unwrap();
-    }
-
-    fn append(&self, name: &str, text: &str) {
-        let before = fs::read_to_string(self.path(name)).unwrap();
-        self.write(name, &(before + text));
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
-        command.arg("setup").args(arguments).arg("--config").arg(self.path("ingressd/ingressd.toml"));
-        command
-    }
-
-    /// Runs setup; its exit code and everything it said.
-    fn setup(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        said(&self.command(arguments).output().unwrap())
-    }
-
-    fn nginx(&self, flag: &str) -> (Option<i32>, String) {
-        said(&Command::new(Nginx::binary()).arg(flag).output().unwrap())
-    }
-
-    /// What stands everywhere, but for logs.
-    fn tree(&self) -> Tree {
-        let mut tree = Tree::new();
-        add(self.folder.path(), &mut tree);
-        tree
-    }
-
-    /// Puts a generation in place that is told from all else.
-    fn write_generation(&self) {
-        for context in ["http", "stream"] {
-            fs::create_dir_all(self.path("nginx/ingressd/generations/1").join(context)).unwrap();
-        }
-        symlink("generations/1", self.path("nginx/ingressd/current")).unwrap();
-        self.write("nginx/ingressd/current/http/a.conf", "server { listen 81; server_name generated-http; }\n");
-        self.write("nginx/ingressd/current/stream/a.conf", "server { listen 82; return generated-stream; }\n");
-    }
-}
-
-fn said(output: &Output) -> (Option<i32>, String) {
-    let text = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-    (output.status.code(), text.concat())
-}
-
-fn add(path: &Path, tree: &mut Tree) {
-    let metadata = fs::symlink_metadata(path).unwrap();
-    let kind = match () {
-        () if metadata.is_symlink() => format!("link to {}", fs::read_link(path).unwrap().display()),
-        () if metadata.is_dir() => {
-            fs::read_dir(path).unwrap().for_each(|entry| add(&entry.unwrap().path(), tree));
-            "folder".to_owned()
-        }
-        () => format!("file of {}", fs::read(path).unwrap().escape_ascii()),
-    };
-    let about = format!("{:o} {}:{} {kind}", metadata.mode(), metadata.uid(), metadata.gid());
-    tree.insert(path.to_owned(), about);
-}
+use host::Package::{Debian, Fedora, NginxOrg, Rhel};
+use host::{run, said};
 
 #[test]
 fn every_layout_is_made_ready_and_put_back_to_the_byte() {
@@ -462,4 +223,107 @@ fn a_configuration_of_ones_own_gets_lines_in_its_blocks() {
         },
         NginxOrg,
     );
+}
+
+#[test]
+fn permissions_of_one_file_never_go_to_another_in_its_place() {
+    run(
+        |host| {
+            let (kubeconfig, next) = (host.path("ingressd/kubeconfig"), host.path("ingressd/next"));
+            let mode = || fs::metadata(host.path("ingressd/kubeconfig")).unwrap().mode() & 0o777;
+            assert_eq!(host.setup(&["--yes"]).0, Some(0));
+            assert_eq!(mode(), 0o600);
+            // As `ingressd kubeconfig --force` does it.
+            fs::write(&next, "credentials: {}").unwrap();
+            fs::set_permissions(&next, Permissions::from_mode(0o600)).unwrap();
+            fs::rename(&next, &kubeconfig).unwrap();
+            let (code, text) = host.setup(&["--undo"]);
+            assert!(code == Some(1) && text.contains("kubeconfig: somebody changed it"), "{text}");
+            assert_eq!(mode(), 0o600, "{text}");
+            let (code, text) = host.setup(&["--undo", "--keep-edited"]);
+            assert_eq!((code, mode()), (Some(0), 0o600), "{text}");
+        },
+        Debian,
+    );
+}
+
+/// Two may share an nginx: none of them writes into the file of the other.
+#[test]
+fn an_instance_has_files_of_its_own() {
+    run(
+        |host| {
+            // What the package installs.
+            host.write("nginx/conf.d/ingressd.conf", "include /etc/nginx/ingressd/current/http/*.conf;\n");
+            let before = host.tree();
+            let state = format!("apply.state={}", host.path("var/green").display());
+            let (code, text) = host.setup(&["--yes", "--instance", "green", "--set", &state]);
+            assert_eq!(code, Some(0), "{text}");
+            let written = fs::read_to_string(host.path("nginx/conf.d/ingressd-green.conf")).expect(&text);
+            assert!(written.ends_with("include /etc/nginx/ingressd-green/current/http/*.conf;\n"), "{written}");
+            let written = fs::read_to_string(host.path("nginx/modules-enabled/zz-ingressd-green-stream.conf")).unwrap();
+            assert!(written.contains("/etc/nginx/ingressd-green/current/stream/*.conf;"), "{written}");
+            let (code, text) = host.setup(&["--undo", "--instance", "green", "--set", &state]);
+            assert_eq!((code, host.tree() == before), (Some(0), true), "{text}");
+        },
+        Debian,
+    );
+}
+
+#[test]
+fn one_step_can_be_taken_back_alone() {
+    run(
+        |host| {
+            assert_eq!(host.setup(&["--yes", "--disable-default-site"]).0, Some(0));
+            let mut set_up = host.tree();
+            let (code, text) = host.setup(&["--undo", "--step", "stream-include"]);
+            assert_eq!(code, Some(0), "{text}");
+            set_up.remove(&host.path("nginx/modules-enabled/zz-ingressd-stream.conf")).unwrap();
+            let mut now = host.tree();
+            for tree in [&mut set_up, &mut now] {
+                tree.retain(|path, _| !path.starts_with(host.path("var/state")));
+            }
+            assert_eq!(now, set_up, "{text}");
+            let (code, text) = host.setup(&["--undo", "--step", "stream"]);
+            assert!(code == Some(64) && text.contains("stream-include"), "{text}");
+        },
+        Debian,
+    );
+}
+
+/// What packages keep when they are removed, for when they are purged.
+#[test]
+fn a_script_puts_files_back_without_ingressd() {
+    for package in [Debian, Fedora, Rhel, NginxOrg] {
+        run(
+            move |host| {
+                if package == NginxOrg {
+                    // A line in the http block.
+                    let text = fs::read_to_string(host.path("nginx/nginx.conf")).unwrap();
+                    host.write("nginx/nginx.conf", &text.replace("conf.d/*.conf", "conf.d/default*.conf"));
+                }
+                let before = host.tree();
+                assert_eq!(host.setup(&["--yes", "--disable-default-site"]).0, Some(0));
+                let (code, script) = host.setup(&["--undo-script"]);
+                assert_eq!(code, Some(0), "{script}");
+                let undo = || said(&Command::new("sh").args(["-c", &script]).output().unwrap());
+                // What somebody changed stays.
+                let place = ["nginx/conf.d/ingressd.conf", "nginx/nginx.conf"].map(|name| host.path(name));
+                let place = place.iter().find(|path| path.exists()).unwrap();
+                let ours = fs::read(place).unwrap();
+                fs::write(place, [&ours[..], b"# mine\n"].concat()).unwrap();
+                let (_, text) = undo();
+                assert!(text.contains("somebody changed it"), "{package:?}: {text}");
+                assert!(fs::read_to_string(place).unwrap().ends_with("# mine\n"), "{package:?}: {text}");
+                fs::write(place, ours).unwrap();
+                assert_eq!(undo(), (Some(0), String::new()), "{package:?}");
+                let files = |mut tree: host::Tree| {
+                    tree.retain(|path, about| path.starts_with(host.path("nginx")) && !about.contains("folder"));
+                    tree
+                };
+                assert_eq!(files(host.tree()), files(before), "{package:?}");
+                assert_eq!(undo(), (Some(0), String::new()), "{package:?}: once more changes nothing");
+            },
+            package,
+        );
+    }
 }

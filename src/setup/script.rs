@@ -1,0 +1,68 @@
+//! The way back as a script of the shell, for when the program is gone; it must not know what a change is for.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::journal::{Change, Journal};
+use super::run::Error;
+use super::state::State;
+use crate::config::Settings;
+
+/// What it does with each change, after `test_nginx`, which the settings make.
+const HEAD: &str = include_str!("undo.sh");
+
+/// A script that puts back what setup changed in files and links, the last change first, as far as nobody changed it since and
+/// nginx accepts it. Folders and permissions stay: whoever removes ingressd removes its folders, and closed files stay closed.
+///
+/// # Errors
+///
+/// When the journal cannot be used.
+pub fn undo_script(settings: &Settings) -> Result<String, Error> {
+    let (nginx, state) = (&settings.nginx, &settings.apply.state);
+    let journal = Journal::open(state).map_err(Error::files("use the journal in", state))?;
+    let mut test = format!("{} -t -c {}", quoted(&path(&nginx.binary)), quoted(&path(&nginx.configuration)));
+    if let Some(prefix) = &nginx.prefix {
+        let _ = write!(test, " -p {}", quoted(&path(prefix)));
+    }
+    let mut script = HEAD.replace("TEST_NGINX", &test);
+    for (place, before, after) in at_once(journal.changes()).into_iter().rev() {
+        if let (Some(before), Some(after)) = (word(before), word(after)) {
+            let _ = writeln!(script, "take_back {} {} {}", quoted(&path(place)), quoted(&before), quoted(&after));
+        }
+    }
+    Ok(script)
+}
+
+/// Each path once, in the order of its last change, with what stood there before the first one and after the last one.
+fn at_once(changes: &[Change]) -> Vec<(&Path, &State, &State)> {
+    let mut all = Vec::<(&Path, &State, &State)>::new();
+    for change in changes {
+        let earlier = all.iter().position(|(path, ..)| *path == change.path).map(|place| all.remove(place));
+        all.push((&change.path, earlier.map_or(&change.before, |(_, before, _)| before), &change.after));
+    }
+    all
+}
+
+/// A state as one word; `None` for those that stay as they are.
+fn word(state: &State) -> Option<String> {
+    match state {
+        State::Absent => Some("absent".to_owned()),
+        State::Link(target) => Some(format!("link:{}", path(target))),
+        State::File(file) => {
+            let owned = file.owned;
+            Some(format!("file:{:o}:{}:{}:{}", owned.mode, owned.user, owned.group, STANDARD.encode(&file.bytes)))
+        }
+        State::Folder(_) | State::Mode(..) => None,
+    }
+}
+
+fn path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
