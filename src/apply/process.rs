@@ -110,10 +110,23 @@ fn now() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+
     use super::{Role, now, role, stat, title};
 
-    /// A process whose name poses as other fields of its status, sleeping; ended with the value.
+    /// A process whose name poses as other fields of its status, reading; ended with the value.
     struct Child(std::process::Child);
+
+    impl Child {
+        /// It runs this copy of cat(1): until it has answered it may still be on the way there, without a title.
+        fn running(program: &std::path::Path) -> Child {
+            let piped = std::process::Stdio::piped;
+            let mut child = std::process::Command::new(program).stdin(piped()).stdout(piped()).spawn().unwrap();
+            child.stdin.as_mut().unwrap().write_all(b"?").unwrap();
+            child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            Child(child)
+        }
+    }
 
     impl Drop for Child {
         fn drop(&mut self) {
@@ -127,8 +140,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for name in ["nginx", "a) S 9 9", "a b", ") Z 5 ("] {
             let program = folder.path().join(name);
-            std::fs::copy("/bin/sleep", &program).unwrap();
-            let child = Child(std::process::Command::new(&program).arg("60").spawn().unwrap());
+            std::fs::copy("/bin/cat", &program).unwrap();
+            let child = Child::running(&program);
             let stat = stat(child.0.id()).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(u32::try_from(stat.ppid), Ok(std::process::id()), "{name}");
             assert!(now().unwrap() >= stat.starttime, "{name}");
