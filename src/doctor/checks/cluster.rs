@@ -138,7 +138,7 @@ fn permission(permission: &Permission) -> Line {
     if refused.is_empty() {
         return Line::ok(format!("{resource}: {}", with(true)));
     }
-    let text = format!("{resource}: not allowed: {} ({purpose})", refused);
+    let text = format!("{resource}: not allowed: {refused} ({purpose})");
     match required {
         true => {
             Line::error(text, "kubectl apply -f /usr/share/doc/ingressd/examples/rbac.yaml, or `ingressd kubeconfig`")
