@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use nix::time::{ClockId, clock_gettime};
+use procfs::Current as _;
 
 /// A process; the start time tells it from another that got the same number later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -101,37 +101,51 @@ fn role(title: &str) -> Role {
     }
 }
 
-/// The clock of start times: ticks since the system started, those included in which it was suspended. In a container
-/// `/proc/uptime` may be the container's own, which start times are not.
+/// The clock of start times: ticks since the system started.
 fn now() -> Option<u64> {
-    let time = clock_gettime(ClockId::CLOCK_BOOTTIME).ok()?;
-    let (ticks, second) = (procfs::ticks_per_second(), Duration::from_secs(1).as_nanos());
-    u64::try_from(Duration::from(time).as_nanos() * u128::from(ticks) / second).ok()
+    let uptime = procfs::Uptime::current().ok()?.uptime_duration();
+    let (ticks, second) = (u128::from(procfs::ticks_per_second()), Duration::from_secs(1).as_nanos());
+    u64::try_from(uptime.as_nanos() * ticks / second).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
+
     use super::{Role, now, role, stat, title};
+
+    /// A process whose name poses as other fields of its status, reading; ended with the value.
+    struct Child(std::process::Child);
+
+    impl Child {
+        /// It runs this copy of cat(1): until it has answered it may still be on the way there, without a title.
+        fn running(program: &std::path::Path) -> Child {
+            let piped = std::process::Stdio::piped;
+            let mut child = std::process::Command::new(program).stdin(piped()).stdout(piped()).spawn().unwrap();
+            child.stdin.as_mut().unwrap().write_all(b"?").unwrap();
+            child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+            Child(child)
+        }
+    }
+
+    impl Drop for Child {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
 
     #[test]
     fn the_name_of_a_process_cannot_pose_as_fields() {
-        use std::io::{Read as _, Write as _};
-        use std::process::{Command, Stdio};
         let folder = tempfile::tempdir().unwrap();
         for name in ["nginx", "a) S 9 9", "a b", ") Z 5 ("] {
             let program = folder.path().join(name);
             std::fs::copy("/bin/cat", &program).unwrap();
-            let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-            // When it answers it is what it was made to run.
-            child.stdin.as_ref().unwrap().write_all(b"x").unwrap();
-            child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
-            let (stat, title) = (stat(child.id()), title(child.id()));
-            drop(child.stdin.take());
-            child.wait().unwrap();
-            let stat = stat.unwrap_or_else(|| panic!("{name}"));
+            let child = Child::running(&program);
+            let stat = stat(child.0.id()).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(u32::try_from(stat.ppid), Ok(std::process::id()), "{name}");
             assert!(now().unwrap() >= stat.starttime, "{name}");
-            assert_eq!(title, program.to_str().unwrap());
+            assert_eq!(title(child.0.id()), program.to_str().unwrap());
         }
     }
 

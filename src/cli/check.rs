@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::offline::{Manifests, Processed};
 use crate::finding::{Finding, Severity};
 use crate::model::{Field, Kind};
@@ -36,11 +36,8 @@ enum Format {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let processed = match arguments.manifests.process() {
-        Ok(processed) => processed,
-        Err(exit) => return exit,
-    };
+pub fn run(arguments: &Arguments) -> Ended {
+    let processed = arguments.manifests.process()?;
     let written = match arguments.format {
         Format::Text => text(&processed),
         Format::Json => format!("{:#}\n", json(&processed)),
@@ -49,8 +46,8 @@ pub fn run(arguments: &Arguments) -> Exit {
     let _ = io::stdout().write_all(written.as_bytes());
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     match processed.findings.iter().any(|finding| finding.severity >= least) {
-        true => Exit::Findings,
-        false => Exit::Success,
+        true => Ok(Exit::Findings),
+        false => Ok(Exit::Success),
     }
 }
 

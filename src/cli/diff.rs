@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 
 use similar::{ChangeTag, TextDiff};
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use crate::apply::{ApplyError, Difference, History, Side};
 
@@ -43,29 +43,17 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let settings = match arguments.settings.load([]) {
-        Ok(settings) => settings,
-        Err(exit) => return exit,
-    };
-    let history = match History::read(&settings.apply.root, &settings.apply.state) {
-        Ok(history) => history,
-        Err(error) => return unreadable(&error),
-    };
+pub fn run(arguments: &Arguments) -> Ended {
+    let settings = arguments.settings.load([])?;
+    let history = History::read(&settings.apply.root, &settings.apply.state).map_err(|error| unreadable(&error))?;
     if arguments.list {
         return show(&list(&history), Exit::Success);
     }
-    let (before, after) = match chosen(&history, arguments.before, arguments.after) {
-        Ok(chosen) => chosen,
-        Err(why) => {
-            eprintln!("ingressd: {why}");
-            return Exit::NoInput;
-        }
-    };
-    let differences = match history.compare(before, after) {
-        Ok(differences) => differences,
-        Err(error) => return unreadable(&error),
-    };
+    let (before, after) = chosen(&history, arguments.before, arguments.after).map_err(|why| {
+        eprintln!("ingressd: {why}");
+        Exit::NoInput
+    })?;
+    let differences = history.compare(before, after).map_err(|error| unreadable(&error))?;
     let shown = differences.iter().map(|difference| match arguments.summary {
         true => summary(difference),
         false => unified(difference, before, after),
@@ -74,11 +62,11 @@ pub fn run(arguments: &Arguments) -> Exit {
     show(&shown.collect::<String>(), end)
 }
 
-fn show(text: &str, end: Exit) -> Exit {
+fn show(text: &str, end: Exit) -> Ended {
     match io::stdout().write_all(text.as_bytes()) {
         // Whoever reads may have seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Exit::of_error(&error),
-        _ => end,
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Exit::of_error(&error)),
+        _ => Ok(end),
     }
 }
 

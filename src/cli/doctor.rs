@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::builder::PossibleValuesParser;
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::doctor::{CHECKS, Level, Line, Report, examine, manual};
@@ -38,16 +38,13 @@ enum Format {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
+pub fn run(arguments: &Arguments) -> Ended {
     let report = match arguments.settings.sources([]).load() {
         Ok(settings) => {
             let all = arguments.checks.is_empty();
             let wanted = CHECKS.iter().map(|check| check.name);
             let names = wanted.filter(|name| all || arguments.checks.iter().any(|check| check == name)).collect();
-            match examine_now(&settings, &names) {
-                Ok(report) => report,
-                Err(exit) => return exit,
-            }
+            examine_now(&settings, &names)?
         }
         Err(error) => {
             let remedy = "mend the settings; nothing else is looked at without them";
@@ -60,11 +57,11 @@ pub fn run(arguments: &Arguments) -> Exit {
     };
     // A reader that closed the pipe has seen enough.
     let _ = io::stdout().write_all(written.as_bytes());
-    match report.worst() {
+    Ok(match report.worst() {
         Level::Ok | Level::Note => Exit::Success,
         Level::Warning => Exit::Findings,
         Level::Error => Exit::Failures,
-    }
+    })
 }
 
 /// Makes these checks.

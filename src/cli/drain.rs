@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::ask;
 use crate::config::Settings;
@@ -58,21 +58,13 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Runs the command `undrain`.
-pub fn undo(arguments: &UndoArguments) -> Exit {
-    match arguments.settings.load([]).and_then(|settings| order(&settings, "undrain")) {
-        Ok(()) => Exit::Success,
-        Err(exit) => exit,
-    }
+pub fn undo(arguments: &UndoArguments) -> Ended {
+    order(&arguments.settings.load([])?, "undrain")?;
+    Ok(Exit::Success)
 }
 
 /// Runs the command `drain`.
-pub fn run(arguments: &Arguments) -> Exit {
-    match drain(arguments) {
-        Ok(exit) | Err(exit) => exit,
-    }
-}
-
-fn drain(arguments: &Arguments) -> Result<Exit, Exit> {
+pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load([])?;
     order(&settings, "drain")?;
     if arguments.no_wait {

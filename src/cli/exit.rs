@@ -25,6 +25,9 @@ pub enum Exit {
     Configuration,
 }
 
+/// The end of a command; what an error is, has been told already.
+pub type Ended = Result<Exit, Exit>;
+
 impl Exit {
     /// The number.
     pub const fn number(self) -> u8 {

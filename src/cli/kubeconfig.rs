@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::daemon::access::Grant;
@@ -83,11 +83,8 @@ fn server(text: &str) -> Result<String, String> {
 const SHORTEST: Duration = Duration::from_secs(600);
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let settings = match arguments.settings.load([]) {
-        Ok(settings) => settings,
-        Err(exit) => return exit,
-    };
+pub fn run(arguments: &Arguments) -> Ended {
+    let settings = arguments.settings.load([])?;
     let grant = Grant::of(&settings, &arguments.account);
     let mut documents = match arguments.without_namespace {
         true => grant.documents_within(),
@@ -98,44 +95,34 @@ pub fn run(arguments: &Arguments) -> Exit {
     }
     if arguments.print {
         return match io::stdout().write_all(documents.concat().as_bytes()) {
-            Ok(()) => Exit::Success,
-            Err(error) => Exit::of_error(&error),
+            Ok(()) => Ok(Exit::Success),
+            Err(error) => Err(Exit::of_error(&error)),
         };
     }
     let path = path(arguments, &settings);
     // Before anything is changed in the cluster.
     if !arguments.force && path.symlink_metadata().is_ok() {
-        return there_already(&path);
+        return Err(there_already(&path));
     }
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("ingressd: threads cannot be started: {error}");
-            return Exit::of_error(&error);
-        }
-    };
-    let unwritten = |error: &io::Error| {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+        eprintln!("ingressd: threads cannot be started: {error}");
+        Exit::of_error(&error)
+    })?;
+    let unwritten = |error: io::Error| {
         eprintln!("ingressd: {} cannot be written: {error}", path.display());
-        Exit::of_error(error)
+        Exit::of_error(&error)
     };
-    let begun = match Begun::at(&path) {
-        Ok(begun) => begun,
-        Err(error) => return unwritten(&error),
-    };
+    let begun = Begun::at(&path).map_err(unwritten)?;
     runtime.block_on(async {
-        let (text, token) = match obtain(arguments, &grant, &documents).await {
-            Ok(obtained) => obtained,
-            Err(error) => return complain(&error),
-        };
-        match begun.finish(&text, arguments.force) {
-            Ok(()) => tell(&path, &grant, arguments.duration, &token),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return there_already(&path),
-            Err(error) => return unwritten(&error),
-        }
-        match cluster::try_out(&path).await {
-            Ok(()) => Exit::Success,
-            Err(error) => complain(&error),
-        }
+        let obtained = obtain(arguments, &grant, &documents).await;
+        let (text, token) = obtained.map_err(|error| complain(&error))?;
+        begun.finish(&text, arguments.force).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => there_already(&path),
+            _ => unwritten(error),
+        })?;
+        tell(&path, &grant, arguments.duration, &token);
+        cluster::try_out(&path).await.map_err(|error| complain(&error))?;
+        Ok(Exit::Success)
     })
 }
 

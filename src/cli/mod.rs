@@ -73,7 +73,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             return if error.use_stderr() { Exit::Usage } else { Exit::Success };
         }
     };
-    match cli.command {
+    let ended = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
@@ -85,7 +85,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Rollback(arguments) => rollback::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
-        Command::Demo(arguments) => demo::run(&arguments),
-        Command::Completions(arguments) => generate::run(&arguments),
-    }
+        Command::Demo(arguments) => Ok(demo::run(&arguments)),
+        Command::Completions(arguments) => Ok(generate::run(&arguments)),
+    };
+    ended.unwrap_or_else(|exit| exit)
 }

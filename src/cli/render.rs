@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::offline::Manifests;
 use crate::render::{FileSet, Renderer};
 
@@ -23,11 +23,8 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let processed = match arguments.manifests.process() {
-        Ok(processed) => processed,
-        Err(exit) => return exit,
-    };
+pub fn run(arguments: &Arguments) -> Ended {
+    let processed = arguments.manifests.process()?;
     for finding in &processed.findings {
         eprintln!("{}: {finding}", finding.severity.name());
     }
@@ -35,13 +32,13 @@ pub fn run(arguments: &Arguments) -> Exit {
     let Some(folder) = &arguments.output else {
         // A reader that closed the pipe has seen enough.
         let _ = print(&files, &mut io::stdout().lock());
-        return Exit::Success;
+        return Ok(Exit::Success);
     };
     match write(&files, folder) {
-        Ok(()) => Exit::Success,
+        Ok(()) => Ok(Exit::Success),
         Err(error) => {
             eprintln!("ingressd: {} cannot be written: {error}", folder.display());
-            Exit::of_error(&error)
+            Err(Exit::of_error(&error))
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::Value;
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::{unanswered, understood};
 use crate::config::Settings;
@@ -35,25 +35,19 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let settings = match arguments.settings.load([]) {
-        Ok(settings) => settings,
-        Err(exit) => return exit,
-    };
+pub fn run(arguments: &Arguments) -> Ended {
+    let settings = arguments.settings.load([])?;
     let (wish, request) = match (arguments.resume, arguments.generation) {
         (true, _) => (Wish::Resume, "resume".to_owned()),
         (false, None) => (Wish::RollBack(None), "rollback".to_owned()),
         (false, Some(number)) => (Wish::RollBack(Some(number)), format!("rollback {number}")),
     };
     match control::ask(&settings.control_socket, &request, None) {
-        Ok(answer) => match understood(&settings, answer) {
-            Ok((_, answer)) => told(&answer),
-            Err(exit) => exit,
-        },
+        Ok(answer) => Ok(told(&understood(&settings, answer)?.1)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-            alone(&settings, wish)
+            Ok(alone(&settings, wish))
         }
-        Err(error) => unanswered(&settings, &error),
+        Err(error) => Err(unanswered(&settings, &error)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::daemon::{self, Error, Request, Status};
@@ -49,29 +49,22 @@ impl Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let settings = match arguments.settings.load(arguments.named()) {
-        Ok(settings) => settings,
-        Err(exit) => return exit,
-    };
-    if let Err(error) = daemon::log::start(&settings.log) {
+pub fn run(arguments: &Arguments) -> Ended {
+    let settings = arguments.settings.load(arguments.named())?;
+    daemon::log::start(&settings.log).map_err(|error| {
         eprintln!("ingressd: {error}");
-        return Exit::Configuration;
-    }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            eprintln!("ingressd: threads cannot be started: {error}");
-            return Exit::of_error(&error);
-        }
-    };
-    match runtime.block_on(serve(arguments.clone(), settings)) {
-        Ok(()) => Exit::Success,
-        Err(error) => {
-            tracing::error!("{error}");
-            exit_of(&error)
-        }
-    }
+        Exit::Configuration
+    })?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| {
+        eprintln!("ingressd: threads cannot be started: {error}");
+        Exit::of_error(&error)
+    })?;
+    runtime.block_on(serve(arguments.clone(), settings)).map_err(|error| {
+        tracing::error!("{error}");
+        exit_of(&error)
+    })?;
+    Ok(Exit::Success)
 }
 
 async fn serve(arguments: Arguments, settings: Settings) -> Result<(), Error> {

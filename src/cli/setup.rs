@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::doctor::examine_now;
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use crate::config::{DEFAULT_FILE, Settings};
 use crate::doctor::FIRST;
@@ -56,11 +56,8 @@ fn manual() -> String {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let settings = match arguments.settings.load([]) {
-        Ok(settings) => settings,
-        Err(exit) => return exit,
-    };
+pub fn run(arguments: &Arguments) -> Ended {
+    let settings = arguments.settings.load([])?;
     let file = arguments.settings.config.clone().unwrap_or_else(|| DEFAULT_FILE.into());
     let file = std::path::absolute(&file).unwrap_or(file);
     let folder = file.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned);
@@ -77,14 +74,14 @@ pub fn run(arguments: &Arguments) -> Exit {
         }),
     };
     match done {
-        Ok(exit) if arguments.undo || arguments.undo_script => exit,
+        Ok(exit) if arguments.undo || arguments.undo_script => Ok(exit),
         Ok(exit) => {
             first_checks(&settings);
-            exit
+            Ok(exit)
         }
         Err(error) => {
             eprintln!("ingressd: {error}");
-            if error.is_permission() { Exit::Permission } else { Exit::Unavailable }
+            Err(if error.is_permission() { Exit::Permission } else { Exit::Unavailable })
         }
     }
 }

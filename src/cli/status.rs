@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 
 use serde_json::Value;
 
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
 use super::members;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
@@ -37,19 +37,13 @@ enum Format {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    let settings = match arguments.settings.load([]) {
-        Ok(settings) => settings,
-        Err(exit) => return exit,
-    };
-    let (answer, status) = match ask(&settings, "status") {
-        Ok(answered) => answered,
-        Err(exit) => return exit,
-    };
+pub fn run(arguments: &Arguments) -> Ended {
+    let settings = arguments.settings.load([])?;
+    let (answer, status) = ask(&settings, "status")?;
     let is_json = arguments.format == Format::Json;
     if arguments.cluster && status["publishes"].is_null() {
         eprintln!("ingressd: the daemon serves a folder of manifests: it knows no other nodes");
-        return Exit::Unavailable;
+        return Err(Exit::Unavailable);
     }
     let (shown, is_well) = match (arguments.cluster, is_json) {
         (true, true) => (members::json(&status).to_string() + "\n", members::are_well(&status)),
@@ -58,9 +52,9 @@ pub fn run(arguments: &Arguments) -> Exit {
         (false, false) => (table(&status), status["ready"] == true),
     };
     match io::stdout().write_all(shown.as_bytes()) {
-        Ok(()) if is_well => Exit::Success,
-        Ok(()) => Exit::Findings,
-        Err(error) => Exit::of_error(&error),
+        Ok(()) if is_well => Ok(Exit::Success),
+        Ok(()) => Ok(Exit::Findings),
+        Err(error) => Err(Exit::of_error(&error)),
     }
 }
 
