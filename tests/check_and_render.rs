@@ -177,6 +177,25 @@ fn render_shows_files_without_secrets_or_writes_them() {
 }
 
 #[test]
+fn templates_of_the_administrator_are_used_and_judged() {
+    let folder = folder(&[("a.yaml", &ingress("a", "a.example", "web"))]);
+    let templates = tempfile::tempdir().unwrap();
+    let file = templates.path().join("server_name.hbs");
+    let set = format!("nginx.templates={}", templates.path().display());
+    let run = |command: &str| ingressd(command, &["--set", &set, folder.path().to_str().unwrap()]);
+    std::fs::write(&file, "    server_name {{name}};\n    # Of the edge.\n").unwrap();
+    let output = run("render");
+    assert!(output.text.contains("server_name \"a.example\";\n    # Of the edge.\n"), "{}", output.text);
+    assert_eq!(run("check").code, Some(0));
+    std::fs::write(&file, "    server_name {{name}};\n    # Of {{name}}.\n").unwrap();
+    for command in ["check", "render"] {
+        let output = run(command);
+        let words = format!("{}:2: name cannot stand in a comment", file.display());
+        assert!(output.code == Some(78) && output.complaints.contains(&words), "{command}: {}", output.complaints);
+    }
+}
+
+#[test]
 fn keys_are_neither_shown_nor_readable_for_others() {
     let made = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap();
     let indented = |text: &str| text.replace('\n', "\n    ");

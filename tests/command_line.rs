@@ -19,6 +19,8 @@ const ROWS: &[(&[&str], i32, &str)] = &[
     ),
     (&["run", "--set", "log.level=a=b=c"], 78, "log.level"),
     (&["run", "--config", "DIR/good.toml"], 78, "nothing to serve"),
+    (&["run", "--set", "nginx.templates=DIR/none"], 78, "none cannot be read: No such file"),
+    (&["run", "--set", "nginx.templates=none"], 78, "is not an absolute path"),
     (
         &["run", "--config", "DIR/good.toml", "--manifests", "DIR", "--set", "nginx.binary=/nonexistent/nginx"],
         69,

@@ -16,7 +16,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("render", &["finding", "model", "nginx"]),
     ("apply", &["finding", "model", "nginx", "render"]),
     ("publish", &["finding", "model", "source"]),
-    ("config", &["apply", "finding", "model", "nginx", "publish", "source", "translate"]),
+    ("config", &["apply", "finding", "model", "nginx", "publish", "render", "source", "translate"]),
     ("daemon", &["apply", "config", "finding", "model", "nginx", "publish", "render", "source", "translate"]),
     ("demo", &["config", "daemon", "finding", "model"]),
     ("setup", &["apply", "config", "nginx", "source"]),

@@ -14,7 +14,7 @@ use super::error::ApplyError;
 use super::generation::Generations;
 use super::host::Host;
 use super::options::Options;
-use super::outcome::Outcome;
+use super::outcome::{Complaint, Outcome};
 use super::process::{Process, Role};
 use super::record::Contents;
 use super::scratch::{Context, Judgement, Scratch, changed_files};
@@ -114,6 +114,24 @@ impl<H: Host> Applier<H> {
     pub fn apply(&mut self, files: &FileSet) -> Outcome {
         let _turn = self.turn();
         self.try_apply(files).unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
+    }
+
+    /// What nginx would say about these files, which are not applied; `None` when that cannot be told without doing so.
+    ///
+    /// # Errors
+    ///
+    /// When files cannot be written, or nginx not be asked.
+    pub fn try_out(&mut self, files: &FileSet) -> Result<Option<Vec<Complaint>>, ApplyError> {
+        let _turn = self.turn();
+        let Some(context) = self.context() else { return Ok(None) };
+        let staged = self.generations.stage(files, &self.contents, &mut self.steps)?;
+        let judged = self.test(files, staged.manifest.generation, &context);
+        self.generations.discard(&staged);
+        Ok(match judged? {
+            Judgement::Accepted => Some(Vec::new()),
+            Judgement::Refused(complaints) => Some(complaints),
+            Judgement::HostRefused(_) => None,
+        })
     }
 
     /// Looks whether nginx came up, went down or was restarted since; `None` when nothing is new.

@@ -12,6 +12,7 @@ use crate::finding::Finding;
 use crate::model::catalogue::Version;
 use crate::model::{HostName, Instance};
 use crate::nginx::{Capabilities, Neighbours, Plan, gate};
+use crate::render::Templates;
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
 use crate::translate::{Names, Translator};
@@ -43,6 +44,8 @@ pub struct Processed {
     pub findings: Vec<Finding>,
     /// Whose names are used.
     pub instance: Instance,
+    /// What takes the place of the program's own templates.
+    pub templates: Templates,
 }
 
 fn version(text: &str) -> Result<Version, String> {
@@ -88,7 +91,8 @@ impl Manifests {
         findings.extend(gated);
         findings.sort();
         findings.dedup();
-        Ok(Processed { snapshot, plan, findings, instance: settings.instance })
+        let Settings { instance, templates, .. } = settings;
+        Ok(Processed { snapshot, plan, findings, instance, templates })
     }
 
     /// What nginx is judged for, and what its other sites claim.

@@ -28,7 +28,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     for finding in &processed.findings {
         eprintln!("{}: {finding}", finding.severity.name());
     }
-    let files = Renderer::of(&processed.instance).render(&processed.plan);
+    let files = Renderer::of(&processed.instance, &processed.templates).render(&processed.plan);
     let Some(folder) = &arguments.output else {
         // A reader that closed the pipe has seen enough.
         let _ = print(&files, &mut io::stdout().lock());

@@ -10,6 +10,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 
 use super::settings::Settings;
 use super::table::{Row, rows};
+use super::templates;
 use super::value::nearest;
 use crate::model::Instance;
 
@@ -114,9 +115,14 @@ impl Sources {
         for (key, text) in &self.flags {
             reading.text(Place::Flag, key, text);
         }
+        if let Some(folder) = &reading.settings.nginx.templates {
+            match templates::read(folder) {
+                Ok(templates) => reading.settings.templates = templates,
+                Err(wrong) => reading.all_wrong("nginx.templates", wrong),
+            }
+        }
         for (key, why) in reading.settings.contradictions() {
-            let place = reading.places.get(key).cloned().unwrap_or(Place::Default);
-            reading.mistakes.push(Mistake { place, key: key.to_owned(), why });
+            reading.all_wrong(key, vec![why]);
         }
         match reading.mistakes.is_empty() {
             true => Ok(reading.settings),
@@ -216,6 +222,14 @@ impl Reading {
         match (row.set)(&mut self.settings, value) {
             Ok(()) => drop(self.places.insert(row.key, place)),
             Err(why) => self.mistake(place, row.key, why),
+        }
+    }
+
+    /// What is wrong with a value, found out after all were read.
+    fn all_wrong(&mut self, key: &str, wrong: Vec<String>) {
+        let place = self.places.get(key).cloned().unwrap_or(Place::Default);
+        for why in wrong {
+            self.mistake(place.clone(), key, why);
         }
     }
 

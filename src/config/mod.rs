@@ -5,6 +5,7 @@ mod layers;
 mod publishing;
 mod settings;
 mod table;
+mod templates;
 mod value;
 
 pub use document::{manual, reference, sample};

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::table::rows;
 use crate::model::Instance;
+use crate::render::Templates;
 use crate::{nginx, publish, translate};
 
 /// Everything that the administrator decides.
@@ -20,6 +21,8 @@ pub struct Settings {
     pub cluster: Cluster,
     /// The nginx of this host.
     pub nginx: Nginx,
+    /// What takes the place of the program's own templates: the contents of `nginx.templates`.
+    pub templates: Templates,
     /// How configuration is put in place.
     pub apply: Apply,
     /// When.
@@ -64,6 +67,8 @@ pub struct Nginx {
     pub pid_file: PathBuf,
     /// Its systemd unit; `None` when systemd does not run it.
     pub unit: Option<String>,
+    /// The folder of templates; they were read with the settings, see [`Settings::templates`].
+    pub templates: Option<PathBuf>,
 }
 
 /// How configuration is put in place.
@@ -140,6 +145,7 @@ impl Default for Settings {
             manifests: None,
             cluster: Cluster::default(),
             nginx: Nginx::default(),
+            templates: Templates::default(),
             apply: Apply::default(),
             pacing: Pacing::default(),
             publish: publish::Options::default(),

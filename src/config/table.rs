@@ -363,6 +363,13 @@ const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.gate.shared_servers, value),
     },
     Row {
+        key: "nginx.templates",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Folder of templates (`NAME.hbs`) that take the place of those in the program, absolute; see docs/templates.md. Empty uses those in the program. They are read with the settings: a template that could put a value where it does harm, or leaves one out, is a wrong setting.",
+        set: |settings, value| put(&mut settings.nginx.templates, value),
+    },
+    Row {
         key: "apply.root",
         form: Form::Text,
         default: r#""/etc/nginx/ingressd""#,

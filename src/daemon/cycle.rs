@@ -35,6 +35,9 @@ pub trait Stages {
     fn part(&mut self, words: &str) -> bool;
     /// Makes files as before that.
     fn join(&mut self);
+    /// What nginx says about the same snapshot with the program's own templates, nothing being applied; `None` where these are
+    /// in use, or nobody can tell.
+    fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>>;
 }
 
 /// What was made from a snapshot.
@@ -91,6 +94,8 @@ pub struct Cycle {
     confirmed: Arc<Snapshot>,
     /// The files of which it is written down what they are made of.
     proposed: Option<Digest>,
+    /// Whether nginx has taken anything since these settings are in force, and the administrator's templates with it.
+    taken: bool,
 }
 
 /// A version that is not served in this attempt.
@@ -154,6 +159,7 @@ impl Cycle {
             keeper,
             confirmed: Arc::default(),
             proposed: None,
+            taken: false,
         }
     }
 
@@ -175,10 +181,26 @@ impl Cycle {
             let (served, product) = self.make(snapshot, stages, trial.as_ref());
             let worth = Arc::new(product.worth());
             self.propose(&served, &worth, &product.files);
-            let outcome = stages.apply(&product.files);
+            let mut outcome = stages.apply(&product.files);
             tests.extend(outcome.test());
+            let own = match outcome {
+                Outcome::Refused { .. } => stages.complaints_without_templates(&served),
+                _ => None,
+            };
+            let by_templates = own.as_ref().is_some_and(Vec::is_empty);
+            if by_templates {
+                blame_templates(&mut outcome);
+            }
             match &outcome {
+                // New templates are the first suspect. Once nginx has taken something made with them, what changed since is.
+                Outcome::Refused { .. } if by_templates && !self.taken => {
+                    if self.ends_well(&mut trial, snapshot, attempts) {
+                        continue;
+                    }
+                }
                 Outcome::Refused { complaints, .. } => {
+                    // What nginx refuses however it is written is the fault of objects.
+                    let complaints = own.as_ref().filter(|own| !own.is_empty()).unwrap_or(complaints);
                     // Alone, whoever shared a file is blamed by name; or nobody is, and sharing was the fault.
                     let doubt = complaints.iter().find(|complaint| is_doubtful(complaint));
                     if attempts < MOST_ATTEMPTS && doubt.is_some_and(|complaint| stages.part(&complaint.words)) {
@@ -193,13 +215,9 @@ impl Cycle {
                     self.quarantine.restore(before);
                 }
                 Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. } => {
-                    if let Some(running) = &mut trial {
-                        if let Verdict::Continue = running.complaint_is_gone()
-                            && attempts < MOST_ATTEMPTS
-                        {
-                            continue;
-                        }
-                        self.convict_all(running, snapshot);
+                    self.taken = true;
+                    if self.ends_well(&mut trial, snapshot, attempts) {
+                        continue;
                     }
                 }
                 Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Pinned { .. } => {}
@@ -207,6 +225,18 @@ impl Cycle {
             let report = self.report(snapshot, &served, product, worth, outcome);
             return Report { attempts, tests, ..report };
         }
+    }
+
+    /// Ends a trial whose complaint is gone, or says that it goes on.
+    fn ends_well(&mut self, trial: &mut Option<Trial>, snapshot: &Snapshot, attempts: usize) -> bool {
+        let Some(running) = trial else { return false };
+        if let Verdict::Continue = running.complaint_is_gone()
+            && attempts < MOST_ATTEMPTS
+        {
+            return true;
+        }
+        self.convict_all(running, snapshot);
+        false
     }
 
     /// Adds the last good versions of objects that the source could not make anything of since it began.
@@ -394,6 +424,17 @@ fn is_doubtful(complaint: &Complaint) -> bool {
 fn is_same(one: &Complaint, other: &Complaint) -> bool {
     let file = |complaint: &Complaint| complaint.place.as_ref().map(|(file, _)| Arc::clone(file));
     one.words == other.words && file(one) == file(other)
+}
+
+/// Says of a refusal that the administrator's templates caused it.
+fn blame_templates(outcome: &mut Outcome) {
+    let Outcome::Refused { complaints, .. } = outcome else { return };
+    for complaint in complaints {
+        complaint.words.push_str(
+            " (because of the templates of nginx.templates: made with those of the program, nginx takes the same objects; \
+             mend the templates and reload the settings)",
+        );
+    }
 }
 
 /// What an outcome means for whoever runs the host.

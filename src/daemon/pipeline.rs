@@ -9,7 +9,7 @@ use super::cycle::{Product, Stages};
 use super::publication::newest;
 use super::{options, state_file};
 use crate::apply::{
-    Applier, ApplyError, Contents, Options, Outcome, Pinned, ServedObject, Status, Steps, Survey, System,
+    Applier, ApplyError, Complaint, Contents, Options, Outcome, Pinned, ServedObject, Status, Steps, Survey, System,
     SystemOptions, connections,
 };
 use crate::config::Settings;
@@ -17,7 +17,7 @@ use crate::finding::{Finding, Reason, Severity};
 use crate::model::{CertificateId, Kind, Model, ObjectId, Origin};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
-use crate::render::{Digest, FileSet, Renderer};
+use crate::render::{Digest, FileSet, Renderer, Templates};
 use crate::source::Snapshot;
 use crate::translate::{self, Accepted, Names, Translation, Translator};
 
@@ -98,7 +98,7 @@ impl Pipeline {
             gate_options: settings.gate_options(),
             parted: None,
             names: Arc::default(),
-            renderer: Renderer::of(&settings.instance),
+            renderer: Renderer::of(&settings.instance, &settings.templates),
             applier,
             survey,
             surveyed: Instant::now(),
@@ -200,7 +200,11 @@ impl Stages for Pipeline {
     fn judge(&self) -> Arc<str> {
         // nginx may refuse by modules that nothing else here knows.
         let Survey { capabilities, fingerprint, .. } = &self.survey;
-        format!("ingressd {}, nginx {} {fingerprint}", env!("CARGO_PKG_VERSION"), capabilities.version).into()
+        let judge = format!("ingressd {}, nginx {} {fingerprint}", env!("CARGO_PKG_VERSION"), capabilities.version);
+        match self.settings.templates.digest() {
+            Some(templates) => format!("{judge}, templates {templates}").into(),
+            None => judge.into(),
+        }
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
@@ -236,6 +240,20 @@ impl Stages for Pipeline {
             self.gate_options.shared_servers = true;
         }
     }
+
+    fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>> {
+        self.settings.templates.digest()?;
+        let model = self.translator.translate(snapshot, &self.names).model;
+        let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
+        let files = Renderer::of(&self.settings.instance, &Templates::default()).render(&plan);
+        match self.applier.try_out(&files) {
+            Ok(complaints) => complaints,
+            Err(error) => {
+                tracing::warn!("whether the templates of nginx.templates are to blame cannot be found out: {error}");
+                None
+            }
+        }
+    }
 }
 
 fn look(settings: &Settings) -> Result<Survey, ApplyError> {
@@ -264,7 +282,9 @@ fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
 /// What alike hosts share was refused.
 fn not_shared(words: &str) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
-    let note = format!("nginx refuses a server that alike hosts share, so that each has its own, and reloads take longer: {words}");
+    let note = format!(
+        "nginx refuses a server that alike hosts share, so that each has its own, and reloads take longer: {words}"
+    );
     Finding::new(Reason::HostConflict, origin, note)
 }
 

@@ -1,17 +1,13 @@
-//! Fills templates with views, strictly: a template that could stay silent about a missing value does not load; it must not know what views mean.
-//!
-//! handlebars reads an unknown name in `{{#if}}` as false even in strict mode, and three braces bypass escaping.
-//! So every template is walked once against a full example of its view: each name must resolve, conditions must be
-//! booleans, lists must be lists, and nothing but `when`, `unless`, `each` and known partials may be called.
+//! Fills templates with views, strictly: only those that were proven; it must not know what views mean.
 
-use handlebars::template::{HelperTemplate, Parameter, TemplateElement};
 use handlebars::{
-    BlockContext, Context, Handlebars, Helper, HelperDef, HelperResult, Output, Path, RenderContext, RenderError,
+    BlockContext, Context, Handlebars, Helper, HelperDef, HelperResult, Output, RenderContext, RenderError,
     RenderErrorReason, Renderable, Template,
 };
 use serde::Serialize;
 use serde_json::Value;
 
+use super::lint::{self, Lines};
 use super::shape::{Filled, Form, Shapes};
 use crate::model::Instance;
 
@@ -21,16 +17,26 @@ pub struct Source {
     pub name: &'static str,
     /// The text.
     pub text: String,
+    /// What takes its place.
+    pub instead: Option<String>,
     /// A view in which every list has an element; `None` for a partial, which must hold no expression.
     pub example: Option<Value>,
+    /// Whether others refer to the names of ours that it holds.
+    pub defines: bool,
+    /// The list whose elements are counted line by line.
+    pub lines: Option<Lines>,
 }
 
 /// A template that must not be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("template {template}: {words}")]
 pub struct Unfit {
-    template: &'static str,
-    words: String,
+    /// Its name.
+    pub template: &'static str,
+    /// The line, where it is known.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub words: String,
 }
 
 /// Loaded templates.
@@ -43,12 +49,13 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Loads templates and proves that each of them can be filled with any view of the example's form.
+    /// Loads templates and proves that each of them can be filled with any view of the example's form, and that each that
+    /// takes the place of another may do so.
     ///
     /// # Errors
     ///
-    /// When one of them breaks a rule.
-    pub fn load(sources: Vec<Source>, instance: &Instance) -> Result<Self, Unfit> {
+    /// Those that break a rule, and never none.
+    pub fn load(sources: Vec<Source>, instance: &Instance) -> Result<Self, Vec<Unfit>> {
         let mut registry = Handlebars::new();
         registry.set_strict_mode(true);
         registry.register_escape_fn(handlebars::no_escape);
@@ -57,14 +64,17 @@ impl Engine {
         registry.register_helper("each", Box::new(Each));
         let partials: Vec<_> =
             sources.iter().filter(|source| source.example.is_none()).map(|source| source.name).collect();
-        for Source { name, text, example } in sources {
-            let unfit = |words: String| Unfit { template: name, words };
-            let template = Template::compile(&text).map_err(|error| unfit(error.to_string()))?;
-            let view = example.unwrap_or(Value::Null);
-            lint(&template, &view, &partials).map_err(unfit)?;
-            registry.register_template(name, template);
+        let mut wrong = Vec::new();
+        for source in &sources {
+            match source.proven(&partials) {
+                Ok(template) => registry.register_template(source.name, template),
+                Err((line, words)) => wrong.push(Unfit { template: source.name, line, words }),
+            }
         }
-        Ok(Engine { templates: registry, shapes: Shapes::default(), instance: instance.mark() })
+        match wrong.is_empty() {
+            true => Ok(Engine { templates: registry, shapes: Shapes::default(), instance: instance.mark() }),
+            false => Err(wrong),
+        }
     }
 
     /// Fills a template.
@@ -82,53 +92,19 @@ impl Engine {
     }
 }
 
-/// Walks a template with the example it would be filled with.
-fn lint(template: &Template, view: &Value, partials: &[&str]) -> Result<(), String> {
-    for element in &template.elements {
-        match element {
-            TemplateElement::RawString(_) | TemplateElement::Comment(_) => {}
-            TemplateElement::Expression(expression) if !expression.block && expression.params.is_empty() => {
-                match resolve(&expression.name, view)? {
-                    Value::String(_) | Value::Number(_) => {}
-                    _ => return Err(format!("{:?} is neither text nor a number", expression.name)),
-                }
+impl Source {
+    fn proven(&self, partials: &[&str]) -> Result<Template, lint::Wrong> {
+        let (embedded, uses) = lint::compile(&self.text, self.example.as_ref(), partials)?;
+        let template = match &self.instead {
+            None => embedded,
+            Some(text) => {
+                let (template, of_other) = lint::compile(text, self.example.as_ref(), partials)?;
+                uses.allow(&of_other, self.defines).map_err(|words| (None, words))?;
+                template
             }
-            TemplateElement::HelperBlock(block) => lint_block(block, view, partials)?,
-            TemplateElement::PartialExpression(partial) => match &partial.name {
-                Parameter::Name(name) if partials.contains(&name.as_str()) => {}
-                name => return Err(format!("there is no partial {name:?}")),
-            },
-            other => return Err(format!("{other:?} is not allowed")),
-        }
-    }
-    Ok(())
-}
-
-fn lint_block(block: &HelperTemplate, view: &Value, partials: &[&str]) -> Result<(), String> {
-    let [parameter] = block.params.as_slice() else {
-        return Err(format!("{:?} takes one parameter", block.name));
-    };
-    let value = resolve(parameter, view)?;
-    let inner = match (&block.name, value) {
-        (Parameter::Name(name), Value::Bool(_)) if name == "when" || name == "unless" => view,
-        (Parameter::Name(name), Value::Array(elements)) if name == "each" => {
-            elements.first().ok_or_else(|| format!("the example of {parameter:?} has no element"))?
-        }
-        (name, value) => return Err(format!("{name:?} does not take {value}")),
-    };
-    [&block.template, &block.inverse].into_iter().flatten().try_for_each(|part| lint(part, inner, partials))
-}
-
-/// The value of a plain name, or of `this`.
-fn resolve<'v>(parameter: &Parameter, view: &'v Value) -> Result<&'v Value, String> {
-    let name = match parameter {
-        Parameter::Name(name) => name,
-        Parameter::Path(Path::Relative((_, name))) => name,
-        other => return Err(format!("{other:?} is not a plain name")),
-    };
-    match name.as_str() {
-        "this" => Ok(view),
-        name => view.get(name).ok_or_else(|| format!("the view has no {name}")),
+        };
+        self.lines.map_or(Ok(()), |lines| lines.check(&template)).map_err(|words| (None, words))?;
+        Ok(template)
     }
 }
 
@@ -194,54 +170,33 @@ mod tests {
 
     use super::*;
 
-    fn load(text: &'static str) -> Result<Engine, Unfit> {
-        let example = json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }], "nothing": [] });
-        let partial = Source { name: "known", text: "known".into(), example: None };
-        let main = Source { name: "main", text: text.into(), example: Some(example) };
-        Engine::load(vec![partial, main], &Instance::default())
-    }
-
-    #[test]
-    fn refuses_templates_that_could_stay_silent() {
-        let table = [
-            "{{{word}}}",
-            "{{&word}}",
-            "{{missing}}",
-            "{{#if flag}}{{/if}}",
-            "{{#with list}}{{/with}}",
-            "{{#when missing}}{{/when}}",
-            "{{#when word}}{{/when}}",
-            "{{#when list}}{{/when}}",
-            "{{#each missing}}{{/each}}",
-            "{{#each word}}{{/each}}",
-            "{{#each nothing}}{{/each}}",
-            "{{#each list}}{{word}}{{/each}}",
-            "{{#each list}}{{../word}}{{/each}}",
-            "{{#unless flag}}{{missing}}{{else}}{{/unless}}",
-            "{{#when flag}}{{else}}{{missing}}{{/when}}",
-            "{{> unknown}}",
-            "{{> known word=word}}{{lookup list 0}}",
-            "{{list}}",
-            "{{flag}}",
-            "{{#when flag",
-        ];
-        for text in table {
-            assert!(load(text).is_err(), "{text}");
-        }
+    fn load(text: &str) -> Engine {
+        let example = json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }] });
+        let source = |name, text: &str, example| Source {
+            name,
+            text: text.into(),
+            instead: None,
+            example,
+            defines: false,
+            lines: None,
+        };
+        let sources = vec![source("known", "known;\n", None), source("main", text, Some(example))];
+        Engine::load(sources, &Instance::default()).expect("it keeps the rules")
     }
 
     #[test]
     fn fills_what_it_loaded() {
-        let text = "{{word}} {{#when flag}}{{> known}}{{else}}no{{/when}}{{#unless flag}}!{{/unless}}\
-            {{#each list}} {{inner}}{{#each plain}}-{{this}}{{/each}}{{/each}}";
-        let engine = load(text).expect("it keeps the rules");
+        let engine = load(
+            "a {{word}};\n{{#when flag}}{{> known}}{{else}}no;\n{{/when}}{{#unless flag}}yes;\n{{/unless}}\
+             {{#each list}}b {{inner}}{{#each plain}}-{{this}}{{/each}};\n{{/each}}",
+        );
         let text = |view| engine.fill("main", view).expect("same form").pieces().collect::<String>();
         let view = json!({ "word": "<&>", "flag": true, "list": [
             { "inner": "a", "plain": ["1", "2"] }, { "inner": "b", "plain": [] }
         ] });
-        assert_eq!(text(&view), "<&> known a-1-2 b");
+        assert_eq!(text(&view), "a <&>;\nknown;\nb a-1-2;\nb b;\n");
         let view = json!({ "word": 1, "flag": false, "list": [] });
-        assert_eq!(text(&view), "1 no!");
+        assert_eq!(text(&view), "a 1;\nno;\nyes;\n");
         assert!(engine.fill("main", &json!({ "word": 1, "list": [] })).is_err());
     }
 }

@@ -4,6 +4,7 @@ mod blocks;
 mod content;
 mod engine;
 mod file_set;
+mod lint;
 mod lower;
 mod memory;
 mod names;
@@ -15,7 +16,9 @@ mod token;
 mod view;
 
 pub use content::{Content, Part};
+pub use engine::Unfit;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
+pub use templates::Templates;
 
 use std::sync::Arc;
 
@@ -55,15 +58,17 @@ struct Background {
 
 impl Default for Renderer {
     fn default() -> Self {
-        Renderer::of(&Instance::default())
+        Renderer::of(&Instance::default(), &Templates::default())
     }
 }
 
 impl Renderer {
-    /// For an instance, whose names are no other's.
-    pub fn of(instance: &Instance) -> Self {
+    /// For an instance, whose names are no other's, with these templates in the place of the program's own.
+    pub fn of(instance: &Instance, templates: &Templates) -> Self {
         Renderer {
-            engine: templates::load(instance).expect("the program's own templates, loaded by a test of every build"),
+            // Whatever takes their place was loaded when it was read; another instance only has other names.
+            engine: templates::load(instance, templates)
+                .expect("the program's own templates, loaded by a test of every build"),
             catch_all: catch_all(),
             background: None,
             blocks: Blocks::default(),

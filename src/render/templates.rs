@@ -1,18 +1,66 @@
-//! The templates of the program, each with a full example of its view; it must not know the model.
+//! The templates of the program, each with a full example of its view, and those of others that take their place; it must not know the model.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::engine::{Engine, Source, Unfit};
+use super::file_set::Digest;
+use super::lint::Lines;
 use super::token::{Literal, Number, Path, Text, Word, Words};
 use super::view;
 use crate::model::{Instance, Refused};
 
-/// Loads them all.
+/// Texts by name.
+type Texts = BTreeMap<&'static str, String>;
+
+/// Texts that take the place of the program's own templates. They are proven to put no value where it could do harm.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Templates(Arc<Texts>);
+
+impl Templates {
+    /// Proves texts, by the names of the templates whose place they take.
+    ///
+    /// # Errors
+    ///
+    /// Those that break a rule, and never none.
+    pub fn of(texts: BTreeMap<&'static str, String>) -> Result<Self, Vec<Unfit>> {
+        let templates = Templates(Arc::new(texts));
+        load(&Instance::default(), &templates).map(|_| templates)
+    }
+
+    /// The names of all templates of the program, sorted.
+    pub fn names() -> Vec<&'static str> {
+        let mut names: Vec<_> = sources(&Instance::default(), &Texts::new()).iter().map(|source| source.name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// What tells these texts from others; `None` where the program's own are used.
+    pub fn digest(&self) -> Option<Digest> {
+        let texts = self.0.iter().map(|(name, text)| format!("{name} {}\n{text}", text.len()));
+        (!self.0.is_empty()).then(|| Digest::of(texts.collect::<String>().as_bytes()))
+    }
+}
+
+impl fmt::Debug for Templates {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Templates").field(&self.0.keys()).finish()
+    }
+}
+
+/// Loads them all, with these in the place of the program's own.
 ///
 /// # Errors
 ///
-/// When one of them is unfit; a test loads them.
-pub fn load(instance: &Instance) -> Result<Engine, Unfit> {
+/// When one of them is unfit; those of the program are loaded by a test, others when they are read.
+pub fn load(instance: &Instance, templates: &Templates) -> Result<Engine, Vec<Unfit>> {
+    Engine::load(sources(instance, &templates.0), instance)
+}
+
+fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
     // Names of ours are the same in all templates, and differ from those of another instance.
     let named = |text: &str| {
         let mark = instance.mark();
@@ -24,42 +72,51 @@ pub fn load(instance: &Instance) -> Result<Engine, Unfit> {
             Source {
                 name: $name,
                 text: named(include_str!(concat!("../../templates/", $name, ".hbs"))),
+                instead: texts.get($name).map(|text| named(text)),
                 example: $example,
+                defines: $name == "shared",
+                lines: match $name {
+                    "location" => Some(Lines::Second("directives")),
+                    "server" => Some(Lines::Last("common")),
+                    _ => None,
+                },
             }
         };
     }
     // An example that cannot be made is a view of nothing, which no template accepts.
     let example = |made: Result<Value, Refused>| Some(made.unwrap_or(Value::Null));
-    Engine::load(
-        vec![
-            source!("proxy_headers", None),
-            source!("proxy_client", None),
-            source!("proxy_client_told", None),
-            source!("grpc_headers", None),
-            source!("grpc_client", None),
-            source!("grpc_client_told", None),
-            source!("cors_hidden", None),
-            source!("cors_hidden_grpc", None),
-            source!("shared", example(shared())),
-            source!("listens", Some(json!(view::Listens { listens: vec![Words::join([WORD])] }))),
-            source!("server_name", example(name())),
-            source!("server", example(server())),
-            source!("backends", Some(json!(view::Backends { variable: WORD }))),
-            source!("backend", example(backend())),
-            source!("location", example(location())),
-            source!("upstream", example(upstream())),
-            source!("cors", example(cors())),
-            source!("limits", example(limits())),
-        ],
-        instance,
-    )
+    vec![
+        source!("proxy_headers", None),
+        source!("proxy_client", None),
+        source!("proxy_client_told", None),
+        source!("grpc_headers", None),
+        source!("grpc_client", None),
+        source!("grpc_client_told", None),
+        source!("cors_hidden", None),
+        source!("cors_hidden_grpc", None),
+        source!("shared", example(shared())),
+        source!("listens", Some(json!(view::Listens { listens: vec![words()] }))),
+        source!("server_name", example(name())),
+        source!("server", example(server())),
+        source!("backends", Some(json!(view::Backends { variable: WORD }))),
+        source!("backend", example(backend())),
+        source!("location", example(location())),
+        source!("upstream", example(upstream())),
+        source!("cors", example(cors())),
+        source!("limits", example(limits())),
+    ]
 }
 
 const WORD: Word = Word::fixed("word");
 const NUMBER: Number = Number(1);
 
+/// Several, so that nobody takes them for one.
+fn words() -> Words {
+    Words::join([WORD, WORD])
+}
+
 fn directive() -> view::Directive {
-    view::Directive { name: WORD, arguments: Words::join([WORD]) }
+    view::Directive { name: WORD, arguments: words() }
 }
 
 fn shared() -> Result<Value, Refused> {
@@ -174,6 +231,6 @@ fn limits() -> Result<Value, Refused> {
 mod tests {
     #[test]
     fn every_template_keeps_the_rules() {
-        super::load(&Default::default()).expect("every name in every template resolves");
+        super::load(&Default::default(), &Default::default()).expect("every name in every template resolves");
     }
 }

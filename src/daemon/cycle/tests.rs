@@ -51,6 +51,8 @@ struct Rules {
     /// Refused by the translation already.
     unfit: BTreeSet<&'static str>,
     shared: Vec<&'static str>,
+    /// Refused with the administrator's templates alone; `None` where there are none.
+    bad_by_templates: Option<BTreeSet<&'static str>>,
     /// Refuses whatever it is given.
     hopeless: bool,
     /// Everybody shares a file, until they are parted; whether nginx refuses that as such.
@@ -105,8 +107,24 @@ impl Stages for Rules {
             let complaint = Complaint { place: None, words: "no room".into(), origin: None, suspects };
             return Outcome::Refused { complaints: vec![complaint], test: TEST };
         }
-        let culprits: Vec<_> =
-            self.made.iter().filter(|name| self.hopeless || self.bad.contains(name.as_str())).collect();
+        let by_templates = |name: &str| self.bad_by_templates.as_ref().is_some_and(|bad| bad.contains(name));
+        let complaints = self.complaints(|name| self.hopeless || self.bad.contains(name) || by_templates(name));
+        match complaints.is_empty() {
+            true => Outcome::Unchanged { generation: 1 },
+            false => Outcome::Refused { complaints, test: TEST },
+        }
+    }
+
+    fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>> {
+        self.bad_by_templates.as_ref()?;
+        assert_eq!(names(snapshot), self.made, "the same objects are asked about");
+        Some(self.complaints(|name| self.hopeless || self.bad.contains(name)))
+    }
+}
+
+impl Rules {
+    fn complaints(&self, is_bad: impl Fn(&str) -> bool) -> Vec<Complaint> {
+        let culprits: Vec<_> = self.made.iter().filter(|name| is_bad(name)).collect();
         let complaint = |name: &String| {
             let object = id(name.split_once('@').unwrap().0);
             let shared = !self.shared.is_empty();
@@ -117,14 +135,9 @@ impl Stages for Rules {
                 suspects: if shared { self.shared.iter().map(|name| id(name)).collect() } else { vec![object] },
             }
         };
-        match culprits.is_empty() {
-            true => Outcome::Unchanged { generation: 1 },
-            // As a real one, it stops at the first in a shared file.
-            false if !self.shared.is_empty() => {
-                Outcome::Refused { complaints: vec![complaint(culprits[0])], test: TEST }
-            }
-            false => Outcome::Refused { complaints: culprits.into_iter().map(complaint).collect(), test: TEST },
-        }
+        // As a real one, it stops at the first in a shared file.
+        let told = if self.shared.is_empty() { culprits.len() } else { 1 };
+        culprits.into_iter().take(told).map(complaint).collect()
     }
 }
 
@@ -295,6 +308,47 @@ fn another_judge_tries_refused_versions_again() {
         let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
         assert_eq!(quarantined(&report).len(), expected, "{judge} {bad:?}");
     }
+}
+
+#[test]
+fn new_templates_are_to_blame_for_what_is_accepted_without_them() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    let bad_by_templates = Some(["a@1", "c@1"].into());
+    let mut rules = Rules { bad: ["b@1"].into(), bad_by_templates, ..Rules::default() };
+    let objects = snapshot(&["a@1", "b@1", "c@1"]);
+    let report = cycle.turn(&objects, &mut rules);
+    assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]"], "that one is bad without them, too");
+    let told = |report: &Report| report.findings.iter().any(|finding| finding.note.contains("nginx.templates"));
+    assert!(matches!(report.outcome, Outcome::Refused { .. }) && told(&report), "{:?}", report.findings);
+    // Nobody else is ever blamed, however often it is tried.
+    assert_eq!(quarantined(&cycle.turn(&objects, &mut rules)), ["Ingress shop/b: spec.rules[2]"]);
+    rules.bad_by_templates = Some(BTreeSet::new());
+    let report = cycle.turn(&objects, &mut rules);
+    assert_eq!((rules.made.as_slice(), told(&report)), (["a@1".to_owned(), "c@1".to_owned()].as_slice(), false));
+}
+
+#[test]
+fn new_templates_are_to_blame_after_a_search_among_suspects() {
+    let state = tempfile::tempdir().unwrap();
+    let (shared, bad_by_templates) = (vec!["a", "b", "c"], Some(["c@1"].into()));
+    let mut rules = Rules { bad: ["b@1"].into(), shared, bad_by_templates, ..Rules::default() };
+    let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
+    assert_eq!(quarantined(&report), ["Ingress shop/b"]);
+    assert!(matches!(report.outcome, Outcome::Refused { .. }));
+}
+
+#[test]
+fn with_templates_that_nginx_has_taken_a_bad_object_harms_only_itself() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    let mut rules = Rules { bad_by_templates: Some(["b@2", "d@1"].into()), ..Rules::default() };
+    cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
+    let report = cycle.turn(&snapshot(&["a@2", "b@2", "c@1", "d@1"]), &mut rules);
+    assert_eq!(rules.made, ["a@2", "b@1", "c@1"]);
+    assert_eq!(quarantined(&report), ["Ingress shop/b: spec.rules[2]", "Ingress shop/d: spec.rules[2]"]);
+    let notes = report.findings.iter().filter(|finding| finding.note.contains("nginx.templates"));
+    assert_eq!(notes.count(), 2, "{:?}", report.findings);
 }
 
 #[test]

@@ -1,0 +1,255 @@
+//! Where in nginx's language a text stands, character by character, with holes for values; it must not know templates.
+//!
+//! It reads as `nginx::syntax` does, but from any piece of text to any other: what stands between two values of a
+//! template is no configuration by itself.
+
+/// What a value may look like once it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A word without quotes: nothing in it ends or begins anything.
+    Bare,
+    /// In quotes, or several words: it stands for itself.
+    Whole,
+}
+
+/// Where a value stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// It is, or is part of, the first word of a statement within this block.
+    First {
+        /// The first word of what opened the block; empty outside of any.
+        block: String,
+    },
+    /// An argument.
+    Argument {
+        /// The first word of the statement.
+        name: String,
+        /// Which argument, from 1; `None` behind a part that may be missing.
+        number: Option<usize>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Between,
+    Bare,
+    Quoted(char),
+    /// Behind a word that stands for itself.
+    Ended,
+    Comment,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Statement {
+    name: String,
+    /// How many words there are before the one that comes next.
+    words: Option<usize>,
+}
+
+/// A position between two characters.
+#[derive(Debug, Clone)]
+pub struct Position {
+    /// The first word of each open block.
+    open: Vec<String>,
+    /// `None` until its first word has ended.
+    statement: Option<Statement>,
+    part: Part,
+    /// The word so far.
+    word: String,
+    escaped: bool,
+    dollar: bool,
+    /// How many blocks must stay open.
+    least: usize,
+    /// Whether a line begins here, whatever was missing or repeated.
+    fresh: bool,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Position {
+            open: Vec::new(),
+            statement: None,
+            part: Part::Between,
+            word: String::new(),
+            escaped: false,
+            dollar: false,
+            least: 0,
+            fresh: true,
+        }
+    }
+}
+
+impl Position {
+    /// Reads a character.
+    ///
+    /// # Errors
+    ///
+    /// When nginx would not read on, or when a block ends that began elsewhere.
+    pub fn character(&mut self, character: char) -> Result<(), String> {
+        self.fresh = character == '\n';
+        match self.part {
+            Part::Comment if character == '\n' => self.part = Part::Between,
+            Part::Comment => {}
+            Part::Between | Part::Ended if character.is_ascii_whitespace() => self.part = Part::Between,
+            Part::Between if character == '#' => self.part = Part::Comment,
+            Part::Between | Part::Ended if matches!(character, ';' | '{' | '}') => self.end(character)?,
+            Part::Ended if character == ')' => self.begin(Part::Bare, character),
+            Part::Ended => return Err("a value in quotes and the text behind it need a blank between them".into()),
+            Part::Between if matches!(character, '"' | '\'') => self.begin(Part::Quoted(character), character),
+            Part::Between => {
+                self.begin(Part::Bare, character);
+                self.escaped = character == '\\';
+            }
+            Part::Bare | Part::Quoted(_) if self.escaped => {
+                self.escaped = false;
+                self.dollar = false;
+                self.word.push(character);
+            }
+            Part::Bare if character.is_ascii_whitespace() => self.end_word(Part::Between),
+            Part::Bare if character == ';' || (character == '{' && !self.dollar) => {
+                self.end_word(Part::Between);
+                self.end(character)?;
+            }
+            Part::Quoted(quote) if character == quote => {
+                self.word.push(character);
+                self.end_word(Part::Ended);
+            }
+            Part::Bare | Part::Quoted(_) => {
+                self.escaped = character == '\\';
+                self.dollar = character == '$' || (self.dollar && character == '{');
+                self.word.push(character);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a value and tells where it stands; `path` is what it is called.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot stand there.
+    pub fn value(&mut self, kind: Kind, path: &str) -> Result<Place, String> {
+        let refuse = |why: &str| Err(format!("{path} {why}"));
+        match (self.part, kind) {
+            (Part::Comment, _) => return refuse("cannot stand in a comment"),
+            (Part::Ended, _) => return refuse("needs a blank before it"),
+            (Part::Bare | Part::Quoted(_), Kind::Whole) => {
+                return refuse(
+                    "stands for itself: it needs a blank before it and a blank or ; behind it, and no quotes",
+                );
+            }
+            _ if self.escaped || self.dollar => return refuse("cannot stand behind a backslash or a $"),
+            _ => {}
+        }
+        let place = self.place();
+        self.fresh = false;
+        if self.part == Part::Between {
+            self.word.clear();
+            self.part = Part::Bare;
+        }
+        self.word.push_str(&format!("{{{{{path}}}}}"));
+        if kind == Kind::Whole {
+            self.end_word(Part::Ended);
+        }
+        Ok(place)
+    }
+
+    /// Begins a part that may be missing or repeated; it has to end where it begins, see [`Position::leave`].
+    ///
+    /// # Errors
+    ///
+    /// When none may begin here.
+    pub fn enter(&self) -> Result<Position, String> {
+        let within_word = self.part == Part::Bare && self.statement.is_none();
+        match self.part {
+            Part::Between | Part::Bare if !within_word && !self.escaped && !self.dollar => {}
+            Part::Comment => return Err("it begins within a comment".into()),
+            Part::Quoted(_) => return Err("it begins within quotes".into()),
+            _ => return Err("it begins within a word; a blank is missing before it".into()),
+        }
+        let mut inner = self.clone();
+        inner.least = inner.open.len();
+        inner.forget_number();
+        Ok(inner)
+    }
+
+    /// Goes on behind such a part, given where that ended.
+    ///
+    /// # Errors
+    ///
+    /// When it ended elsewhere than it began.
+    pub fn leave(&mut self, inner: &Position) -> Result<(), String> {
+        let name = |position: &Position| position.statement.as_ref().map(|statement| statement.name.clone());
+        let within_word = inner.part == Part::Bare && inner.statement.is_none();
+        let same = inner.part == self.part && inner.open == self.open && name(inner) == name(self);
+        if !same || within_word || inner.escaped || inner.dollar {
+            return Err("it ends elsewhere in nginx's language than it begins".into());
+        }
+        self.forget_number();
+        self.fresh &= inner.fresh;
+        Ok(())
+    }
+
+    /// Goes on behind whole lines of whole statements.
+    pub fn lines(&mut self) {
+        self.fresh = true;
+    }
+
+    /// Whether a line begins here.
+    pub fn is_fresh(&self) -> bool {
+        self.fresh
+    }
+
+    /// Whether a statement may begin here.
+    pub fn is_between_statements(&self) -> bool {
+        self.part == Part::Between && self.statement.is_none()
+    }
+
+    /// The first words of the blocks that are open.
+    pub fn open(&self) -> &[String] {
+        &self.open
+    }
+
+    fn forget_number(&mut self) {
+        if let Some(statement) = &mut self.statement {
+            statement.words = None;
+        }
+    }
+
+    fn place(&self) -> Place {
+        match &self.statement {
+            None => Place::First { block: self.open.last().cloned().unwrap_or_default() },
+            Some(Statement { name, words }) => Place::Argument { name: name.clone(), number: *words },
+        }
+    }
+
+    fn begin(&mut self, part: Part, character: char) {
+        self.part = part;
+        self.word = character.to_string();
+        (self.escaped, self.dollar) = (false, character == '$');
+    }
+
+    fn end_word(&mut self, part: Part) {
+        self.part = part;
+        (self.escaped, self.dollar) = (false, false);
+        let word = std::mem::take(&mut self.word);
+        match &mut self.statement {
+            Some(statement) => statement.words = statement.words.map(|words| words + 1),
+            None => self.statement = Some(Statement { name: word, words: Some(1) }),
+        }
+    }
+
+    /// Reads what ends a statement or a block.
+    fn end(&mut self, character: char) -> Result<(), String> {
+        self.part = Part::Between;
+        match (character, self.statement.take()) {
+            (';', Some(_)) => {}
+            ('{', Some(statement)) => self.open.push(statement.name),
+            ('}', None) if self.open.len() > self.least => drop(self.open.pop()),
+            ('}', None) => return Err("a } ends a block that does not begin here".into()),
+            ('}', Some(_)) => return Err("a statement needs a ; before }".into()),
+            (other, _) => return Err(format!("a {other} stands behind no statement")),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,202 @@
+//! What templates are refused for, and that those that keep the rules are not; it must not know the program's own templates.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+fn example() -> Value {
+    json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }], "number": 1, "quoted": "\"q\"",
+        "words": "a b", "nothing": [] })
+}
+
+/// Uses what the text does not.
+const REST: &str = "{{word}} {{number}} {{quoted}} {{words}} {{#when flag}}{{/when}}{{#each list}}{{inner}}{{#each plain}}{{this}}{{/each}} {{/each}}";
+
+fn uses(text: &str) -> Result<Uses, Wrong> {
+    compile(text, Some(&example()), &["known"]).map(|(_, uses)| uses)
+}
+
+fn complete(text: &str) -> String {
+    format!("{text}rest {REST};\n")
+}
+
+#[test]
+fn refuses_what_could_stay_silent_or_is_no_template() {
+    let table = [
+        "a {{{word}}};",
+        "a {{&word}};",
+        "a {{missing}};",
+        "a {{#if flag}}{{/if}};",
+        "a {{#with list}}{{/with}};",
+        "a {{#when missing}}{{/when}};",
+        "a {{#when word}}{{/when}};",
+        "a {{#when list}}{{/when}};",
+        "a {{#when flag list}}{{/when}};",
+        "a {{#when flag x=word}}{{/when}};",
+        "a {{#each missing}}{{/each}};",
+        "a {{#each word}}{{/each}};",
+        "a {{#each nothing}}{{/each}};",
+        "a {{#each list}}{{else}}{{/each}};",
+        "a {{#each list as |one|}}{{/each}};",
+        "a {{#each list}}{{word}}{{/each}};",
+        "a {{#each list}}{{../word}}{{/each}};",
+        "a {{#unless flag}}{{missing}}{{else}}{{/unless}};",
+        "a {{#when flag}}{{else}}{{missing}}{{/when}};",
+        "{{> unknown}}",
+        "{{> known word=word}}",
+        "a {{> known}};",
+        "a {{lookup list 0}};",
+        "a {{word x=word}};",
+        "a {{list}};",
+        "a {{flag}};",
+        "a {{#when flag;",
+        "{{#*inline \"known\"}}{{/inline}}",
+        "{{#> known}}{{/known}}",
+        "a {{{{raw}}}} {{{{/raw}}}};",
+        "a \\{{word}};",
+    ];
+    for text in table {
+        assert!(uses(&complete(&format!("{text}\n"))).is_err(), "{text}");
+    }
+    assert!(uses(&complete("")).is_ok() && uses(&complete("{{> known}}\n")).is_ok());
+}
+
+#[test]
+fn a_value_is_a_whole_word_or_part_of_one_that_cannot_be_broken() {
+    let refused = [
+        ("a \"{{quoted}}\";", "stands for itself"),
+        ("a '{{quoted}}';", "stands for itself"),
+        ("a /x{{quoted}};", "stands for itself"),
+        ("a {{quoted}}x;", "blank"),
+        ("a {{quoted}}{{quoted}};", "blank"),
+        ("a {{quoted}}{{word}};", "blank"),
+        ("a {{quoted}}{{#when flag}} x{{/when}};", "within a word"),
+        ("a x{{words}};", "stands for itself"),
+        ("a \"{{words}}\";", "stands for itself"),
+        ("a {{words}}x;", "blank"),
+        ("# {{quoted}}\n", "comment"),
+        ("# {{word}}\n", "comment"),
+        ("# {{number}}\n", "comment"),
+        ("# x {{#when flag}}\n{{/when}}", "comment"),
+        ("{{#when flag}}# x{{/when}}\n", "ends elsewhere"),
+        ("a \\\\{{word}};", "backslash"),
+        ("a ${{word}};", "$"),
+        ("a \"${{word}}\";", "$"),
+        ("a \"{{#when flag}}b{{/when}}\";", "quotes"),
+        ("a {{#when flag}}\"{{/when}}b\";", "ends elsewhere"),
+        ("a {{#when flag}}b;{{/when}}\n", "ends elsewhere"),
+        ("a {{#when flag}}b; c {{/when}};", "ends elsewhere"),
+        ("a{{#when flag}}b{{/when}} c;", "within a word"),
+        ("{{#when flag}}a{{/when}} c;", "ends elsewhere"),
+        ("{{#when flag}}}{{/when}}", "does not begin here"),
+        ("a { {{#when flag}}} b { {{/when}}}", "does not begin here"),
+        ("a {\n}\n}\n", "does not begin here"),
+        ("a }\n", "needs a ;"),
+        (";\n", "no statement"),
+    ];
+    for (text, words) in refused {
+        let (_, why) = uses(&complete(text)).expect_err(text);
+        assert!(why.contains(words), "{text}: {why}");
+    }
+    let accepted = [
+        "a {{quoted}};",
+        "a {{quoted}} {{words}}{}",
+        "a\n{{quoted}}\n;",
+        "a {{word}}{{number}} x{{word}}:y \"b {{word}}\" 'c, {{number}}';",
+        "a {{word}}{{#each list}} b={{inner}}{{/each}} c;",
+        "a {{#when flag}}\"b\" {{else}}c {{/when}}{{quoted}};",
+        "a { {{#when flag}}b { c; } {{/when}} }",
+        "# nothing {\n{{! word }}a \"# {{word}}\" b#c;\n",
+        "a ${x} \"$x {{word}}\" \"\\\"{{word}}\";",
+    ];
+    for text in accepted {
+        assert_eq!(uses(&complete(&format!("{text}\n"))).err(), None, "{text}");
+    }
+}
+
+#[test]
+fn a_text_that_takes_the_place_of_another_keeps_its_values_where_they_were() {
+    let embedded = uses(
+        "{{word}} {{quoted}};\nreturn {{number}} {{words}};\nmap $a $ingressd_b {\n    {{quoted}} 1;\n}\n\
+        rest {{#when flag}}{{/when}}{{#each list}}{{inner}}{{#each plain}}{{this}}{{/each}} {{/each}};\n",
+    )
+    .expect("it keeps the rules");
+    let rest = "return {{number}} {{words}};\nrest {{word}} {{#when flag}}{{/when}}{{#each list}}{{inner}}{{#each plain}}{{this}}{{/each}} {{/each}};\n";
+    let quoted = "map $ingressd_b $c {\n{{quoted}} 2;\n}\n";
+    let judge = |text: &str, defines| embedded.allow(&uses(text).expect(text), defines);
+    for more in
+        ["", "{{word}} {{quoted}};\n", "add_header X {{word}};\n", "map $ingressd_b {{word}} {\n    1 {{number}};\n}\n"]
+    {
+        assert_eq!(judge(&format!("{more}{quoted}{rest}"), true), Ok(()), "{more}");
+    }
+    for (more, words) in [
+        ("include {{quoted}};\n", "quoted cannot stand there as an argument of include"),
+        ("{{quoted}} x;\n", "quoted cannot stand as a first word"),
+        ("{{number}} x;\n", "number cannot stand as a first word"),
+        ("map $c $d {\n{{word}} 1;\n}\n", "word cannot stand as a first word"),
+        ("x{{word}} y;\n", ""),
+        ("return {{words}} {{number}};\n", "words cannot stand there as an argument of return"),
+        ("return {{#when flag}}a {{/when}}{{words}};\n", "words cannot stand there as an argument of return"),
+        ("{{word}} x {{quoted}};\n", "quoted cannot stand there as an argument of {{word}}"),
+        ("server {\n", "not closed"),
+    ] {
+        match judge(&format!("{more}{quoted}{rest}"), true) {
+            Ok(()) => assert!(words.is_empty(), "{more}"),
+            Err(why) => assert!(!words.is_empty() && why.contains(words), "{more}: {why}"),
+        }
+    }
+    let unnamed = format!("map $a $b {{\n{{{{quoted}}}} 1;\n}}\n{rest}");
+    assert!(judge(&unnamed, true).is_err_and(|why| why.contains("ingressd_b")));
+    assert_eq!(judge(&unnamed, false), Ok(()));
+}
+
+#[test]
+fn what_is_not_used_is_told_and_so_are_lines() {
+    let (line, why) = uses("a;\n").expect_err("it uses nothing");
+    assert!(line.is_none() && why.contains("does not use"), "{why}");
+    let (_, why) = uses(&complete("").replace("{{#each plain}}{{this}}{{/each}}", "")).expect_err("a list is not read");
+    assert!(why.contains("list.plain"), "{why}");
+    for text in ["a;\nb {{missing}};\n", "a;\n{{#when flag}}\n{{/when}}{{#each list}}{{missing}}{{/each}}\n"] {
+        let (line, why) = uses(text).expect_err(text);
+        assert_eq!(line, Some(text.lines().position(|line| line.contains("missing")).unwrap() + 1), "{why}");
+    }
+    for (text, expected) in [("a;\nb;\n;\n", 3), ("{{#when flag}}\na;\n;\n{{/when}}\n", 3), ("a {\n}\n\n}", 4)] {
+        assert_eq!(uses(text).expect_err(text).0, Some(expected), "{text}");
+    }
+    for text in ["a;", "a\n", "a \"\n", "# a", "a; {{#when flag}}\n{{/when}}\n"] {
+        assert!(uses(&format!("rest {REST};\n{text}")).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn a_partial_holds_no_values_and_no_partials() {
+    let partial = |text: &str| compile(text, None, &["known"]).map(|_| ());
+    assert_eq!(partial("a;\nb \"c\";\n"), Ok(()));
+    for text in ["a {{word}};\n", "{{> known}}\n", "{{#when flag}}{{/when}}\n", "a"] {
+        assert!(partial(text).is_err(), "{text}");
+    }
+}
+
+#[test]
+fn lines_that_have_owners_are_where_they_are_counted() {
+    let check = |lines: Lines, text: &str| lines.check(&Template::compile(text).unwrap()).is_ok();
+    let (second, last) = (Lines::Second("list"), Lines::Last("list"));
+    let each = "{{#each list}}\n    {{name}} {{arguments}};\n{{/each}}\n";
+    assert!(check(second, &format!("location {{{{path}}}} {{\n{each}    a;\n}}\n")));
+    assert!(check(last, &format!("{{{{#when a}}}}\n    b;\n{{{{/when}}}}\n{each}")));
+    for text in [
+        format!("location {{\n    a;\n{each}}}\n"),
+        format!("location {{ {{{{#when a}}}}\n{{{{/when}}}}\n{each}}}\n"),
+        "location {\n{{#each list}}\n{{name}}\n{{arguments}};\n{{/each}}\n}\n".to_owned(),
+        "location {\n{{#each list}}{{name}} {{arguments}}; {{/each}}\n}\n".to_owned(),
+        "location {\n{{#when a}}\n{{#each list}}\n    {{name}};\n{{/each}}\n{{/when}}\n}\n".to_owned(),
+        "location {\n}\n".to_owned(),
+    ] {
+        assert!(!check(second, &text), "{text}");
+    }
+    for text in
+        [format!("{each}a;\n"), format!("{each}{{{{> b}}}}\n"), format!("{{{{#when a}}}}\n{each}{{{{/when}}}}\n")]
+    {
+        assert!(!check(last, &text), "{text}");
+    }
+}
