@@ -216,7 +216,7 @@ impl Segment {
             };
             link().map_err(ApplyError::files("link files of", base))?;
         }
-        if !self.lines.is_empty() || self.base.is_none() {
+        if !self.lines.is_empty() {
             let path = folder.join(number.to_string());
             let write = || {
                 let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
@@ -277,6 +277,8 @@ fn origin(id: &Id<'_>, field: Cow<'static, str>) -> Option<Origin> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
     use crate::render::{File as RenderedFile, Part};
 
@@ -357,8 +359,11 @@ mod tests {
             let before = folder.path().join("1");
             record.segment((number == 2).then_some((&record, &*before))).write(&place, number).unwrap();
         }
-        let found: Vec<_> = fs::read_dir(folder.path().join("2").join(FOLDER)).unwrap().collect();
+        let place = folder.path().join("2").join(FOLDER);
+        let found: Vec<_> = fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert_eq!(found.len(), 1, "{found:?}");
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&place), mode(&found[0])), (0o700, 0o600), "names of all tenants' objects");
         assert_eq!(told(&Record::read(&folder.path().join("2")).unwrap()).1, *record.contents);
     }
 

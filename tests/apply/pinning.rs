@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use ingressd::apply::{Applier, Contents, History, Options, Outcome, ServedObject, Steps};
+use ingressd::apply::{Applier, Contents, History, Options, Outcome, ServedObject, Side, Steps};
 use ingressd::model::{Kind, ObjectId};
 use ingressd::render::FileSet;
 use nix::sys::signal::Signal;
@@ -49,6 +49,9 @@ fn nginx_goes_back_and_stays_there_over_restarts_until_that_is_ended() {
     assert_pinned(&applier.apply(&answering(&nginx, "four")), 2, 1);
     assert_eq!(applier.pinned().unwrap().waiting, Some(1));
     assert_pinned(&applier.apply(&answering(&nginx, "two")), 2, 0);
+    let two = Files::with_status(nginx.status).server("a", nginx.status, "return 200 two;");
+    let more = two.server("b", nginx.status, "return 200 b;").set();
+    assert_pinned(&applier.apply(&more), 2, 1);
 
     // A new process, and another nginx.
     let mut applier = nginx.applier();
@@ -106,9 +109,12 @@ fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
     }
     // Another site of the host has taken what the first generation claims.
     nginx.write_configuration(&format!("server {{ listen {claimed} default_server; return 204; }}"));
+    let reloads = || fs::read_to_string(nginx.path("error.log")).unwrap().matches("reconfiguring").count();
+    let before = reloads();
     let outcome = applier.roll_back_to(Some(1), NOW);
     let told = |why: &str| why.contains("duplicate default server");
     assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(3), why } if told(why)), "{outcome:?}");
+    assert_eq!((before > 0, reloads()), (true, before), "what a test refuses is not given to the running nginx");
     // A file of the second is not what was written any more.
     let file = nginx.path("ingressd/generations/2/http/a.conf");
     fs::remove_file(&file).unwrap();
@@ -117,13 +123,43 @@ fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
         let outcome = applier.roll_back_to(Some(number), NOW);
         assert!(matches!(&outcome, Outcome::Failed { why } if why.contains(words)), "{outcome:?}");
     }
+    // Nor when the link cannot be changed.
+    let obstacle = nginx.path("ingressd/current.next");
+    fs::create_dir(&obstacle).unwrap();
+    let outcome = applier.roll_back_to(Some(1), NOW);
+    assert!(matches!(&outcome, Outcome::Failed { why } if why.contains("current.next")), "{outcome:?}");
+    fs::remove_dir(&obstacle).unwrap();
     assert_eq!((nginx.on_disk(), nginx.served(), applier.pinned()), (Some(3), Some(3), None));
+    assert_eq!(nginx.applier().pinned(), None, "the next start knows nothing of it");
     assert_confirmed(&applier.apply(&answering(&nginx, "four")), 4);
     // The same while another one is pinned: that one stays.
     assert_confirmed(&applier.roll_back_to(Some(3), NOW), 3);
     assert!(matches!(applier.roll_back_to(Some(1), NOW), Outcome::RolledBack { generation: Some(3), .. }));
     assert_pinned(&applier.apply(&answering(&nginx, "four")), 3, 1);
     assert_eq!((nginx.served(), nginx.applier().pinned().map(|pinned| pinned.pin.generation)), (Some(3), Some(3)));
+}
+
+#[test]
+fn of_secret_files_a_difference_holds_nothing_but_that_there_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let nginx = Simulated::new(&folder.path().join("ingressd"));
+    let mut applier = Applier::open(options(folder.path()), nginx).unwrap();
+    let set = |text: &str| {
+        let files = Files::with_status("127.0.0.1:1".parse().unwrap());
+        files.file("certs/a.pem", text, &[]).file("auth/a", text, &[]).file("http/a.conf", text, &[]).set()
+    };
+    assert_confirmed(&applier.apply(&set("one")), 1);
+    assert_confirmed(&applier.apply(&set("two")), 2);
+    let history = History::read(&folder.path().join("ingressd"), &folder.path().join("state")).unwrap();
+    let differences = history.compare(1, 2).unwrap();
+    let told = differences.iter().map(|difference| {
+        let text = |side: &Option<Side>| side.as_ref().unwrap().text.clone();
+        (&*difference.path, difference.secret, text(&difference.before), text(&difference.after))
+    });
+    let (shown, hidden) = (("one".to_owned(), "two".to_owned()), (String::new(), String::new()));
+    let expected = [("auth/a", true, &hidden), ("certs/a.pem", true, &hidden), ("http/a.conf", false, &shown)];
+    let expected = expected.map(|(path, secret, (before, after))| (path, secret, before.clone(), after.clone()));
+    assert_eq!(told.collect::<Vec<_>>(), expected);
 }
 
 fn options(folder: &Path) -> Options {

@@ -65,15 +65,15 @@ impl<H: Host> Applier<H> {
         // First of all: killed at any later moment, the next start knows where it has to go.
         self.generations.pin(Pin { generation, since: now })?;
         self.steps.reached(Step::Pinned);
-        let outcome = self.go_to(generation)?;
+        let outcome = self.go_to(generation);
         match (&outcome, before) {
-            (Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. }, _) => {}
+            (Ok(Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. }), _) => {}
             // What was pinned before is the confirmed generation, which is in place again.
             (_, Some(before)) => self.generations.pin(before)?,
             (_, None) => drop(self.generations.unpin()?),
         }
         self.pinned = self.generations.pinned().map(|pin| Pinned::of(&self.generations, pin));
-        Ok(outcome)
+        outcome
     }
 
     /// The generation that is meant, or why there is none.

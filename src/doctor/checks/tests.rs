@@ -1,212 +1,21 @@
 //! Each check over facts that are right and facts that are wrong: one row for each way to be wrong.
 
-use std::collections::BTreeSet;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::time::Duration;
+mod facts;
 
-use jiff::Timestamp;
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
-use crate::apply::process::{Effort, Process, Role, Table};
-use crate::apply::{Survey, Tested};
-use crate::config::Settings;
+use crate::apply::Tested;
 use crate::doctor::CHECKS;
-use crate::doctor::facts::{
-    Cluster, Confinement, Facts, Holder, Listener, Network, Nginx, Objects, Permission, Reached, Route, Sample, Served,
-    Source,
-};
+use crate::doctor::facts::{Facts, Reached, Source};
 use crate::doctor::report::Level::{self, Error, Note, Ok as Good, Warning};
-use crate::finding::{Finding, Reason};
+use crate::finding::Reason;
 use crate::model::catalogue::{Module, Version};
-use crate::model::{Kind, ObjectId, Origin};
-use crate::nginx::{Capabilities, Neighbours};
-use crate::publish::probe::{Kept, Leases};
-use crate::publish::{Lacks, Member};
-use crate::setup::Layout;
-use crate::source::cluster::probe::{Server, Wish};
+use crate::publish::Member;
+use crate::publish::probe::Leases;
 use crate::translate::EndpointMode;
-
-const NOW: i64 = 1_800_000_000;
-const MASTER: u32 = 100;
-const DAY: i64 = 86_400;
-
-/// A host and a cluster on which nothing is wrong.
-fn healthy() -> Facts {
-    let process = |pid| Process { pid, started: 1 };
-    let worker = (process(MASTER + 1), Role::Worker);
-    let table = Table { at: 9, master: process(MASTER), effort: Effort::default(), children: vec![worker] };
-    let nginx = Nginx {
-        survey: Survey {
-            configuration: "/etc/nginx/nginx.conf".into(),
-            pid_file: "/run/nginx.pid".into(),
-            workers_group: None,
-            capabilities: Capabilities::profile(Version(1, 29, 0)),
-            fingerprint: String::new(),
-            neighbours: Neighbours { worker_connections: Some(4096), ..Neighbours::default() },
-            includes_ours: true,
-        },
-        build: "configure arguments: --with-stream".to_owned(),
-        layout: Layout { stream_includes_ours: true, ..Layout::default() },
-        tested: Ok(Tested { accepted: true, words: String::new() }),
-        master: Ok(table),
-        worker_files: Some(8192),
-        findings: Vec::new(),
-    };
-    let wish = Wish { resource: "services".into(), verb: "list".into(), ..Wish::default() };
-    let permission = Permission {
-        resource: "services".into(),
-        purpose: "where requests go",
-        required: true,
-        answers: vec![(wish, Ok(true))],
-    };
-    let route =
-        Route { prefix: 24, gateway: Some([192, 0, 2, 1].into()), interface: Some("eth0".into()), local: false };
-    let network = Network { network: "10.244.1.0/24".parse().unwrap(), node: "worker".into(), route: Ok(route) };
-    let cluster = Cluster {
-        kubeconfig: "/etc/ingressd/kubeconfig".into(),
-        credentials: Ok(()),
-        server: Some(Ok(Server { version: "v1.33.0".into(), ahead: Some(0) })),
-        permissions: vec![permission],
-        all_allowed: false,
-        nodes: Some(Ok(Vec::new())),
-        routes: vec![network],
-        leases: Some(Ok(Leases { leader: Some(kept("one".into(), 3)), members: vec![kept(member(), 3)] })),
-    };
-    let sample = |mode, tried: &[SocketAddr]| Sample {
-        mode,
-        known: tried.len(),
-        tried: tried.iter().map(|address| (*address, Reached::Yes)).collect(),
-    };
-    let objects = Objects {
-        ingresses: 3,
-        accepted: 2,
-        hosts: 2,
-        upstreams: 2,
-        errors: 0,
-        warnings: 0,
-        samples: vec![
-            sample(EndpointMode::Pod, &[address("10.244.1.2:80"), address("10.244.1.3:80")]),
-            sample(EndpointMode::NodePort, &[address("192.0.2.7:30080")]),
-        ],
-    };
-    Facts {
-        settings: Settings::default(),
-        now: NOW,
-        is_root: true,
-        nginx: Ok(nginx),
-        listeners: vec![listener("0.0.0.0:80", MASTER, "nginx"), listener("127.0.0.1:10254", 7, "ingressd")],
-        confinement: Confinement::default(),
-        daemon_process: Some(7),
-        daemon: Some(json!({"phase": "serving", "ready": true, "generation": 7})),
-        certificates: vec![Served {
-            file: "/x/certs/a.pem".into(),
-            names: vec!["shop.example".into()],
-            hosts: vec!["shop.example".into()],
-            end: Ok(NOW + 60 * DAY),
-        }],
-        source: Source::Cluster(Box::new(cluster)),
-        objects: Some(Ok(objects)),
-    }
-}
-
-fn address(text: &str) -> SocketAddr {
-    text.parse().unwrap()
-}
-
-fn listener(at: &str, pid: u32, name: &str) -> Listener {
-    Listener { address: address(at), holders: vec![Holder { pid, name: name.to_owned() }] }
-}
-
-fn kept<T>(what: T, ago: i64) -> Kept<T> {
-    Kept { what, renewed: Timestamp::from_second(NOW - ago).ok(), duration: Duration::from_secs(15) }
-}
-
-fn member() -> Member {
-    Member {
-        identity: "one_1".into(),
-        addresses: vec!["192.0.2.1".parse().unwrap()],
-        serving: true,
-        drained: false,
-        generation: Some(7),
-        carries: None,
-        pinned: None,
-        lacks: Lacks::Nothing,
-        version: "1".into(),
-        phase: "serving".into(),
-    }
-}
-
-fn nginx(facts: &mut Facts) -> &mut Nginx {
-    facts.nginx.as_mut().unwrap()
-}
-
-fn cluster(facts: &mut Facts) -> &mut Cluster {
-    match &mut facts.source {
-        Source::Cluster(cluster) => cluster,
-        _ => panic!("a cluster"),
-    }
-}
-
-fn objects(facts: &mut Facts) -> &mut Objects {
-    facts.objects.as_mut().unwrap().as_mut().unwrap()
-}
-
-fn leases(facts: &mut Facts) -> &mut Leases {
-    cluster(facts).leases.as_mut().unwrap().as_mut().unwrap()
-}
-
-fn without(facts: &mut Facts, module: Module) {
-    nginx(facts).survey.capabilities.modules.remove(&module);
-}
-
-fn finding(facts: &mut Facts, reason: Reason, note: &str) {
-    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
-    nginx(facts).findings.push(Finding::new(reason, origin, note));
-}
-
-fn server(facts: &mut Facts, ahead: Option<i64>) {
-    cluster(facts).server = Some(Ok(Server { version: "v1".into(), ahead }));
-}
-
-fn answer(facts: &mut Facts, answer: Result<bool, String>, required: bool) {
-    let permission = &mut cluster(facts).permissions[0];
-    permission.answers[0].1 = answer;
-    permission.required = required;
-}
-
-/// The same answer to two verbs in each of these places.
-fn answer_in(facts: &mut Facts, places: &[&str], answer: Result<bool, String>) {
-    let wish = |place: &str, verb: &str| {
-        let (namespace, name) =
-            place.split_once('/').map_or((place, None), |(namespace, name)| (namespace, Some(name)));
-        let (namespace, name) = (Some(namespace.to_owned()), name.map(str::to_owned));
-        Wish { resource: "services".into(), verb: verb.to_owned(), namespace, name, ..Wish::default() }
-    };
-    let wishes = places.iter().flat_map(|place| ["list", "watch"].map(|verb| wish(place, verb)));
-    cluster(facts).permissions[0].answers = wishes.map(|wish| (wish, answer.clone())).collect();
-}
-
-fn route(facts: &mut Facts, route: Result<Route, String>) {
-    cluster(facts).routes[0].route = route;
-}
-
-fn default_route() -> Result<Route, String> {
-    Ok(Route { prefix: 0, gateway: None, interface: None, local: false })
-}
-
-fn pods(facts: &mut Facts, reached: [Reached; 2]) {
-    let tried = &mut objects(facts).samples[0].tried;
-    tried.iter_mut().zip(reached).for_each(|((_, old), new)| *old = new);
-}
-
-fn all_classes(facts: &mut Facts, mode: EndpointMode) {
-    facts.settings.translate.classes.iter_mut().for_each(|class| class.endpoints = Some(mode));
-}
-
-fn no() -> Reached {
-    Reached::No("no answer within 2 s".into())
-}
+use facts::*;
 
 /// The check, what is wrong, the worst that it says then, and words that it says it with.
 type Row = (&'static str, fn(&mut Facts), Level, &'static str);
@@ -220,6 +29,7 @@ const ROWS: &[Row] = &[
         Note,
         "keepalive_min_timeout",
     ),
+    ("nginx-version", |facts| nginx(facts).survey.capabilities.version = Version(1, 18, 0), Note, "it lacks"),
     ("nginx-modules", |facts| without(facts, Module::Proxy), Error, "proxy_read_timeout"),
     ("nginx-modules", |facts| without(facts, Module::Ssl), Error, "ngx_http_ssl_module"),
     (
@@ -230,6 +40,16 @@ const ROWS: &[Row] = &[
         },
         Note,
         "ssl",
+    ),
+    ("nginx-modules", |facts| without(facts, Module::Http2), Warning, "http2"),
+    (
+        "nginx-modules",
+        |facts| {
+            without(facts, Module::Http2);
+            facts.settings.gate.http2 = false;
+        },
+        Note,
+        "http2",
     ),
     ("nginx-modules", |facts| without(facts, Module::LimitReq), Warning, "limit_req"),
     ("nginx-modules", |facts| without(facts, Module::RealIp), Note, "realip"),
@@ -275,6 +95,25 @@ const ROWS: &[Row] = &[
         Note,
         "only root",
     ),
+    // nginx listens on one address, or one family alone: what others have beside it does not matter.
+    ("ports", |facts| others(facts, "0.0.0.0", "[2001:db8::1]:443"), Good, "nobody else"),
+    ("ports", |facts| others(facts, "0.0.0.0", "192.0.2.1:443"), Error, "haproxy"),
+    ("ports", |facts| others(facts, "0.0.0.0", "[::]:443"), Error, "haproxy"),
+    ("ports", |facts| others(facts, "::", "0.0.0.0:443"), Good, "nobody else"),
+    ("ports", |facts| others(facts, "192.0.2.1", "192.0.2.9:443"), Good, "nobody else"),
+    ("ports", |facts| others(facts, "192.0.2.1", "192.0.2.1:443"), Error, "haproxy"),
+    ("ports", |facts| facts.listeners[0] = listener("0.0.0.0:80", MASTER + 1, "nginx"), Good, "nobody else"),
+    ("limits", |facts| nginx(facts).worker_files = Some(4096), Good, "4096 files"),
+    (
+        "limits",
+        |facts| {
+            objects(facts).upstreams = 3000;
+            facts.settings.gate.upstream_keepalive = 0;
+        },
+        Good,
+        "8192 files",
+    ),
+    ("limits", |facts| objects(facts).upstreams = 2048, Good, "8192 files"),
     ("limits", |facts| nginx(facts).worker_files = Some(1024), Warning, "worker_rlimit_nofile 8192"),
     ("limits", |facts| objects(facts).upstreams = 3000, Warning, "3000 Services"),
     (
@@ -305,6 +144,7 @@ const ROWS: &[Row] = &[
         Good,
         "lets nginx connect",
     ),
+    ("confinement", |facts| facts.confinement.selinux_enforces = Some(false), Note, "permissive"),
     ("confinement", |facts| facts.confinement.denials.push("avc: denied".into()), Warning, "avc: denied"),
     ("confinement", |facts| facts.confinement.apparmor = Some("nginx (enforce)".into()), Note, "nginx (enforce)"),
     ("daemon", |facts| facts.daemon = None, Note, "no daemon answers"),
@@ -322,6 +162,10 @@ const ROWS: &[Row] = &[
     ("clock", |facts| server(facts, Some(7)), Warning, "7 s behind"),
     ("clock", |facts| server(facts, Some(-3600)), Error, "3600 s ahead of"),
     ("clock", |facts| server(facts, Some(-2)), Good, "agree"),
+    ("clock", |facts| server(facts, Some(4)), Good, "agree"),
+    ("clock", |facts| server(facts, Some(5)), Warning, "5 s behind"),
+    ("clock", |facts| server(facts, Some(59)), Warning, "59 s behind"),
+    ("clock", |facts| server(facts, Some(60)), Error, "60 s behind"),
     ("clock", |facts| server(facts, None), Note, "does not tell the time"),
     ("clock", |facts| cluster(facts).server = Some(Err("away".into())), Note, "api-server"),
     ("permissions", |facts| answer(facts, Ok(false), true), Error, "services: not allowed: list"),
@@ -353,6 +197,7 @@ const ROWS: &[Row] = &[
     ("permissions", |facts| cluster(facts).all_allowed = true, Warning, "open everything"),
     ("objects", |facts| facts.objects = Some(Err("Secret: forbidden".into())), Error, "forbidden"),
     ("objects", |facts| objects(facts).accepted = 0, Warning, "none of 3"),
+    ("objects", |facts| objects(facts).errors = 1, Warning, "1 errors"),
     ("objects", |facts| objects(facts).errors = 2, Warning, "2 errors"),
     ("objects", |facts| objects(facts).warnings = 2, Note, "2 warnings"),
     ("routes", |facts| route(facts, Err("Network is unreachable".into())), Error, "10.244.1.0/24 of worker"),
@@ -384,6 +229,16 @@ const ROWS: &[Row] = &[
         "default route",
     ),
     ("routes", |facts| route(facts, default_route()), Good, "are reached"),
+    ("routes", |facts| pods(facts, [no(), no()]), Good, "are reached"),
+    (
+        "routes",
+        |facts| {
+            route(facts, default_route());
+            objects(facts).samples[0].tried.clear();
+        },
+        Warning,
+        "default route",
+    ),
     (
         "routes",
         |facts| {
@@ -399,6 +254,15 @@ const ROWS: &[Row] = &[
         |facts| {
             pods(facts, [no(), no()]);
             objects(facts).samples.pop();
+        },
+        Error,
+        "no mode works",
+    ),
+    (
+        "endpoints",
+        |facts| {
+            pods(facts, [no(), no()]);
+            objects(facts).samples[1].tried.clear();
         },
         Error,
         "no mode works",
@@ -463,6 +327,11 @@ const ROWS: &[Row] = &[
         Note,
         "kubectl delete lease --namespace ingressd ingressd-one-",
     ),
+    ("leases", |facts| leases(facts).members[0] = kept(member(), 15), Good, "lives and serves"),
+    ("leases", |facts| leases(facts).leader = Some(kept("one".into(), 15)), Good, "one leads"),
+    ("leases", |facts| leases(facts).members.clear(), Good, "one leads"),
+    ("leases", |facts| leases(facts).members[0] = kept(member(), -5), Good, "lives and serves"),
+    ("leases", |facts| leases(facts).members[0] = kept(member(), -6), Warning, "6 s ahead"),
     ("leases", |facts| leases(facts).members[0] = kept(member(), -60), Warning, "60 s ahead"),
     ("leases", |facts| leases(facts).members[0].what.serving = false, Warning, "no confirmed generation"),
     ("leases", |facts| leases(facts).members[0].what.drained = true, Note, "is drained"),
@@ -470,6 +339,9 @@ const ROWS: &[Row] = &[
     ("leases", |facts| *leases(facts) = Leases::default(), Note, "no node has told"),
     ("certificates", |facts| facts.certificates[0].end = Ok(NOW - 1), Error, "ended on 2027-01-15"),
     ("certificates", |facts| facts.certificates[0].end = Ok(NOW + 13 * DAY), Warning, "in 13 days"),
+    ("certificates", |facts| facts.certificates[0].end = Ok(NOW), Error, "ended on"),
+    ("certificates", |facts| facts.certificates[0].end = Ok(NOW + 14 * DAY), Warning, "in 14 days"),
+    ("certificates", |facts| facts.certificates[0].end = Ok(NOW + 14 * DAY + 1), Good, "1 certificates are good"),
     ("certificates", |facts| facts.certificates[0].end = Err("Permission denied".into()), Warning, "Permission denied"),
     ("certificates", |facts| facts.certificates.clear(), Note, "no certificate"),
 ];

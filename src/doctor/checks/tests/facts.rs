@@ -1,0 +1,212 @@
+//! A host and a cluster on which nothing is wrong, and ways to break them; it must not know what checks say of it.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::apply::process::{Effort, Process, Role, Table};
+use crate::apply::{Survey, Tested};
+use crate::config::Settings;
+use crate::doctor::facts::{
+    Cluster, Confinement, Facts, Holder, Listener, Network, Nginx, Objects, Permission, Reached, Route, Sample, Served,
+    Source,
+};
+use crate::finding::{Finding, Reason};
+use crate::model::catalogue::{Module, Version};
+use crate::model::{Kind, ObjectId, Origin};
+use crate::nginx::{Capabilities, Neighbours};
+use crate::publish::probe::{Kept, Leases};
+use crate::publish::{Lacks, Member};
+use crate::setup::Layout;
+use crate::source::cluster::probe::{Server, Wish};
+use crate::translate::EndpointMode;
+
+pub const NOW: i64 = 1_800_000_000;
+pub const MASTER: u32 = 100;
+pub const DAY: i64 = 86_400;
+
+/// A host and a cluster on which nothing is wrong.
+pub fn healthy() -> Facts {
+    let process = |pid| Process { pid, started: 1 };
+    let worker = (process(MASTER + 1), Role::Worker);
+    let table = Table { at: 9, master: process(MASTER), effort: Effort::default(), children: vec![worker] };
+    let nginx = Nginx {
+        survey: Survey {
+            configuration: "/etc/nginx/nginx.conf".into(),
+            pid_file: "/run/nginx.pid".into(),
+            workers_group: None,
+            capabilities: Capabilities::profile(Version(1, 29, 0)),
+            fingerprint: String::new(),
+            neighbours: Neighbours { worker_connections: Some(4096), ..Neighbours::default() },
+            includes_ours: true,
+        },
+        build: "configure arguments: --with-stream".to_owned(),
+        layout: Layout { stream_includes_ours: true, ..Layout::default() },
+        tested: Ok(Tested { accepted: true, words: String::new() }),
+        master: Ok(table),
+        worker_files: Some(8192),
+        findings: Vec::new(),
+    };
+    let wish = Wish { resource: "services".into(), verb: "list".into(), ..Wish::default() };
+    let permission = Permission {
+        resource: "services".into(),
+        purpose: "where requests go",
+        required: true,
+        answers: vec![(wish, Ok(true))],
+    };
+    let route =
+        Route { prefix: 24, gateway: Some([192, 0, 2, 1].into()), interface: Some("eth0".into()), local: false };
+    let network = Network { network: "10.244.1.0/24".parse().unwrap(), node: "worker".into(), route: Ok(route) };
+    let cluster = Cluster {
+        kubeconfig: "/etc/ingressd/kubeconfig".into(),
+        credentials: Ok(()),
+        server: Some(Ok(Server { version: "v1.33.0".into(), ahead: Some(0) })),
+        permissions: vec![permission],
+        all_allowed: false,
+        nodes: Some(Ok(Vec::new())),
+        routes: vec![network],
+        leases: Some(Ok(Leases { leader: Some(kept("one".into(), 3)), members: vec![kept(member(), 3)] })),
+    };
+    let sample = |mode, tried: &[SocketAddr]| Sample {
+        mode,
+        known: tried.len(),
+        tried: tried.iter().map(|address| (*address, Reached::Yes)).collect(),
+    };
+    let objects = Objects {
+        ingresses: 3,
+        accepted: 2,
+        hosts: 2,
+        upstreams: 2,
+        errors: 0,
+        warnings: 0,
+        samples: vec![
+            sample(EndpointMode::Pod, &[address("10.244.1.2:80"), address("10.244.1.3:80")]),
+            sample(EndpointMode::NodePort, &[address("192.0.2.7:30080")]),
+        ],
+    };
+    Facts {
+        settings: Settings::default(),
+        now: NOW,
+        is_root: true,
+        nginx: Ok(nginx),
+        listeners: vec![listener("0.0.0.0:80", MASTER, "nginx"), listener("127.0.0.1:10254", 7, "ingressd")],
+        confinement: Confinement::default(),
+        daemon_process: Some(7),
+        daemon: Some(json!({"phase": "serving", "ready": true, "generation": 7})),
+        certificates: vec![Served {
+            file: "/x/certs/a.pem".into(),
+            names: vec!["shop.example".into()],
+            hosts: vec!["shop.example".into()],
+            end: Ok(NOW + 60 * DAY),
+        }],
+        source: Source::Cluster(Box::new(cluster)),
+        objects: Some(Ok(objects)),
+    }
+}
+
+pub fn address(text: &str) -> SocketAddr {
+    text.parse().unwrap()
+}
+
+pub fn listener(at: &str, pid: u32, name: &str) -> Listener {
+    Listener { address: address(at), holders: vec![Holder { pid, name: name.to_owned() }] }
+}
+
+pub fn kept<T>(what: T, ago: i64) -> Kept<T> {
+    Kept { what, renewed: Timestamp::from_second(NOW - ago).ok(), duration: Duration::from_secs(15) }
+}
+
+pub fn member() -> Member {
+    Member {
+        identity: "one_1".into(),
+        addresses: vec!["192.0.2.1".parse().unwrap()],
+        serving: true,
+        drained: false,
+        generation: Some(7),
+        carries: None,
+        pinned: None,
+        lacks: Lacks::Nothing,
+        version: "1".into(),
+        phase: "serving".into(),
+    }
+}
+
+pub fn nginx(facts: &mut Facts) -> &mut Nginx {
+    facts.nginx.as_mut().unwrap()
+}
+
+pub fn cluster(facts: &mut Facts) -> &mut Cluster {
+    match &mut facts.source {
+        Source::Cluster(cluster) => cluster,
+        _ => panic!("a cluster"),
+    }
+}
+
+pub fn objects(facts: &mut Facts) -> &mut Objects {
+    facts.objects.as_mut().unwrap().as_mut().unwrap()
+}
+
+pub fn leases(facts: &mut Facts) -> &mut Leases {
+    cluster(facts).leases.as_mut().unwrap().as_mut().unwrap()
+}
+
+pub fn without(facts: &mut Facts, module: Module) {
+    nginx(facts).survey.capabilities.modules.remove(&module);
+}
+
+pub fn finding(facts: &mut Facts, reason: Reason, note: &str) {
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Host, "", "nginx")));
+    nginx(facts).findings.push(Finding::new(reason, origin, note));
+}
+
+pub fn server(facts: &mut Facts, ahead: Option<i64>) {
+    cluster(facts).server = Some(Ok(Server { version: "v1".into(), ahead }));
+}
+
+pub fn answer(facts: &mut Facts, answer: Result<bool, String>, required: bool) {
+    let permission = &mut cluster(facts).permissions[0];
+    permission.answers[0].1 = answer;
+    permission.required = required;
+}
+
+/// The same answer to two verbs in each of these places.
+pub fn answer_in(facts: &mut Facts, places: &[&str], answer: Result<bool, String>) {
+    let wish = |place: &str, verb: &str| {
+        let (namespace, name) =
+            place.split_once('/').map_or((place, None), |(namespace, name)| (namespace, Some(name)));
+        let (namespace, name) = (Some(namespace.to_owned()), name.map(str::to_owned));
+        Wish { resource: "services".into(), verb: verb.to_owned(), namespace, name, ..Wish::default() }
+    };
+    let wishes = places.iter().flat_map(|place| ["list", "watch"].map(|verb| wish(place, verb)));
+    cluster(facts).permissions[0].answers = wishes.map(|wish| (wish, answer.clone())).collect();
+}
+
+pub fn route(facts: &mut Facts, route: Result<Route, String>) {
+    cluster(facts).routes[0].route = route;
+}
+
+pub fn default_route() -> Result<Route, String> {
+    Ok(Route { prefix: 0, gateway: None, interface: None, local: false })
+}
+
+pub fn pods(facts: &mut Facts, reached: [Reached; 2]) {
+    let tried = &mut objects(facts).samples[0].tried;
+    tried.iter_mut().zip(reached).for_each(|((_, old), new)| *old = new);
+}
+
+pub fn all_classes(facts: &mut Facts, mode: EndpointMode) {
+    facts.settings.translate.classes.iter_mut().for_each(|class| class.endpoints = Some(mode));
+}
+
+/// nginx is to listen on one address, and another program does on this one.
+pub fn others(facts: &mut Facts, ours: &str, theirs: &str) {
+    facts.settings.gate.addresses = vec![ours.parse().unwrap()];
+    facts.listeners = vec![listener(theirs, 9, "haproxy")];
+}
+
+pub fn no() -> Reached {
+    Reached::No("no answer within 2 s".into())
+}
