@@ -33,4 +33,5 @@ mod rig;
 mod rig_itself;
 mod settings;
 mod setup;
+mod templates;
 mod tls;

@@ -3,6 +3,10 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::model::Instance;
+use crate::nginx::syntax::{self, Directive};
+use crate::render::engine::{Engine, Source};
+use crate::render::token::{Literal, Word, Words};
 
 fn example() -> Value {
     json!({ "word": "w", "flag": true, "list": [{ "inner": "i", "plain": ["p"] }], "number": 1, "quoted": "\"q\"",
@@ -199,4 +203,71 @@ fn lines_that_have_owners_are_where_they_are_counted() {
     {
         assert!(!check(last, &text), "{text}");
     }
+}
+
+/// How many words each statement has, and what is in its block.
+fn shape(directives: &[Directive]) -> String {
+    let one = |directive: &Directive| match &directive.block {
+        Some(block) => format!("{}{{{}}}", directive.arguments.len(), shape(block)),
+        None => format!("{};", directive.arguments.len()),
+    };
+    directives.iter().map(one).collect()
+}
+
+/// Every text of four of these pieces that keeps the rules means the same to nginx, whatever fills it.
+#[test]
+fn no_value_can_change_what_the_text_around_it_means() {
+    let pieces = [
+        "a ",
+        "{{quoted}}",
+        "{{word}}",
+        "{{words}}",
+        " ",
+        ";\n",
+        "{\n",
+        "}\n",
+        "\"",
+        "'",
+        "#",
+        "\\",
+        "$",
+        "{{#when flag}}",
+        "{{else}}",
+        "{{/when}}",
+    ];
+    let fill = |engine: &Engine, quoted: &str, words: [&str; 2], flag: bool| {
+        let word = |text: &str| text.strip_prefix('$').map_or_else(|| Word::new(text), Word::variable).unwrap();
+        let view = json!({ "quoted": Literal::new(quoted).unwrap(), "word": word(words[0]), "flag": flag,
+            "words": Words::join([word(words[0]), word(words[1])]) });
+        let text: String = engine.fill("main", &view).unwrap().pieces().collect();
+        let tree = syntax::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
+        shape(&tree)
+    };
+    let (mut kept, mut numbers) = (0, [0; 4]);
+    loop {
+        let text: String = numbers.iter().map(|number| pieces[*number]).collect();
+        // Only what holds a value matters, and the rest of the rules is asked for with what is behind it.
+        let text = format!("{text}\nx {{{{quoted}}}} {{{{word}}}} {{{{words}}}} {{{{#when flag}}}}{{{{/when}}}};\n");
+        let example = json!({ "quoted": "\"q\"", "word": "w", "words": "w w", "flag": true });
+        if text.matches("{{").count() > 5
+            && compile(&text, Some(&example), &[]).is_ok_and(|(_, uses)| uses.open.is_empty())
+        {
+            kept += 1;
+            let (example, name) = (Some(example), "main");
+            let source = Source { name, text, instead: None, example, defines: false, lines: None };
+            let engine = Engine::load(vec![source], &Instance::default()).unwrap();
+            for flag in [true, false] {
+                let plain = fill(&engine, "q", ["w", "w"], flag);
+                for hostile in ["\"; evil \"", "}\\", "#", "' {", "$a;", "\\\"} x {"] {
+                    for words in [["$word", "1"], ["/a:b.c-d_", "$word"]] {
+                        assert_eq!(fill(&engine, hostile, words, flag), plain, "{numbers:?} with {hostile}");
+                    }
+                }
+            }
+        }
+        let Some(place) = numbers.iter().rposition(|number| number + 1 < pieces.len()) else { break };
+        numbers[place] += 1;
+        numbers[place + 1..].fill(0);
+    }
+    assert!(kept > 300, "{kept}");
 }
