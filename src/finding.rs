@@ -1,5 +1,9 @@
 //! What is wrong with what a user wrote, as a value: it must not know who reads it, nor how it was found.
 
+mod limit;
+
+pub use limit::limit;
+
 use std::fmt;
 use std::sync::Arc;
 
@@ -132,12 +136,14 @@ reasons! {
     InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
     InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
     PathConflict, Warning, Author, "An older object already has this host, path and type; it keeps it.";
+    TooManyPaths, Error, Author, "The host has 10000 paths of this and older objects already; this one is not served, and its requests go where they would go without it.";
     SharedHost, Info, Author, "Its expressions are tried before paths that an older object of another namespace has on the same host, and may take requests from it.";
+    TlsConflict, Warning, Author, "Namespaces share a host, and the oldest object of it is of another one than this entry of `spec.tls`. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
     MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
     MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
     NoEndpoints, Warning, Author, "The Service has no ready endpoint; the route answers 503 until it has.";
     UnreachableMode, Warning, Author, "The Service cannot be reached in the endpoint mode that is configured; the route answers 503.";
-    ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local or one of this host's own ports; the route answers 503.";
+    ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local or one of our own ports on this or another node; the route answers 503.";
     ExternalNameDisabled, Warning, Author, "Services of type ExternalName are switched off by the administrator; the route answers 503.";
     UnresolvedName, Warning, Author, "DNS does not tell the addresses of a Service of type ExternalName; those of the last answer are used, and without any the route answers 503.";
     UnsupportedBackend, Warning, Author, "The backend is a resource other than a Service; the route answers 404.";
@@ -154,6 +160,7 @@ reasons! {
     UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";
     Quarantined, Error, Author, "nginx refused this version of the object; its last good version, if there is one, goes on being served.";
+    MoreFindings, Warning, Author, "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";
     StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
     PublishingFailed, Warning, Operator, "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";
     MissingAddress, Warning, Operator, "An entry of `publish.addresses`, or the Service of `publish.service`, gives no address that can be published; the note says why. What else the settings name is published all the same.";

@@ -90,6 +90,11 @@ impl<H: Host> Applier<H> {
         self.generations.set_workers_group(group);
     }
 
+    /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
+    pub fn contents(&self) -> Option<Arc<Contents>> {
+        self.generations.confirmed().and_then(|generation| self.generations.contents(generation))
+    }
+
     /// What the files that come next serve: it is kept with their generation.
     pub fn set_contents(&mut self, contents: Arc<Contents>) {
         self.contents = contents;

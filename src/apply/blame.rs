@@ -91,7 +91,7 @@ pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirme
             suspects.push(object);
         }
     }
-    let place = line.map(|line| (Arc::clone(culprit), line));
+    let place = Some((Arc::clone(culprit), line));
     Complaint { place, words: failure.words, origin, suspects }
 }
 
@@ -164,6 +164,7 @@ mod tests {
             let found = complaint(failure, &"http/s.conf".into(), &files, Some(confirmed.path()));
             let names: Vec<_> = found.suspects.iter().map(|object| object.name.to_string()).collect();
             assert_eq!(names, expected);
+            assert_eq!(found.place, Some(("http/s.conf".into(), line)), "the file is known without a line, too");
             assert_eq!(found.origin.is_some(), line.is_some());
         }
     }

@@ -8,8 +8,8 @@ use crate::model::{ObjectId, Origin};
 /// What nginx said about a configuration, traced to those who caused it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Complaint {
-    /// The file of ours and the line that nginx named, when it named one of ours.
-    pub place: Option<(Arc<str>, u32)>,
+    /// The file of ours that it is about, and the line in it, where nginx named one.
+    pub place: Option<(Arc<str>, Option<u32>)>,
     /// nginx's own words, without time, level and place.
     pub words: String,
     /// The field, when the line has one owner.

@@ -44,7 +44,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load([])?;
+    let settings = arguments.settings.load_without_templates()?;
     let history = History::read(&settings.apply.root, &settings.apply.state).map_err(|error| unreadable(&error))?;
     if arguments.list {
         return show(&list(&history), Exit::Success);

@@ -84,7 +84,7 @@ const SHORTEST: Duration = Duration::from_secs(600);
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load([])?;
+    let settings = arguments.settings.load_without_templates()?;
     let grant = Grant::of(&settings, &arguments.account);
     let mut documents = match arguments.without_namespace {
         true => grant.documents_within(),

@@ -8,7 +8,7 @@ use super::settings::SettingsArguments;
 use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
 use crate::daemon::{Dns, look_up, to_look_with};
-use crate::finding::Finding;
+use crate::finding::{Finding, limit};
 use crate::model::catalogue::Version;
 use crate::model::{HostName, Instance};
 use crate::nginx::{Capabilities, Neighbours, Plan, gate};
@@ -91,6 +91,7 @@ impl Manifests {
         findings.extend(gated);
         findings.sort();
         findings.dedup();
+        limit(&mut findings);
         let Settings { instance, templates, .. } = settings;
         Ok(Processed { snapshot, plan, findings, instance, templates })
     }

@@ -36,7 +36,7 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load([])?;
+    let settings = arguments.settings.load_without_templates()?;
     let (wish, request) = match (arguments.resume, arguments.generation) {
         (true, _) => (Wish::Resume, "resume".to_owned()),
         (false, None) => (Wish::RollBack(None), "rollback".to_owned()),

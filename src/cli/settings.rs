@@ -44,6 +44,11 @@ impl SettingsArguments {
         }
     }
 
+    /// Reads the settings for a command that writes no configuration, or tells what is wrong with them; templates are not looked at.
+    pub fn load_without_templates(&self) -> Result<Settings, Exit> {
+        self.sources([]).load_without_templates().map_err(|error| complain(&error))
+    }
+
     /// Reads the settings, or tells what is wrong with them.
     pub fn load(&self, named: impl IntoIterator<Item = (&'static str, String)>) -> Result<Settings, Exit> {
         self.sources(named).load().map_err(|error| complain(&error))

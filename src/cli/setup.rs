@@ -57,7 +57,7 @@ fn manual() -> String {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load([])?;
+    let settings = arguments.settings.load_without_templates()?;
     let file = arguments.settings.config.clone().unwrap_or_else(|| DEFAULT_FILE.into());
     let file = std::path::absolute(&file).unwrap_or(file);
     let folder = file.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned);

@@ -103,6 +103,23 @@ struct Reading {
 impl Sources {
     /// Reads every layer and reports every mistake at once.
     pub fn load(&self) -> Result<Settings, Error> {
+        let mut reading = self.read()?;
+        if let Some(folder) = &reading.settings.nginx.templates {
+            match templates::read(folder) {
+                Ok(templates) => reading.settings.templates = templates,
+                Err(wrong) => reading.all_wrong("nginx.templates", wrong),
+            }
+        }
+        reading.end()
+    }
+
+    /// The same without the templates, for whoever writes no configuration: a node whose templates are wrong can still be asked,
+    /// drained and rolled back.
+    pub fn load_without_templates(&self) -> Result<Settings, Error> {
+        self.read()?.end()
+    }
+
+    fn read(&self) -> Result<Reading, Error> {
         let settings = Settings::of_instance(&self.instance);
         let mut reading = Reading { settings, places: BTreeMap::new(), mistakes: Vec::new() };
         for path in self.files()? {
@@ -115,19 +132,7 @@ impl Sources {
         for (key, text) in &self.flags {
             reading.text(Place::Flag, key, text);
         }
-        if let Some(folder) = &reading.settings.nginx.templates {
-            match templates::read(folder) {
-                Ok(templates) => reading.settings.templates = templates,
-                Err(wrong) => reading.all_wrong("nginx.templates", wrong),
-            }
-        }
-        for (key, why) in reading.settings.contradictions() {
-            reading.all_wrong(key, vec![why]);
-        }
-        match reading.mistakes.is_empty() {
-            true => Ok(reading.settings),
-            false => Err(Error::Mistakes(reading.mistakes)),
-        }
+        Ok(reading)
     }
 
     /// The file that is read when no other is named.
@@ -241,6 +246,17 @@ impl Reading {
     fn mistake(&mut self, place: Place, key: &str, why: String) {
         self.mistakes.push(Mistake { place, key: key.to_owned(), why });
     }
+
+    /// The settings, when nothing is wrong.
+    fn end(mut self) -> Result<Settings, Error> {
+        for (key, why) in self.settings.contradictions() {
+            self.all_wrong(key, vec![why]);
+        }
+        match self.mistakes.is_empty() {
+            true => Ok(self.settings),
+            false => Err(Error::Mistakes(self.mistakes)),
+        }
+    }
 }
 
 /// The value of an item; tables and arrays of tables become inline ones.
@@ -314,6 +330,10 @@ mod tests {
             (
                 "[http]\naddress = '0.0.0.0:10254'\n",
                 "ingressd.toml:2: http.address: 0.0.0.0:10254 can be reached by other machines",
+            ),
+            (
+                "namespaces = ['shop']\n[tls]\ndefault-certificate = 'edge/wildcard'\n",
+                "ingressd.toml:3: tls.default-certificate: the namespace \"edge\" is not served",
             ),
             (
                 "[[classes]]\ncontroler = 'x'\n",

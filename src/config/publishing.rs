@@ -108,14 +108,22 @@ pub const ROWS: &[Row] = &[
         key: "publish.grace-period",
         form: Form::Duration,
         default: r#""5m""#,
-        doc: "How long the addresses of this node stay published after the daemon was stopped in good order: nginx goes on serving, and an upgrade must not take the node out. To take it out, use `ingressd drain`.",
-        set: |settings, value| put(&mut settings.publish.grace, value),
+        doc: "How long the addresses of this node stay published after the daemon was stopped in good order, in whole seconds: nginx goes on serving, and an upgrade must not take the node out. With `0s` they are withdrawn when it stops. To take the node out, use `ingressd drain`.",
+        set: |settings, value| {
+            let mut grace = Duration::ZERO;
+            put(&mut grace, value)?;
+            if grace.subsec_nanos() != 0 {
+                return Err("it takes whole seconds".to_owned());
+            }
+            settings.publish.grace = grace;
+            Ok(())
+        },
     },
     Row {
         key: "publish.status-rate",
         form: Form::Number,
         default: "20",
-        doc: "Writes of status each second; addresses that must not be used any more are withdrawn ten times as fast.",
+        doc: "Writes of status each second; addresses that must not be used any more are withdrawn, and later given back, as fast as the API server answers.",
         set: |settings, value| rate(&mut settings.publish.status_rate, value),
     },
     Row {

@@ -214,6 +214,16 @@ impl Settings {
         if !self.cluster.namespaces.is_empty() && self.cluster.namespace_selector.is_some() {
             found.push(("namespaces", "it cannot be combined with namespace-selector".into()));
         }
+        if let Some((namespace, _)) = &self.translate.default_certificate
+            && self.manifests.is_none()
+            && !self.cluster.namespaces.is_empty()
+            && !self.cluster.namespaces.iter().any(|served| **served == **namespace)
+        {
+            let why = format!(
+                "the namespace {namespace:?} is not served: add it to namespaces, or name a Secret of one that is"
+            );
+            found.push(("tls.default-certificate", why));
+        }
         found.extend(self.publishing_contradictions());
         if self.pacing.ceiling < self.pacing.gather {
             found.push(("pacing.ceiling", "it is shorter than pacing.gather".into()));

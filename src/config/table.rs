@@ -89,7 +89,7 @@ const ROWS: &[Row] = &[
         key: "namespaces",
         form: Form::List,
         default: "[]",
-        doc: "Namespaces of the cluster that are served; only these have to be open to the credentials. Empty serves all.",
+        doc: "Namespaces of the cluster that are served; only these have to be open to the credentials. Empty serves all. What was published in the Ingresses of a namespace stays there when it is taken out: give them another class first, or clear their status.",
         set: |settings, value| {
             put(&mut settings.cluster.namespaces, value)?;
             let wrong = settings.cluster.namespaces.iter().find(|name| !is_namespace(name));
@@ -100,7 +100,7 @@ const ROWS: &[Row] = &[
         key: "namespace-selector",
         form: Form::Text,
         default: r#""""#,
-        doc: "Serves the namespaces with these labels, written as kubectl takes them with -l, for example `ingress=edge`, as they come and go. It takes the place of `namespaces`.",
+        doc: "Serves the namespaces with these labels, written as kubectl takes them with -l, for example `ingress=edge`, as they come and go. It takes the place of `namespaces`. When a namespace is served no longer, the addresses of the nodes go out of the status of its Ingresses.",
         set: |settings, value| put(&mut settings.cluster.namespace_selector, value),
     },
     Row {

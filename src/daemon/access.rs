@@ -109,9 +109,8 @@ impl Grant {
     pub fn of(settings: &Settings, account: &str) -> Self {
         let (cluster, publish) = (&settings.cluster, &settings.publish);
         let is_restricted = !cluster.namespaces.is_empty();
-        let modes = settings.translate.classes.iter().filter_map(|class| class.endpoints);
         let by_node = |mode| matches!(mode, EndpointMode::NodePort | EndpointMode::Auto);
-        let needs_nodes = modes.chain([settings.translate.endpoints]).any(by_node)
+        let needs_nodes = settings.translate.modes().into_iter().any(by_node)
             || (publish.mode != Mode::Service
                 && publish.addresses.iter().any(|entry| matches!(entry, Announced::Node(_))));
         let mut without = Vec::new();

@@ -130,6 +130,7 @@ mod tests {
                 id: Arc::new(ObjectId::new(Kind::ConfigMap, "shop", name)),
                 version: Version((*version).into()),
                 object: Arc::new(ConfigMap::default()),
+                published: None,
                 place: None,
             });
         }

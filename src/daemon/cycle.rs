@@ -1,24 +1,35 @@
 //! One cycle: make the files for a snapshot, apply them, and take out what nginx refuses; it must not know how any of it is done.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use self::judging::Attempt;
+use self::trial::{Trial, Verdict};
 use super::candidates;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
 use crate::apply::{Complaint, Outcome};
-use crate::finding::{Finding, Reason};
-use crate::model::{Field, Kind, ObjectId, Origin};
+use crate::finding::{Finding, Reason, limit};
+use crate::model::{Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
+use crate::source::cluster::Name;
 use crate::source::{LeftOut, Snapshot, Version};
 use crate::translate::Accepted;
 
+mod judging;
+#[cfg(test)]
+mod tests;
+mod trial;
+
 /// How often files are made and applied in one cycle at most, while culprits are looked for.
 const MOST_ATTEMPTS: usize = 100;
+
+/// After so many of them all suspects go back to what nginx ran before, so that everybody else's changes get through.
+const PATIENT_ATTEMPTS: usize = 50;
 
 /// How often a snapshot is translated in one attempt at most, while refused versions are put back.
 const MOST_PASSES: usize = 4;
@@ -61,7 +72,9 @@ impl Product {
         let files = self.files.files.values();
         let owners = files.flat_map(|file| file.owners.0.iter()).map(|(_, origin)| &origin.object);
         let mut worth: BTreeSet<_> = owners.chain(self.accepted.iter().map(|accepted| &accepted.id)).cloned().collect();
-        worth.retain(|id| !self.refused.iter().any(|(refused, _)| refused == id));
+        for (refused, _) in &self.refused {
+            worth.remove(refused);
+        }
         worth
     }
 }
@@ -77,10 +90,27 @@ pub struct Report {
     pub accepted: Vec<Accepted>,
     /// Certificates that are served, see [`Product::certificates`].
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
+    /// The Secrets that versions refer to which are served though they are not the newest.
+    pub held: BTreeSet<Name>,
     /// How many attempts it took.
     pub attempts: usize,
     /// How long the test of each attempt took that had one.
     pub tests: Vec<Duration>,
+}
+
+impl Report {
+    /// Nothing but the outcome.
+    pub const fn of(outcome: Outcome) -> Self {
+        Report {
+            outcome,
+            findings: Vec::new(),
+            accepted: Vec::new(),
+            certificates: Vec::new(),
+            held: BTreeSet::new(),
+            attempts: 0,
+            tests: Vec::new(),
+        }
+    }
 }
 
 /// What is remembered from cycle to cycle.
@@ -103,48 +133,6 @@ pub struct Cycle {
 struct Exclusion {
     version: Version,
     left_out: bool,
-}
-
-/// Several objects may have caused one complaint: they are taken out one after the other until it falls silent. The last
-/// one taken is guilty; the others come back, and are taken again only if the complaint comes back with them.
-#[derive(Debug)]
-struct Trial {
-    complaint: Complaint,
-    guilty: Vec<Arc<ObjectId>>,
-    taken: Vec<Arc<ObjectId>>,
-    waiting: VecDeque<Arc<ObjectId>>,
-}
-
-/// How a trial stands after an attempt.
-enum Verdict {
-    Continue,
-    Guilty,
-    Nobody,
-}
-
-impl Trial {
-    fn excluded(&self) -> impl Iterator<Item = &Arc<ObjectId>> {
-        self.guilty.iter().chain(&self.taken)
-    }
-
-    fn complaint_stays(&mut self) -> Verdict {
-        match self.waiting.pop_front() {
-            Some(next) => self.taken.push(next),
-            None => return Verdict::Nobody,
-        }
-        Verdict::Continue
-    }
-
-    fn complaint_is_gone(&mut self) -> Verdict {
-        self.guilty.extend(self.taken.pop());
-        match self.taken.is_empty() {
-            true => Verdict::Guilty,
-            false => {
-                self.waiting = self.taken.drain(..).collect();
-                Verdict::Continue
-            }
-        }
-    }
 }
 
 impl Cycle {
@@ -173,12 +161,12 @@ impl Cycle {
         let snapshot = &*self.complete(snapshot);
         self.quarantine.keep_in_force(snapshot, &stages.judge());
         let before = self.quarantine.clone_entries();
-        let mut trial: Option<Trial> = None;
+        let mut trials: Vec<Trial> = Vec::new();
         let mut attempts = 0;
         let mut tests = Vec::new();
         loop {
             attempts += 1;
-            let (served, product) = self.make(snapshot, stages, trial.as_ref());
+            let (mut served, mut product, mut held) = self.make(snapshot, stages, &trials);
             let worth = Arc::new(product.worth());
             self.propose(&served, &worth, &product.files);
             let mut outcome = stages.apply(&product.files);
@@ -194,7 +182,7 @@ impl Cycle {
             match &outcome {
                 // New templates are the first suspect. Once nginx has taken something made with them, what changed since is.
                 Outcome::Refused { .. } if by_templates && !self.taken => {
-                    if self.ends_well(&mut trial, snapshot, attempts) {
+                    if self.ends_well(&mut trials, snapshot, attempts) {
                         continue;
                     }
                 }
@@ -203,40 +191,47 @@ impl Cycle {
                     let complaints = own.as_ref().filter(|own| !own.is_empty()).unwrap_or(complaints);
                     // Alone, whoever shared a file is blamed by name; or nobody is, and sharing was the fault.
                     let doubt = complaints.iter().find(|complaint| is_doubtful(complaint));
-                    if attempts < MOST_ATTEMPTS && doubt.is_some_and(|complaint| stages.part(&complaint.words)) {
+                    let is_last = attempts >= MOST_ATTEMPTS;
+                    if !is_last && doubt.is_some_and(|complaint| stages.part(&complaint.words)) {
                         continue;
                     }
-                    if attempts < MOST_ATTEMPTS && self.judge(complaints, snapshot, &mut trial) {
-                        stages.join();
-                        continue;
-                    }
+                    let in_a_hurry = attempts >= PATIENT_ATTEMPTS;
+                    let attempt = Attempt { snapshot, served: &served, accepted: &product.accepted, in_a_hurry };
+                    let goes_on = !is_last && self.judge(complaints, &attempt, &mut trials);
                     stages.join();
-                    // Taking objects out did not help: whoever was blamed in this cycle is innocent for all we know.
-                    self.quarantine.restore(before);
+                    if goes_on {
+                        continue;
+                    }
+                    // Who is guilty of much stays found: the next cycle goes on from there. But where taking objects out did
+                    // not help, whoever was blamed in this cycle is innocent for all we know.
+                    if !is_last {
+                        self.quarantine.restore(before);
+                    }
+                    // What was taken out for a moment is not gone.
+                    (served, product, held) = self.make(snapshot, stages, &[]);
                 }
                 Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. } => {
                     self.taken = true;
-                    if self.ends_well(&mut trial, snapshot, attempts) {
+                    if self.ends_well(&mut trials, snapshot, attempts) {
                         continue;
                     }
                 }
                 Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Pinned { .. } => {}
             }
             let report = self.report(snapshot, &served, product, worth, outcome);
-            return Report { attempts, tests, ..report };
+            return Report { attempts, tests, held, ..report };
         }
     }
 
-    /// Ends a trial whose complaint is gone, or says that it goes on.
-    fn ends_well(&mut self, trial: &mut Option<Trial>, snapshot: &Snapshot, attempts: usize) -> bool {
-        let Some(running) = trial else { return false };
-        if let Verdict::Continue = running.complaint_is_gone()
-            && attempts < MOST_ATTEMPTS
-        {
-            return true;
+    /// Ends trials whose complaints are gone, or says that some go on.
+    fn ends_well(&mut self, trials: &mut Vec<Trial>, snapshot: &Snapshot, attempts: usize) -> bool {
+        for mut trial in std::mem::take(trials) {
+            match trial.complaint_is_gone() {
+                Verdict::Continue if attempts < MOST_ATTEMPTS => trials.push(trial),
+                _ => self.convict_all(&trial, snapshot),
+            }
         }
-        self.convict_all(running, snapshot);
-        false
+        !trials.is_empty()
     }
 
     /// Adds the last good versions of objects that the source could not make anything of since it began.
@@ -247,18 +242,20 @@ impl Cycle {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
             // It has no version that the earlier one would have to differ from.
             objects::put_back(completed.to_mut(), id, &self.confirmed, Some(&Version("".into())), &*store);
+            objects::put_back_secrets(completed.to_mut(), id, &self.confirmed, |_| false, &*store);
         }
         completed
     }
 
-    /// Makes files from the snapshot without excluded versions; versions that the translation refuses are excluded in turn.
+    /// Makes files from the snapshot without excluded versions; versions that the translation refuses are excluded in turn. Also
+    /// gives the Secrets that versions refer to which are not the newest.
     fn make<'a>(
         &self,
         snapshot: &'a Snapshot,
         stages: &mut impl Stages,
-        trial: Option<&Trial>,
-    ) -> (Cow<'a, Snapshot>, Product) {
-        let mut excluded = self.excluded(snapshot, trial);
+        trials: &[Trial],
+    ) -> (Cow<'a, Snapshot>, Product, BTreeSet<Name>) {
+        let mut excluded = self.excluded(snapshot, trials);
         let mut about_refused: Vec<Finding> = Vec::new();
         for pass in 1.. {
             let served = self.substitute(snapshot, &excluded);
@@ -273,9 +270,12 @@ impl Cycle {
             }
             if excluded.len() == before {
                 // Findings about a version that took the place of a refused one would hide what is wrong with it.
-                product.findings.retain(|finding| !about_refused.iter().any(|other| other.origin == finding.origin));
+                let places: HashSet<_> = about_refused.iter().map(|finding| &finding.origin).collect();
+                product.findings.retain(|finding| !places.contains(&finding.origin));
                 product.findings.append(&mut about_refused);
-                return (served, product);
+                let not_newest = excluded.keys().chain(snapshot.left_out.iter().map(|left_out| &left_out.id));
+                let held = not_newest.flat_map(|id| objects::secrets_of(&served, id)).collect();
+                return (served, product, held);
             }
             // What is wrong with a refused version may be told of whoever refers to it, as of the Ingress that names a
             // Secret: everything told with it counts.
@@ -284,16 +284,16 @@ impl Cycle {
         unreachable!("the last pass excludes nothing")
     }
 
-    fn excluded(&self, snapshot: &Snapshot, trial: Option<&Trial>) -> BTreeMap<Arc<ObjectId>, Exclusion> {
+    fn excluded(&self, snapshot: &Snapshot, trials: &[Trial]) -> BTreeMap<Arc<ObjectId>, Exclusion> {
         let entries = self.quarantine.entries();
         let entries = entries.map(|(id, entry)| {
             (Arc::clone(id), Exclusion { version: entry.version.clone(), left_out: entry.left_out })
         });
         let mut excluded: BTreeMap<_, _> = entries.collect();
-        for id in trial.iter().flat_map(|trial| trial.excluded()) {
-            if let Some(version) = objects::version(snapshot, id) {
-                let left_out = excluded.contains_key(id);
-                excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out });
+        for suspect in trials.iter().flat_map(Trial::excluded) {
+            if let Some(version) = objects::version(snapshot, &suspect.id) {
+                let exclusion = Exclusion { version: version.clone(), left_out: suspect.left_out };
+                excluded.insert(Arc::clone(&suspect.id), exclusion);
             }
         }
         excluded
@@ -310,73 +310,17 @@ impl Cycle {
             let not = (!exclusion.left_out).then_some(&exclusion.version);
             objects::put_back(served.to_mut(), id, &self.confirmed, not, &*store);
         }
+        for id in excluded.keys() {
+            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+            let refuses = |secret: &ObjectId| excluded.contains_key(secret);
+            objects::put_back_secrets(served.to_mut(), id, &self.confirmed, refuses, &*store);
+        }
         served
     }
 
     fn has_earlier(&self, id: &ObjectId, version: &Version) -> bool {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         objects::put_back(&mut Snapshot::default(), id, &self.confirmed, Some(version), &*store).is_some()
-    }
-
-    /// Decides what the next attempt does without. False when nobody can be blamed.
-    fn judge(&mut self, complaints: &[Complaint], snapshot: &Snapshot, trial: &mut Option<Trial>) -> bool {
-        if let Some(mut running) = trial.take() {
-            let stays = complaints.iter().any(|complaint| is_same(complaint, &running.complaint));
-            match if stays { running.complaint_stays() } else { running.complaint_is_gone() } {
-                Verdict::Continue => {
-                    *trial = Some(running);
-                    return true;
-                }
-                Verdict::Guilty => self.convict_all(&running, snapshot),
-                Verdict::Nobody => return false,
-            }
-        }
-        let mut convicted = false;
-        let mut doubtful = None;
-        for complaint in complaints {
-            let mut candidates = self.candidates(complaint, snapshot);
-            match candidates.len() {
-                0 => {}
-                1 => convicted |= candidates.pop_front().is_some_and(|id| self.convict(complaint, &id, snapshot)),
-                _ => doubtful = doubtful.or(Some((complaint, candidates))),
-            }
-        }
-        if let (false, Some((complaint, mut waiting))) = (convicted, doubtful)
-            && let Some(first) = waiting.pop_front()
-        {
-            *trial = Some(Trial { complaint: complaint.clone(), guilty: Vec::new(), taken: vec![first], waiting });
-            return true;
-        }
-        convicted
-    }
-
-    /// Who may have caused a complaint and can still be taken out: those that changed since nginx last agreed come first.
-    fn candidates(&self, complaint: &Complaint, snapshot: &Snapshot) -> VecDeque<Arc<ObjectId>> {
-        let can_be_taken_out = |id: &Arc<ObjectId>| {
-            objects::version(snapshot, id).is_some() && !self.quarantine.get(id).is_some_and(|entry| entry.left_out)
-        };
-        if let Some(origin) = complaint.origin.as_ref().filter(|origin| can_be_taken_out(&origin.object)) {
-            return VecDeque::from([Arc::clone(&origin.object)]);
-        }
-        let mut seen = BTreeSet::new();
-        let suspects = complaint.suspects.iter().filter(|id| can_be_taken_out(id) && seen.insert(Arc::clone(id)));
-        let has_changed = |id: &ObjectId| objects::version(snapshot, id) != objects::version(&self.confirmed, id);
-        let (changed, same): (Vec<_>, Vec<_>) = suspects.cloned().partition(|id| has_changed(id));
-        changed.into_iter().chain(same).collect()
-    }
-
-    fn convict_all(&mut self, trial: &Trial, snapshot: &Snapshot) {
-        for id in trial.excluded() {
-            self.convict(&trial.complaint, id, snapshot);
-        }
-    }
-
-    fn convict(&mut self, complaint: &Complaint, id: &Arc<ObjectId>, snapshot: &Snapshot) -> bool {
-        let Some(version) = objects::version(snapshot, id).cloned() else { return false };
-        let origin = complaint.origin.as_ref().filter(|origin| origin.object == *id);
-        let field = origin.map_or(Field::Object, |origin| origin.field.clone());
-        self.quarantine.put(Arc::clone(id), version, complaint.words.clone(), field);
-        true
     }
 
     /// Writes down what the files are made of before they are applied: killed right after nginx took them, the daemon knows
@@ -407,23 +351,18 @@ impl Cycle {
         findings.extend(findings_of(&outcome));
         findings.sort();
         findings.dedup();
+        limit(&mut findings);
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
             self.keeper.keep(Arc::clone(&self.confirmed), worth);
         }
-        Report { outcome, findings, accepted, certificates, attempts: 0, tests: Vec::new() }
+        Report { findings, accepted, certificates, ..Report::of(outcome) }
     }
 }
 
 /// Whether several objects may have caused it, and nothing tells which.
 fn is_doubtful(complaint: &Complaint) -> bool {
     complaint.origin.is_none() && complaint.suspects.len() > 1
-}
-
-/// Whether two complaints are about the same thing; lines shift when an object is taken out.
-fn is_same(one: &Complaint, other: &Complaint) -> bool {
-    let file = |complaint: &Complaint| complaint.place.as_ref().map(|(file, _)| Arc::clone(file));
-    one.words == other.words && file(one) == file(other)
 }
 
 /// Says of a refusal that the administrator's templates caused it.
@@ -462,6 +401,3 @@ fn findings_of(outcome: &Outcome) -> Vec<Finding> {
         Outcome::Failed { why } => tell(Reason::WriteFailed, why.clone()),
     }
 }
-
-#[cfg(test)]
-mod tests;

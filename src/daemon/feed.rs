@@ -1,5 +1,6 @@
 //! Snapshots of the source as they change, read apart from the loop; it must not know what is done with them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +11,7 @@ use tokio::task::JoinHandle;
 use super::error::Error;
 use super::link::Link;
 use crate::config::Settings;
-use crate::source::cluster::{ClusterSource, Scope, WatchHealth, WatchOptions};
+use crate::source::cluster::{ClusterSource, Holder, Name, Scope, WatchHealth, WatchOptions};
 use crate::source::{DirectorySource, Snapshot};
 use crate::translate::EndpointMode;
 
@@ -38,6 +39,8 @@ pub struct Reading {
 pub struct Feed {
     readings: watch::Receiver<Reading>,
     task: JoinHandle<()>,
+    /// `None` for a folder, of which everything is read.
+    holder: Option<Holder>,
 }
 
 impl Feed {
@@ -92,11 +95,12 @@ impl Feed {
                 wake.notified().await;
             }
         });
-        Ok(Feed { readings, task })
+        Ok(Feed { readings, task, holder: None })
     }
 
     fn cluster(link: &Link, settings: &Settings) -> Self {
         let mut source = ClusterSource::start(link.clients(), &watch_options(settings));
+        let holder = Some(source.holder());
         let (sender, readings) = watch::channel(Reading::default());
         let task = tokio::spawn(async move {
             loop {
@@ -106,7 +110,8 @@ impl Feed {
                         read: told.confirmed(),
                         current: false,
                         failure: told.failure(),
-                        revision: told.revision,
+                        // It counts what is in the snapshot: an earlier one with a later number would pass for what it is not.
+                        revision: if told.snapshot.is_some() { told.revision } else { reading.revision },
                         // What nobody looked at yet was noticed earlier than this.
                         noticed: told.noticed.or(reading.noticed),
                         snapshot: told.snapshot.or_else(|| reading.snapshot.take()),
@@ -115,7 +120,14 @@ impl Feed {
                 });
             }
         });
-        Feed { readings, task }
+        Feed { readings, task, holder }
+    }
+
+    /// Has the source read these Secrets too, though no object refers to them as it is now.
+    pub fn hold(&self, secrets: &BTreeSet<Name>) {
+        if let Some(holder) = &self.holder {
+            holder.hold(secrets);
+        }
     }
 
     /// Waits for the next reading.
@@ -141,11 +153,10 @@ fn watch_options(settings: &Settings) -> WatchOptions {
     };
     let translate = &settings.translate;
     let certificate = translate.default_certificate.iter();
-    let modes = translate.classes.iter().filter_map(|class| class.endpoints).chain([translate.endpoints]);
     WatchOptions {
         scope,
         secrets: certificate.map(|(namespace, name)| (namespace.to_string(), name.to_string())).collect(),
-        nodes_required: modes.into_iter().any(|mode| mode == EndpointMode::NodePort),
+        nodes_required: translate.modes().contains(&EndpointMode::NodePort),
         ..WatchOptions::default()
     }
 }

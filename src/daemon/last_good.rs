@@ -163,6 +163,7 @@ impl LastGood {
             id: Arc::new(id.clone()),
             version: Version(read.version.into()),
             object: Arc::new(read.object),
+            published: None,
             place,
         })
     }
@@ -281,6 +282,7 @@ mod tests {
                 data: Some([("version".to_owned(), (*version).to_owned())].into()),
                 ..ConfigMap::default()
             }),
+            published: None,
             place: Some(Place { file: "shop.yaml".into(), line: 3 }),
         });
         Snapshot { config_maps: config_maps.collect(), ..Snapshot::default() }

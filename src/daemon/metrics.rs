@@ -288,7 +288,8 @@ fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
     for (verb, code, count) in status.requests.iter().flat_map(|requests| requests.counts()) {
         requests.get_or_create(&RequestLabels { verb, code }).inc_by(count);
     }
-    registry.register("api_requests", "Requests to the API server, by verb and status of the answer", requests);
+    let help = "Requests to the API server, by verb and status of the answer, or error where none came";
+    registry.register("api_requests", help, requests);
 }
 
 fn register_nodes(registry: &mut Registry, view: &View) {

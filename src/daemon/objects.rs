@@ -1,9 +1,12 @@
 //! Objects of any kind that can be put back to an earlier version, by name; it must not know why that is done.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::{Kind, ObjectId};
+use crate::source::cluster::{self, Name};
 use crate::source::{List, Snapshot, Stored, Version};
 
 /// Where an earlier version of one object is found.
@@ -39,6 +42,31 @@ pub fn put_back(
         Kind::ConfigMap => put_back_in(&mut snapshot.config_maps, id, &confirmed.config_maps, not, store),
         Kind::IngressClass | Kind::EndpointSlice | Kind::Node | Kind::File | Kind::Settings | Kind::Host => None,
     }
+}
+
+/// Puts the Secrets that an Ingress refers to in their places, where there are none now and nobody `refuses` them: an earlier
+/// version is of no use without what it was served with.
+pub fn put_back_secrets(
+    snapshot: &mut Snapshot,
+    id: &ObjectId,
+    confirmed: &Snapshot,
+    refuses: impl Fn(&ObjectId) -> bool,
+    store: &impl Earlier,
+) {
+    for (namespace, name) in secrets_of(snapshot, id) {
+        let secret = ObjectId::new(Kind::Secret, &namespace, &name);
+        if snapshot.secret(&namespace, &name).is_none() && !refuses(&secret) {
+            // There is no version that the earlier one would have to differ from.
+            let not = Version("".into());
+            put_back_in(&mut snapshot.secrets, &secret, &confirmed.secrets, Some(&not), store);
+        }
+    }
+}
+
+/// The names of the Secrets that an Ingress refers to, as it is in the snapshot; none for other kinds.
+pub fn secrets_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<Name> {
+    let ingress = (id.kind == Kind::Ingress).then(|| find(&snapshot.ingresses, id)).flatten();
+    ingress.map(|stored| cluster::secrets_of(&stored.object)).unwrap_or_default()
 }
 
 /// What is done with each object that can be put back.

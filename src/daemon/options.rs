@@ -1,5 +1,6 @@
 //! What only this host knows of a translation, beside the settings: its addresses, its clock and its certificate; it must not know objects.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -7,6 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::certificate;
 use crate::config::Settings;
 use crate::model::Certificate;
+use crate::publish::{Address, Announced};
 use crate::translate;
 
 /// The options of a translation on this host, now; the certificate is for hosts that have none.
@@ -14,9 +16,21 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
     let mut options = settings.translate_options();
     options.self_signed = Some(Arc::new(certificate));
     options.now = now();
-    // Our ports are ours on every address of this host: a request sent to one of them would come back for ever.
-    options.own_addresses.extend(addresses().map(|address| SocketAddr::new(address, settings.gate.http_port)));
+    options.own_addresses = own_addresses(settings, &BTreeSet::new());
     options
+}
+
+/// The addresses of our own listeners, on this host and on the other nodes, sorted. Our ports are ours on every address of them: a
+/// request sent to one would come back for ever.
+pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<SocketAddr> {
+    let published = settings.publish.addresses.iter().filter_map(|announced| match announced {
+        Announced::Fixed(Address::Ip(address)) => Some(*address),
+        _ => None,
+    });
+    let all = addresses().chain(published).chain(peers.iter().copied());
+    let ours = all.map(|address| SocketAddr::new(address, settings.gate.http_port));
+    let own: BTreeSet<_> = settings.translate_options().own_addresses.into_iter().chain(ours).collect();
+    own.into_iter().collect()
 }
 
 /// The same for those who only look, and write nothing.

@@ -1,5 +1,7 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +16,7 @@ use crate::apply::{
 };
 use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{CertificateId, Kind, Model, ObjectId, Origin};
+use crate::model::{CertificateId, Kind, Model, ObjectId, Origin, Server};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
 use crate::render::{Digest, FileSet, Renderer, Templates};
@@ -106,9 +108,23 @@ impl Pipeline {
         })
     }
 
+    /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
+    pub fn contents(&self) -> Option<Arc<Contents>> {
+        self.applier.contents()
+    }
+
     /// Gives the translation what DNS says.
     pub fn set_names(&mut self, names: Arc<Names>) {
         self.names = names;
+    }
+
+    /// Tells the translation which addresses are ours now: an address that moves among nodes comes while the daemon runs.
+    pub fn set_peers(&mut self, peers: &BTreeSet<IpAddr>) {
+        let own = options::own_addresses(&self.settings, peers);
+        if own != self.options.own_addresses {
+            self.options.own_addresses = own;
+            self.translator = Translator::new(self.options.clone());
+        }
     }
 
     /// Gives the translation a new time of day now and then: certificates expire meanwhile.
@@ -208,15 +224,19 @@ impl Stages for Pipeline {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let Translation { model, mut findings, accepted, refused } = self.translator.translate(snapshot, &self.names);
+        let Translation { model, mut findings, mut accepted, refused } =
+            self.translator.translate(snapshot, &self.names);
         let certificates = certificates(&model);
+        let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
+        if !of_gate.is_empty() {
+            count_served(&mut accepted, &plan.model);
+        }
         let contents = Contents {
             objects: accepted.iter().map(served_object).collect(),
             certificates: certificates.clone(),
             revision: newest(snapshot).map(|Revision(revision)| revision),
         };
         self.applier.set_contents(Arc::new(contents));
-        let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         findings.extend(of_gate);
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
@@ -293,7 +313,15 @@ fn served_object(accepted: &Accepted) -> ServedObject {
         id: Arc::clone(&accepted.id),
         version: Arc::clone(&accepted.version.0),
         hosts: accepted.hosts.clone(),
-        routes: accepted.routes,
+        routes: accepted.served,
+    }
+}
+
+/// What this nginx cannot do, or has for another site, leaves some routes out, and with the last of them an object.
+fn count_served(accepted: &mut [Accepted], model: &Model) {
+    let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
+    for accepted in accepted {
+        accepted.served = served.get(&*accepted.id).copied().unwrap_or_default();
     }
 }
 

@@ -1,5 +1,7 @@
 //! What of this host's state is published, put together from what the loop learns; it must not know how it is published.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,11 +11,12 @@ use super::cycle::Report;
 use super::feed::Reading;
 use super::link::Link;
 use super::status::Status;
-use crate::apply::{Outcome, Pinned};
+use crate::apply::{Contents, Outcome, Pinned};
 use crate::config::Settings;
 use crate::model::ObjectId;
-use crate::publish::{Carried, Counts, Options, Outlook, Publisher, Revision, Served};
+use crate::publish::{Address, Carried, Counts, Life, Options, Outlook, Publisher, Revision, Served};
 use crate::source::{Snapshot, Version};
+use crate::translate::Accepted;
 
 /// The name of the host and the mark of the machine, which together tell nodes apart.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
@@ -25,11 +28,14 @@ pub struct Publication {
     /// Where to and how; `None` when the source is a folder: there is nobody to tell.
     link: Option<Link>,
     options: Options,
+    counts: Counts,
+    /// The server that is published to.
+    server: Option<String>,
     publisher: Option<Publisher>,
     told: watch::Sender<Option<Served>>,
     served: Served,
-    /// Whether a cycle ended, so that it is known what is served.
-    is_known: bool,
+    /// What a run before this one served, until it is known what this one serves.
+    earlier: Option<Arc<[Carried]>>,
     /// The objects that the running cycle works on, and those that the confirmed generation was made from.
     cycled: Option<(u64, Arc<Snapshot>)>,
     confirmed: Option<u64>,
@@ -46,25 +52,49 @@ impl Publication {
                 // Readings are counted anew.
                 return Publication { cycled: None, confirmed: None, read: None, ..earlier };
             }
+            // Where nothing is served any more, nothing of this node is to be found.
+            Some(earlier) if !earlier.is_at(link.as_ref()) => earlier.leave().await,
             Some(earlier) => earlier.stop().await,
             None => {}
         }
-        let told = watch::Sender::new(None);
-        let publisher = link.as_ref().map(|link| {
-            let identity = identity(options.node.as_deref());
-            Publisher::start(link.clients(), identity, options.clone(), counts, told.subscribe())
-        });
-        Publication {
+        let mut publication = Publication {
+            server: link.as_ref().and_then(|link| link.clients().server()),
             link,
             options: options.clone(),
-            publisher,
-            told,
+            counts: counts.clone(),
+            publisher: None,
+            told: watch::Sender::new(None),
             served: Served::default(),
-            is_known: false,
+            earlier: None,
             cycled: None,
             confirmed: None,
             read: None,
+        };
+        publication.publish();
+        publication
+    }
+
+    fn publish(&mut self) {
+        self.publisher = self.link.as_ref().map(|link| {
+            let identity = identity(self.options.node.as_deref());
+            Publisher::start(link.clients(), identity, self.options.clone(), &self.counts, self.told.subscribe())
+        });
+    }
+
+    /// Begins anew when the kubeconfig names another server, which may be of another cluster: who leads there, and what its nodes
+    /// serve, has nothing to do with what is known. Tells whether it did.
+    pub fn follow_server(&mut self) -> bool {
+        let server = self.link.as_ref().and_then(|link| link.clients().server());
+        if server.is_none() || server == self.server {
+            return false;
         }
+        let is_other = std::mem::replace(&mut self.server, server).is_some();
+        if is_other {
+            // Nothing can be said any more where it was: the record there ends by itself.
+            self.publisher = None;
+            self.publish();
+        }
+        is_other
     }
 
     /// The connection to the cluster.
@@ -73,13 +103,43 @@ impl Publication {
     }
 
     fn is_as(&self, options: &Options, link: Option<&Link>) -> bool {
-        let is_same = |ours: &Link| link.is_some_and(|link| link.is_same(ours));
-        self.link.as_ref().is_some_and(is_same) && self.options == *options
+        self.is_at(link) && self.options == *options
+    }
+
+    /// Whether that is the cluster that is published to, with the same credentials.
+    fn is_at(&self, link: Option<&Link>) -> bool {
+        self.link.as_ref().zip(link).is_some_and(|(ours, link)| link.is_same(ours))
     }
 
     /// What can be asked of it.
     pub fn outlook(&self) -> Option<&Outlook> {
         self.publisher.as_ref().map(Publisher::outlook)
+    }
+
+    /// The addresses of all other nodes that may live.
+    pub fn peers(&self) -> BTreeSet<IpAddr> {
+        let Some(view) = self.outlook().map(Outlook::view) else { return BTreeSet::new() };
+        let others =
+            view.members.iter().filter(|peer| peer.member.identity != view.identity && peer.life != Life::Expired);
+        let addresses = others.flat_map(|peer| &peer.member.addresses);
+        addresses
+            .filter_map(|address| match address {
+                Address::Ip(address) => Some(*address),
+                Address::Name(_) => None,
+            })
+            .collect()
+    }
+
+    /// This is what a run before this one served.
+    pub fn found(&mut self, contents: &Contents, now: Instant) {
+        let objects = contents.objects.iter().filter(|object| object.routes > 0);
+        let objects: Vec<_> = objects.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
+        self.earlier = Some(carried(objects.iter().map(|(id, version)| (*id, version)), None, now));
+    }
+
+    fn carried_before(&mut self) -> Option<Arc<[Carried]>> {
+        let earlier = self.earlier.take();
+        self.served.carried.take().or(earlier)
     }
 
     /// The source was read.
@@ -101,28 +161,43 @@ impl Publication {
     /// A cycle ended; `pinned` is the generation that the administrator wants to stay at.
     pub fn concluded(&mut self, report: &Report, pinned: Option<&Pinned>, now: Instant) {
         let Some((revision, snapshot)) = self.cycled.take() else { return };
-        self.is_known = true;
+        let is_first = !std::mem::replace(&mut self.served.informed, true);
         // Without a route nothing is served of it, as when all its paths are another object's.
         let accepted: Vec<_> = report.accepted.iter().filter(|accepted| accepted.routes > 0).collect();
-        self.served.accepted = accepted.iter().map(|accepted| Arc::clone(&accepted.id)).collect();
+        // After a failure nginx goes on with what it was told before: nothing of that is withdrawn. What came is ours all the same,
+        // and other nodes may serve it. What a pinned generation lacks is told of those that wait.
+        let ours = accepted.iter().map(|accepted| Arc::clone(&accepted.id));
+        let is_all = is_first || report.outcome.is_in_place() || matches!(report.outcome, Outcome::Pinned { .. });
+        self.served.accepted = match is_all {
+            true => ours.collect(),
+            false => ours.chain(self.served.accepted.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect(),
+        };
         self.pin(pinned, now);
         if matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Some(revision);
             // What was published meanwhile makes no other objects of them.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
             self.served.carries = newest(latest);
-            let before = self.served.carried.take();
-            let objects = accepted.iter().map(|accepted| (&accepted.id, &accepted.version));
+            let before = self.carried_before();
+            let is_served = |accepted: &&Accepted| accepted.served > 0;
+            let (objects, lacking): (Vec<&Accepted>, Vec<_>) = accepted.into_iter().partition(is_served);
+            let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version));
             self.served.carried = Some(carried(objects, before, now));
+            self.served.lacks = lacking.iter().map(|accepted| Arc::clone(&accepted.id)).collect();
         }
     }
 
     /// The administrator wants to stay at a generation, or no longer: it serves what it did when it was made, and nothing
     /// that is newer.
     pub fn pin(&mut self, pinned: Option<&Pinned>, now: Instant) {
-        self.served.pinned = pinned.map(|pinned| pinned.pin.generation);
+        let was = std::mem::replace(&mut self.served.pinned, pinned.map(|pinned| pinned.pin.generation));
+        let Some(pinned) = pinned else {
+            if was.is_some() {
+                self.served.lacks = Arc::default();
+            }
+            return;
+        };
         self.served.lacks = Arc::default();
-        let Some(pinned) = pinned else { return };
         self.confirmed = None;
         let Some(contents) = &pinned.contents else {
             // Nobody knows: what is published stays, and nothing is added.
@@ -131,7 +206,7 @@ impl Publication {
         };
         let versions = contents.objects.iter().filter(|object| object.routes > 0);
         let versions: Vec<_> = versions.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
-        let before = self.served.carried.take();
+        let before = self.carried_before();
         let carried = carried(versions.iter().map(|(id, version)| (*id, version)), before, now);
         let is_carried = |id: &Arc<ObjectId>| carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
         self.served.lacks = self.served.accepted.iter().filter(|id| !is_carried(id)).cloned().collect();
@@ -148,7 +223,8 @@ impl Publication {
         if *self.served.phase != *status.phase.name() {
             self.served.phase = status.phase.name().into();
         }
-        if self.publisher.is_none() || !self.is_known {
+        // What an earlier run left is served whether or not the objects can be read: the node must not go for that.
+        if self.publisher.is_none() || !(self.served.informed || serving) {
             return;
         }
         self.told.send_if_modified(|told| {
@@ -168,7 +244,7 @@ impl Publication {
     /// Ends in good order, as nginx will, too: this node is withdrawn at once.
     pub async fn leave(mut self) {
         self.served.serving = false;
-        if self.is_known {
+        if self.told.borrow().is_some() {
             self.told.send_replace(Some(self.served.clone()));
         }
         self.stop().await;
@@ -182,7 +258,7 @@ impl Publication {
     }
 }
 
-/// What is served now, and of what was served before since when.
+/// What is served now, and of what was served before since when. When nothing is known of before, all of it may have been.
 fn carried<'a>(
     objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version)>,
     before: Option<Arc<[Carried]>>,
@@ -193,15 +269,16 @@ fn carried<'a>(
         while earlier.next_if(|earlier| earlier.id < *id).is_some() {}
         let same = earlier.next_if(|earlier| earlier.id == *id && earlier.version == *version);
         let since = same.map_or(now, |same| same.since);
-        Carried { id: Arc::clone(id), version: version.clone(), since }
+        let earlier = same.map_or(before.is_none(), |same| same.earlier);
+        Carried { id: Arc::clone(id), version: version.clone(), since, earlier }
     });
     carried.collect()
 }
 
-/// The newest version of an Ingress.
+/// Up to which version this is what the cluster says about Ingresses.
 pub fn newest(snapshot: &Snapshot) -> Option<Revision> {
-    let versions = snapshot.ingresses.iter().map(|stored| stored.object.metadata.resource_version.as_deref());
-    versions.filter_map(Revision::of).max()
+    let versions = snapshot.ingresses.iter().map(|stored| stored.revision());
+    versions.filter_map(Revision::of).chain(snapshot.position.map(Revision)).max()
 }
 
 /// Tells this node from all others: machines may have the same host name, and copies the same machine id.
@@ -216,12 +293,12 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::apply::ServedObject;
     use crate::model::Kind;
-    use crate::translate::Accepted;
 
     fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-        Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes }
+        Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes, served: routes }
     }
 
     fn reading(revision: u64) -> Reading {
@@ -230,7 +307,7 @@ mod tests {
 
     fn report(accepted: Vec<Accepted>) -> Report {
         let outcome = Outcome::Unchanged { generation: 1 };
-        Report { outcome, findings: Vec::new(), accepted, certificates: Vec::new(), attempts: 1, tests: Vec::new() }
+        Report { accepted, ..Report::of(outcome) }
     }
 
     #[tokio::test]
@@ -246,6 +323,64 @@ mod tests {
         assert_eq!((names, carried), (vec!["b"], vec!["b"]));
     }
 
+    #[tokio::test]
+    async fn what_an_earlier_run_served_is_told_from_what_changed_meanwhile() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        let object = |name: &str, version: &str| {
+            let Accepted { id, version, hosts, routes, .. } = accepted(name, version, 1);
+            ServedObject { id, version: version.0, hosts, routes }
+        };
+        let objects = vec![object("a", "1"), object("b", "1"), object("gone", "1")];
+        publication.found(&Contents { objects, ..Contents::default() }, Instant::now());
+        publication.read(&reading(1));
+        for expected in [[true, false, false]; 2] {
+            publication.began();
+            let now = vec![accepted("a", "1", 1), accepted("b", "2", 1), accepted("c", "1", 1)];
+            publication.concluded(&report(now), None, Instant::now());
+            let carried = publication.served().carried.as_ref().unwrap();
+            assert_eq!(carried.iter().map(|carried| carried.earlier).collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn what_this_nginx_leaves_out_is_ours_and_lacking() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        let mut conclude = |served| {
+            publication.read(&reading(1));
+            publication.began();
+            let taken = Accepted { served, ..accepted("taken", "1", 2) };
+            publication.concluded(&report(vec![accepted("a", "1", 1), taken]), None, Instant::now());
+            let Served { accepted, carried, lacks, .. } = publication.served();
+            let carried: Vec<_> =
+                carried.iter().flat_map(|carried| carried.iter()).map(|carried| &carried.id).collect();
+            let names =
+                |ids: &mut dyn Iterator<Item = &Arc<ObjectId>>| ids.map(|id| id.name.to_string()).collect::<Vec<_>>();
+            [names(&mut accepted.iter()), names(&mut carried.into_iter()), names(&mut lacks.iter())]
+                .map(|names| names.join(","))
+        };
+        assert_eq!(conclude(0), ["a,taken", "a", "taken"]);
+        assert_eq!(conclude(2), ["a,taken", "a,taken", ""]);
+    }
+
+    #[tokio::test]
+    async fn a_change_that_failed_withdraws_nothing() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        let failed = |names: &[&str]| {
+            let accepted = names.iter().map(|name| accepted(name, "1", 1)).collect();
+            Report { outcome: Outcome::Failed { why: "the disk is full".to_owned() }, ..report(accepted) }
+        };
+        let both = || vec![accepted("a", "1", 1), accepted("b", "1", 1)];
+        // After a start nobody knows better than what was read.
+        for (report, expected) in
+            [(failed(&["a"]), 1), (report(both()), 2), (failed(&["a", "c"]), 3), (report(Vec::new()), 0)]
+        {
+            publication.read(&reading(1));
+            publication.began();
+            publication.concluded(&report, None, Instant::now());
+            assert_eq!(publication.served().accepted.len(), expected);
+        }
+    }
+
     #[test]
     fn each_version_is_served_since_it_was_first_confirmed() {
         let began = Instant::now();
@@ -256,8 +391,8 @@ mod tests {
         };
         let first = carried(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
         let second = carried(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));
-        let since: Vec<_> = second.iter().map(|carried| (&*carried.id.name, carried.since)).collect();
-        assert_eq!(since, [("b", at(1)), ("c", at(2)), ("d", at(2))]);
+        let since: Vec<_> = second.iter().map(|carried| (&*carried.id.name, carried.since, carried.earlier)).collect();
+        assert_eq!(since, [("b", at(1), true), ("c", at(2), false), ("d", at(2), false)]);
     }
 
     #[test]

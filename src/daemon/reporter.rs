@@ -67,6 +67,11 @@ impl Reporter {
         });
     }
 
+    /// Another server is published to.
+    pub fn publishes_anew(&self, outlook: Option<&Outlook>) {
+        self.change(|status| status.outlook = outlook.cloned());
+    }
+
     /// The source was read, or could not be.
     pub fn read(&self, reading: &Reading) {
         self.change(|status| {
@@ -236,6 +241,7 @@ fn set_pinned_contents(status: &mut Status, nginx: &Nginx) {
         version: Version(Arc::clone(&object.version)),
         hosts: object.hosts.clone(),
         routes: object.routes,
+        served: object.routes,
     });
     status.accepted = accepted.collect();
     status.certificates = contents.certificates.clone().into();

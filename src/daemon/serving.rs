@@ -1,5 +1,7 @@
 //! The loop under one version of the settings: one event at a time; it must not know what snapshots or files hold, nor who is told.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -74,6 +76,8 @@ pub struct Daemon {
     drained: watch::Receiver<bool>,
     desk: Desk,
     names: NameWatch,
+    /// Addresses of the other nodes.
+    peers: Arc<BTreeSet<IpAddr>>,
     translate: translate::Options,
     pacer: Pacer,
     retry: Retry,
@@ -105,8 +109,11 @@ impl Daemon {
         reporter.found(&work.nginx_version());
         let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
         let feed = Feed::start(settings, link.as_ref())?;
-        let publication =
+        let mut publication =
             Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;
+        if let Some(contents) = work.contents() {
+            publication.found(&contents, began);
+        }
         reporter.connected(publication.link(), publication.outlook());
         let (drained, heartbeat) = (entrance.drained(), entrance.heartbeat());
         let dns = Dns::of(&settings.names.resolvers);
@@ -122,6 +129,7 @@ impl Daemon {
             drained,
             desk,
             names,
+            peers: Arc::default(),
             translate: settings.translate_options(),
             pacer: Pacer::new(settings.pacing),
             retry: Retry::default(),
@@ -181,6 +189,10 @@ impl Daemon {
             if let ControlFlow::Break(next) = self.handle(event, now, reporter) {
                 return next;
             }
+            if self.publication.follow_server() {
+                reporter.publishes_anew(self.publication.outlook());
+            }
+            self.follow_peers(now);
             self.publication.tell(&reporter.status().borrow(), *self.drained.borrow());
             reporter.published(&self.publication);
             reporter.turned(now);
@@ -254,7 +266,10 @@ impl Daemon {
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
         if self.revision.replace(reading.revision) != Some(reading.revision) {
-            self.patience = now + PATIENCE;
+            // Names that are never answered must not put off what came before: it waits no longer than it would have.
+            if self.pacer.due().is_none() {
+                self.patience = now + PATIENCE;
+            }
             self.change(now, reading.noticed.unwrap_or(now));
         }
     }
@@ -262,6 +277,15 @@ impl Daemon {
     fn change(&mut self, now: Instant, noticed: Instant) {
         self.noticed.get_or_insert(noticed);
         self.pacer.changed(now - self.began);
+    }
+
+    /// What is sent to another node comes back, when that one sends it here.
+    fn follow_peers(&mut self, now: Instant) {
+        let peers = self.publication.peers();
+        if peers != *self.peers {
+            self.peers = Arc::new(peers);
+            self.change(now, now);
+        }
     }
 
     fn begin_cycle(&mut self, now: Instant) {
@@ -273,7 +297,7 @@ impl Daemon {
         self.retry.began();
         self.carried = self.noticed.take();
         self.publication.began();
-        self.running = Some(work.turn(snapshot, self.names.answers()));
+        self.running = Some(work.turn(snapshot, self.names.answers(), Arc::clone(&self.peers)));
     }
 
     fn obey(&mut self, order: Order) {
@@ -339,6 +363,7 @@ impl Daemon {
         };
         self.pacer.ended(reload, nginx.status.draining);
         self.retry.ended(&report.outcome, now);
+        self.feed.hold(&report.held);
         let carried = self.carried.take();
         if !report.outcome.is_in_place() {
             // The change still waits, and has since then.

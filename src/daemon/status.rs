@@ -144,7 +144,7 @@ impl Status {
 
     /// How many routes are served.
     pub fn routes(&self) -> u64 {
-        self.accepted.iter().map(|accepted| u64::from(accepted.routes)).sum()
+        self.accepted.iter().map(|accepted| u64::from(accepted.served)).sum()
     }
 
     /// How old what is known of the source is; `None` before it was read.
@@ -223,7 +223,7 @@ impl Status {
     /// The addresses in its status.
     fn published(&self, id: &ObjectId) -> Vec<String> {
         let stored = self.told.snapshot.ingresses.find(&id.namespace, &id.name);
-        let addresses = stored.map(|stored| published(&stored.object).0).unwrap_or_default();
+        let addresses = stored.map(|stored| published(stored).0).unwrap_or_default();
         addresses.iter().map(ToString::to_string).collect()
     }
 
@@ -248,7 +248,7 @@ impl Status {
                 "name": &*accepted.id.name,
                 "version": &*accepted.version.0,
                 "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
-                "routes": accepted.routes,
+                "routes": accepted.served,
                 "served_seconds": self.served_since(&accepted.id).map(|since| (now - since).as_secs()),
                 "addresses": self.published(&accepted.id),
             })
@@ -372,6 +372,7 @@ mod tests {
             version: Version("1".into()),
             hosts: hosts.iter().map(|host| Arc::from(*host)).collect(),
             routes: 2,
+            served: 2,
         };
         let status = Status {
             phase: Phase::Serving,
@@ -421,6 +422,7 @@ mod tests {
     fn watches_that_fail_are_shown_with_the_age_of_what_they_told() {
         let now = Instant::now();
         let watch = |kind, need, synced, failure: Option<&str>, refused| WatchHealth {
+            done_without: refused,
             synced,
             heard: synced.then_some(now),
             failure: failure.map(Arc::from),

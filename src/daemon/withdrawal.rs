@@ -38,7 +38,7 @@ impl Withdrawal {
         let ours: Vec<_> = own.iter().flat_map(|peer| &peer.member.addresses).collect();
         let ours: Vec<_> = ours.into_iter().filter(|address| !theirs.contains(address)).collect();
         let has_ours = |addresses: &[Address]| ours.iter().any(|address| addresses.contains(address));
-        let ingresses = snapshot.ingresses.iter().filter(|stored| has_ours(&published(&stored.object).0)).count();
+        let ingresses = snapshot.published().filter(|stored| has_ours(&published(stored).0)).count();
         let noted = own.is_some_and(|peer| peer.member.drained);
         Withdrawal::Published { ingresses, noted, current, others: others.len() }
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::model::{Kind, ObjectId};
     use crate::publish::{Member, Mode};
-    use crate::source::{Stored, Version};
+    use crate::source::{Published, Stored, Version};
 
     fn member(identity: &str, address: &str, drained: bool) -> Arc<Member> {
         Arc::new(Member {
@@ -92,11 +92,13 @@ mod tests {
         let mut snapshot = Snapshot::default();
         for (number, addresses) in addresses.iter().enumerate() {
             let entries: Vec<_> = addresses.iter().map(|ip| json!({"ip": ip})).collect();
-            let object = json!({"metadata": {}, "status": {"loadBalancer": {"ingress": entries}}});
+            let status = json!({"loadBalancer": {"ingress": entries}});
+            let status = Some(serde_json::from_value(status).unwrap());
             snapshot.ingresses.edit().push(Stored {
                 id: Arc::new(ObjectId::new(Kind::Ingress, "shop", &number.to_string())),
                 version: Version("1".into()),
-                object: Arc::new(serde_json::from_value::<Ingress>(object).unwrap()),
+                object: Arc::new(Ingress::default()),
+                published: Some(Arc::new(Published { revision: None, status })),
                 place: None,
             });
         }

@@ -1,5 +1,7 @@
 //! What blocks, and is moved to a thread of its own while it works; it must not know when or why it is asked to.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -9,7 +11,7 @@ use super::error::Error;
 use super::order;
 use super::order::Wish;
 use super::pipeline::Pipeline;
-use crate::apply::{Outcome, Pinned, Status};
+use crate::apply::{Contents, Outcome, Pinned, Status};
 use crate::config::Settings;
 use crate::source::Snapshot;
 use crate::translate::Names;
@@ -79,6 +81,11 @@ impl Work {
         joined(opening.await)
     }
 
+    /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
+    pub fn contents(&self) -> Option<Arc<Contents>> {
+        self.pipeline.contents()
+    }
+
     /// The version of nginx's binary.
     pub fn nginx_version(&self) -> String {
         self.pipeline.nginx_version()
@@ -89,10 +96,16 @@ impl Work {
         self.drained = drained;
     }
 
-    /// Brings nginx to what snapshot and names say.
-    pub fn turn(mut self, snapshot: Arc<Snapshot>, names: Arc<Names>) -> JoinHandle<Done> {
+    /// Brings nginx to what snapshot and names say; `peers` are the addresses of the other nodes.
+    pub fn turn(
+        mut self,
+        snapshot: Arc<Snapshot>,
+        names: Arc<Names>,
+        peers: Arc<BTreeSet<IpAddr>>,
+    ) -> JoinHandle<Done> {
         spawn_blocking(move || {
             self.pipeline.set_clock();
+            self.pipeline.set_peers(&peers);
             self.pipeline.set_names(names);
             let report = self.cycle.turn(&snapshot, &mut self.pipeline);
             if matches!(report.outcome, Outcome::Confirmed { .. }) {

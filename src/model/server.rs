@@ -1,6 +1,8 @@
 //! A host name and what is served under it; it must not know how nginx selects servers.
 
-use super::{CertificateId, HostName, Origin, Route};
+use std::collections::HashMap;
+
+use super::{CertificateId, Field, HostName, ObjectId, Origin, Route};
 
 /// The requests that a server takes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -52,4 +54,17 @@ pub struct Hsts {
     pub include_subdomains: bool,
     /// `preload`.
     pub preload: bool,
+}
+
+impl Server {
+    /// How many routes are each object's own. A fallback is when the object says so.
+    pub fn routes_by_object<'a>(servers: impl Iterator<Item = &'a Server> + Clone) -> HashMap<&'a ObjectId, u32> {
+        let own = |server: &&Server| server.fallback.origin.field == Field::DefaultBackend;
+        let fallbacks = servers.clone().filter(own).map(|server| &server.fallback);
+        let mut routes = HashMap::new();
+        for route in servers.flat_map(|server| &server.routes).chain(fallbacks) {
+            *routes.entry(&*route.origin.object).or_default() += 1;
+        }
+        routes
+    }
 }

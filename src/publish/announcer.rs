@@ -45,7 +45,7 @@ impl Announcer {
             client,
             identity,
             counts,
-            chronicle: Chronicle::default(),
+            chronicle: Chronicle::new(options.lease_duration),
             bucket: Bucket::per_second(options.event_rate, options.event_burst),
             pause: PAUSE.0,
             trouble,
@@ -59,7 +59,7 @@ impl Announcer {
             let now = Instant::now();
             if !inputs.leadership.borrow_and_update().holds(now) {
                 // The next time it leads, others may have told of some of it: the names of Events keep that apart.
-                self.chronicle = Chronicle::default();
+                self.chronicle.rest();
                 self.trouble.ceased();
                 tokio::select! {
                     changed = inputs.leadership.changed() => if changed.is_err() { return },
@@ -72,7 +72,8 @@ impl Announcer {
                 let suppressed = self.chronicle.update(served, &others, now);
                 self.counts.events(EventResult::Suppressed, suppressed);
             }
-            // Everything that is waiting goes before anything new is looked at, unless there is something new.
+            // Everything that is waiting goes before anything new is looked at, unless there is something new, or room for what
+            // found none.
             loop {
                 let is_waiting = self.chronicle.next().is_some();
                 tokio::select! {
@@ -87,6 +88,9 @@ impl Announcer {
                     Err(until) => until,
                     Ok(()) => self.announce(now).await,
                 };
+                if self.chronicle.is_due() {
+                    break;
+                }
             }
         }
     }
@@ -94,12 +98,14 @@ impl Announcer {
     /// Writes one Event; gives the time for the next.
     async fn announce(&mut self, now: Instant) -> Instant {
         let Some(notice) = self.chronicle.next() else { return now };
-        let result = match self.write(notice).await {
+        let (written, object) = (self.write(notice).await, notice.regarding.name.clone());
+        let result = match written {
             Ok(_) => EventResult::Sent,
+            Err(Failure::Exists(_)) if self.chronicle.rename() => return now,
             Err(Failure::Exists(_)) => EventResult::Known,
             // What it is about is gone, or the API will never take it.
             Err(failure @ (Failure::NoNamespace(_) | Failure::Refused(_))) => {
-                tracing::debug!("an Event about {:?} was not written: {failure}", notice.regarding.name);
+                tracing::debug!("an Event about {object:?} was not written: {failure}");
                 EventResult::Failed
             }
             Err(failure) => {

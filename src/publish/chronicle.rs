@@ -1,135 +1,214 @@
 //! What is news: each finding when it appears, each version of an object when it is served; it must not know how news is spread.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
 use super::bucket::Bucket;
 use super::ledger::published;
 use super::notice::Notice;
+use super::queue::{Queue, Sort};
 use super::served::{Carried, Served};
 use crate::finding::{Finding, Severity};
 use crate::model::ObjectId;
-use crate::source::Version;
+use crate::source::{Stored, Version};
 
 /// Events about one object at once, and how long until one more.
 const PER_OBJECT: (u32, Duration) = (20, Duration::from_secs(60));
 
-/// Most notices that wait, and most things of which it is remembered how often they came back.
-const MOST_WAITING: usize = 1000;
+/// What appears so soon after this node began to lead may have been there before: some things are found out one after the other.
+const SETTLING: Duration = Duration::from_secs(60);
+
+/// Most things of which it is remembered how often they came back, and most objects whose share is.
 const MOST_REMEMBERED: usize = 10_000;
 
-/// What was told and what is to be told.
+/// What was told and what is to be told. What finds no room among what waits counts as not told, and is looked for again when
+/// there is room.
 #[derive(Debug, Default)]
 pub struct Chronicle {
     told: HashSet<Finding>,
     /// How often something told before came back.
     returned: HashMap<Finding, u32>,
-    /// The version of each object that was last told to be served, and what was served then.
-    synced: HashMap<Arc<ObjectId>, Version>,
+    /// How long nobody may have led before this node did.
+    interregnum: Duration,
+    /// When this node began to lead.
+    first: Option<Instant>,
+    /// What was wrong at the last look.
+    findings: Option<Arc<[Finding]>>,
+    others: Vec<Finding>,
+    /// Whether a warning found no room.
+    lacks_warnings: bool,
+    /// The version of each object that was last told to be served, `None` where the first one found no room, and what was
+    /// served then.
+    synced: HashMap<Arc<ObjectId>, Option<Version>>,
     carried: Option<Arc<[Carried]>>,
+    /// Whether it found no room that something is served.
+    lacks_synced: bool,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
-    waiting: VecDeque<Notice>,
+    queue: Queue,
 }
 
 impl Chronicle {
+    /// Nothing is told yet. `interregnum` is how long nobody may have led before this node does.
+    pub fn new(interregnum: Duration) -> Self {
+        Chronicle { interregnum, ..Chronicle::default() }
+    }
+
     /// Takes note of what is true now; what is news waits to be spread. Gives the number of notices that were suppressed.
     ///
     /// `others` are findings that do not come from the daemon's rooms.
     pub fn update(&mut self, served: &Served, others: &[Finding], now: Instant) -> usize {
-        let mut suppressed = 0;
-        let findings = served.findings.iter().chain(others).filter(|finding| finding.severity > Severity::Info);
-        let current: HashSet<Finding> = findings.cloned().collect();
-        let mut news: Vec<_> = current.difference(&self.told).cloned().collect();
-        news.sort();
-        for finding in news {
-            let occurrence = self.returned.get(&finding).map_or(0, |returned| returned + 1);
-            if let Some(notice) = Notice::of_finding(&finding, &served.snapshot, occurrence) {
-                suppressed += self.wait(&finding.origin.object, notice, now);
-                if self.returned.len() >= MOST_REMEMBERED {
-                    self.returned.retain(|finding, _| current.contains(finding));
-                }
-                self.returned.insert(finding, occurrence);
-            }
+        self.update_findings(served, others, now) + self.update_synced(served, now)
+    }
+
+    /// Whether there is room for what found none, so that an update is due although nothing is new.
+    pub fn is_due(&self) -> bool {
+        self.is_due_for(Sort::Warning) || self.is_due_for(Sort::Good)
+    }
+
+    fn is_due_for(&self, sort: Sort) -> bool {
+        let lacks = match sort {
+            Sort::Warning => self.lacks_warnings,
+            Sort::Good => self.lacks_synced,
+        };
+        lacks && self.queue.has_enough_room(sort)
+    }
+
+    fn update_findings(&mut self, served: &Served, others: &[Finding], now: Instant) -> usize {
+        let first = *self.first.get_or_insert(now);
+        let is_same = self.findings.as_ref().is_some_and(|known| Arc::ptr_eq(known, &served.findings));
+        if is_same && self.others == others && !self.is_due_for(Sort::Warning) {
+            return 0;
         }
-        self.told = current;
-        suppressed + self.update_synced(served, now)
+        let is_first = self.findings.replace(Arc::clone(&served.findings)).is_none();
+        self.others = others.to_vec();
+        self.lacks_warnings = false;
+        let findings = served.findings.iter().chain(others).filter(|finding| finding.severity > Severity::Info);
+        let current: HashSet<&Finding> = findings.collect();
+        self.told.retain(|finding| current.contains(finding));
+        if self.returned.len() >= MOST_REMEMBERED {
+            self.returned.retain(|finding, _| current.contains(finding));
+        }
+        let mut news: Vec<_> = current.into_iter().filter(|finding| !self.told.contains(*finding)).collect();
+        news.sort();
+        let mut suppressed = 0;
+        for finding in news {
+            if !self.queue.has_room(Sort::Warning) {
+                self.lacks_warnings = true;
+                break;
+            }
+            // What is there at first may have been told by whoever led before, or by this node, and is told under that name.
+            let again = if is_first { 0 } else { 1 };
+            let occurrence = self.returned.get(finding).map_or(0, |returned| returned + again);
+            if let Some(mut notice) = Notice::of_finding(finding, &served.snapshot, occurrence) {
+                notice.is_news = now - first >= SETTLING;
+                suppressed += self.wait(&finding.origin.object, notice, now);
+                self.returned.insert(finding.clone(), occurrence);
+            }
+            self.told.insert(finding.clone());
+        }
+        suppressed
     }
 
     fn update_synced(&mut self, served: &Served, now: Instant) -> usize {
         let mut suppressed = 0;
         let Some(carried) = served.carried.as_ref().filter(|_| served.serving) else { return 0 };
         // What others write into thousands of objects changes nothing here.
-        if self.carried.as_ref().is_some_and(|known| Arc::ptr_eq(known, carried)) {
+        let is_same = self.carried.as_ref().is_some_and(|known| Arc::ptr_eq(known, carried));
+        if is_same && !self.is_due_for(Sort::Good) {
             return 0;
         }
         self.carried = Some(Arc::clone(carried));
+        self.lacks_synced = false;
         let mut synced = HashMap::with_capacity(carried.len());
         for carried in carried.iter() {
             let id = &carried.id;
             let Some(stored) = served.snapshot.ingresses.find(&id.namespace, &id.name) else { continue };
             let before = self.synced.remove(id);
+            let before = before.or_else(|| self.is_old(carried, stored, now).then(|| Some(carried.version.clone())));
             // An earlier version is served in its place, or a newer one was read meanwhile.
             if stored.version != carried.version {
                 synced.extend(before.map(|before| (Arc::clone(id), before)));
                 continue;
             }
-            // After a start: what has an address was told to be served by whoever wrote it.
-            let is_news = match &before {
-                Some(before) => *before != stored.version,
-                None => published(&stored.object).0.is_empty(),
-            };
-            if is_news {
+            let is_news = before.as_ref().and_then(Option::as_ref) != Some(&stored.version);
+            let mut told = Some(stored.version.clone());
+            if is_news && !self.queue.has_room(Sort::Good) {
+                self.lacks_synced = true;
+                told = before.flatten();
+            } else if is_news {
                 let note = format!("{id}: nginx serves it");
-                if let Some(notice) = Notice::synced(id, &served.snapshot, &stored.version.0, &note) {
+                let revision = stored.revision().unwrap_or_default();
+                if let Some(notice) = Notice::synced(id, &served.snapshot, &stored.version.0, revision, &note) {
                     suppressed += self.wait(id, notice, now);
                 }
             }
-            synced.insert(Arc::clone(id), stored.version.clone());
+            synced.insert(Arc::clone(id), told);
         }
         self.synced = synced;
         suppressed
     }
 
-    /// Queues a notice unless there were too many; gives how many were suppressed.
+    /// Whether it was told by whoever led before that this version is served: what has an address was, unless nobody may have led when
+    /// this node began to serve it.
+    fn is_old(&self, carried: &Carried, stored: &Stored<Ingress>, now: Instant) -> bool {
+        let age = now.into_std().saturating_duration_since(carried.since);
+        !published(stored).0.is_empty() && (carried.earlier || age >= self.interregnum)
+    }
+
+    /// Queues a notice unless there were too many about the object; gives how many were suppressed.
     fn wait(&mut self, id: &Arc<ObjectId>, notice: Notice, now: Instant) -> usize {
         if self.buckets.len() >= MOST_REMEMBERED {
             self.buckets.retain(|_, bucket| !bucket.is_full(now));
         }
         let bucket = self.buckets.entry(Arc::clone(id)).or_insert_with(|| Bucket::new(PER_OBJECT.0, PER_OBJECT.1));
-        if bucket.take(now).is_err() || self.waiting.len() >= MOST_WAITING {
+        if bucket.take(now).is_err() {
             return 1;
         }
-        self.waiting.push_back(notice);
+        self.queue.push(notice);
         0
     }
 
-    /// The notice that waits longest.
+    /// The notice whose turn it is.
     pub fn next(&self) -> Option<&Notice> {
-        self.waiting.front()
+        self.queue.next()
     }
 
-    /// It cannot be spread now: all others go first.
+    /// It cannot be spread now: all others go first. It may have been spread all the same.
     pub fn defer(&mut self) {
-        self.waiting.rotate_left(1.min(self.waiting.len()));
+        if let Some(notice) = self.queue.next_mut() {
+            notice.is_news = false;
+        }
+        self.queue.defer();
+    }
+
+    /// An Event of its name exists. Tells whether that is about an earlier time, so that it has another name now.
+    pub fn rename(&mut self) -> bool {
+        self.queue.next_mut().is_some_and(Notice::rename)
+    }
+
+    /// This node leads no longer. Whoever leads tells what is true then under the same names; what was counted goes on.
+    pub fn rest(&mut self) {
+        *self = Chronicle { returned: std::mem::take(&mut self.returned), ..Chronicle::new(self.interregnum) };
     }
 
     /// It was spread, or nothing will come of it.
     pub fn spread(&mut self) {
-        self.waiting.pop_front();
+        self.queue.pop();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress};
+    use k8s_openapi::api::networking::v1::IngressLoadBalancerIngress;
 
     use super::*;
     use crate::finding::Reason;
     use crate::model::{Field, Kind, Origin};
-    use crate::source::{Snapshot, Stored};
+    use crate::source::{Published, Snapshot, Stored};
 
     fn finding(name: &str, note: &str) -> Finding {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
@@ -137,9 +216,8 @@ mod tests {
     }
 
     fn spread(chronicle: &mut Chronicle) -> Vec<String> {
-        let notices = std::mem::take(&mut chronicle.waiting);
+        let notices = std::iter::from_fn(|| chronicle.queue.pop());
         notices
-            .iter()
             .map(|notice| format!("{} {} {}", notice.reason, notice.regarding.name.as_deref().unwrap(), notice.name))
             .collect()
     }
@@ -165,6 +243,28 @@ mod tests {
     }
 
     #[test]
+    fn names_of_earlier_times_are_passed_over_for_what_nobody_can_have_told() {
+        let now = Instant::now();
+        let mut chronicle = Chronicle::default();
+        let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
+        let (old, new) = (finding("old", "x"), finding("new", "x"));
+        chronicle.update(&with(std::slice::from_ref(&old)), &[], now);
+        assert!(!chronicle.rename(), "it may have been told by whoever led before");
+        chronicle.spread();
+        chronicle.update(&with(&[old, new]), &[], now + SETTLING);
+        let name = chronicle.next().unwrap().name.clone();
+        for number in 1..=9 {
+            assert!(chronicle.rename());
+            assert_eq!(chronicle.next().unwrap().name, format!("{name}.{number}"));
+        }
+        assert!(!chronicle.rename(), "not for ever");
+        chronicle.spread();
+        chronicle.update(&with(&[finding("newer", "x")]), &[], now + SETTLING);
+        chronicle.defer();
+        assert!(!chronicle.rename(), "it may have been spread when no answer came");
+    }
+
+    #[test]
     fn one_object_cannot_fill_the_cluster_with_events() {
         let now = Instant::now();
         let mut chronicle = Chronicle::default();
@@ -177,17 +277,108 @@ mod tests {
     }
 
     fn serving(version: &str, carried: &str, has_address: bool) -> Served {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
-        let mut object = Ingress::default();
-        if has_address {
-            let entry = IngressLoadBalancerIngress { ip: Some("192.0.2.1".into()), ..Default::default() };
-            object.status.get_or_insert_default().load_balancer.get_or_insert_default().ingress = Some(vec![entry]);
-        }
-        let version = Version(version.into());
-        let stored = Stored { id: Arc::clone(&id), version, object: Arc::new(object), place: None };
-        let carried = Carried { id, version: Version(carried.into()), since: std::time::Instant::now() };
+        let (stored, carried) = object("a", version, carried, has_address);
         let snapshot = Arc::new(Snapshot { ingresses: vec![stored].into(), ..Snapshot::default() });
         Served { snapshot, carried: Some([carried].into()), serving: true, ..Served::default() }
+    }
+
+    fn object(name: &str, version: &str, carried: &str, has_address: bool) -> (Stored<Ingress>, Carried) {
+        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+        let mut published = Published::default();
+        if has_address {
+            let entry = IngressLoadBalancerIngress { ip: Some("192.0.2.1".into()), ..Default::default() };
+            published.status.get_or_insert_default().load_balancer.get_or_insert_default().ingress = Some(vec![entry]);
+        }
+        let stored = Stored {
+            id: Arc::clone(&id),
+            version: Version(version.into()),
+            object: Arc::new(Ingress::default()),
+            published: Some(Arc::new(published)),
+            place: None,
+        };
+        (stored, Carried { id, version: Version(carried.into()), since: std::time::Instant::now(), earlier: false })
+    }
+
+    /// This many objects that are served, and something is wrong with each.
+    fn crowd(objects: usize) -> Served {
+        let names: Vec<_> = (0..objects).map(|number| format!("{number:04}")).collect();
+        let (stored, carried): (Vec<_>, Vec<_>) = names.iter().map(|name| object(name, "1", "1", false)).unzip();
+        Served {
+            snapshot: Arc::new(Snapshot { ingresses: stored.into(), ..Snapshot::default() }),
+            carried: Some(carried.into()),
+            serving: true,
+            findings: names.iter().map(|name| finding(name, "x")).collect(),
+            ..Served::default()
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_is_told_when_there_is_some() {
+        let now = Instant::now();
+        let mut chronicle = Chronicle::default();
+        let mut served = crowd(5000);
+        assert_eq!(chronicle.update(&served, &[], now), 0, "waiting is not being suppressed");
+        // Addresses are written sooner than Events; that does not make old news of what is served.
+        let (stored, _): (Vec<_>, Vec<_>) =
+            (0..5000).map(|number| object(&format!("{number:04}"), "1", "1", true)).unzip();
+        served.snapshot = Arc::new(Snapshot { ingresses: stored.into(), ..Snapshot::default() });
+        let (mut told, mut looks) = (Vec::new(), 0);
+        loop {
+            if chronicle.is_due() {
+                looks += 1;
+                assert_eq!(chronicle.update(&served, &[], now), 0);
+                assert!(!chronicle.is_due(), "one look is enough until more was spread");
+            }
+            let Some(notice) = chronicle.next() else { break };
+            told.push((notice.reason, notice.name.clone()));
+            chronicle.spread();
+        }
+        assert!(told[..5000].iter().all(|(reason, _)| *reason == "MissingService"), "what is wrong goes first");
+        assert_eq!(told.iter().collect::<HashSet<_>>().len(), 10_000, "of {}", told.len());
+        assert!(looks <= 20, "{looks}");
+        assert_eq!((chronicle.update(&served, &[], now), chronicle.next()), (0, None));
+    }
+
+    #[test]
+    fn a_new_warning_does_not_wait_for_what_is_good() {
+        let now = Instant::now();
+        let mut chronicle = Chronicle::default();
+        let served = Served { findings: Arc::default(), ..crowd(5000) };
+        chronicle.update(&served, &[], now);
+        assert_eq!(chronicle.next().unwrap().reason, "Synced");
+        chronicle.update(&served, &[finding("0007", "x")], now);
+        assert_eq!(chronicle.next().unwrap().reason, "MissingService");
+    }
+
+    #[test]
+    fn what_is_mended_while_it_finds_no_room_is_not_told() {
+        let now = Instant::now();
+        let mut chronicle = Chronicle::default();
+        let served = crowd(5000);
+        chronicle.update(&served, &[], now);
+        chronicle.update(&Served { findings: Arc::default(), ..served }, &[], now);
+        let warnings = spread(&mut chronicle).into_iter().filter(|told| told.starts_with("MissingService")).count();
+        assert!((1..5000).contains(&warnings), "{warnings}");
+    }
+
+    #[test]
+    fn what_was_confirmed_while_nobody_led_is_told_by_whoever_leads_then() {
+        let (now, lease) = (Instant::now(), Duration::from_secs(15));
+        let earlier = || {
+            let mut served = serving("1", "1", true);
+            let carried = served.carried.iter().flat_map(|carried| carried.iter());
+            served.carried = Some(carried.map(|carried| Carried { earlier: true, ..carried.clone() }).collect());
+            served
+        };
+        for (what, served, at, expected) in [
+            ("a moment ago", serving("1", "1", true), now, 1),
+            ("in the time of another leader", serving("1", "1", true), now + lease * 2, 0),
+            ("by the run before", earlier(), now, 0),
+        ] {
+            let mut chronicle = Chronicle::new(lease);
+            chronicle.update(&served, &[], at);
+            assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
+        }
     }
 
     #[test]
@@ -206,7 +397,15 @@ mod tests {
             chronicle.update(&served, &[], now);
             assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
         }
-        // A new leader does not repeat what the one before told.
+        // A new leader does not repeat what the one before told, and tells what is served since then.
+        let mut chronicle = Chronicle::default();
+        for (what, served, expected) in [
+            ("an earlier version is served", serving("4", "3", true), 0),
+            ("the newest is served", serving("4", "4", true), 1),
+        ] {
+            chronicle.update(&served, &[], now);
+            assert_eq!(spread(&mut chronicle).len(), expected, "{what}");
+        }
         let mut chronicle = Chronicle::default();
         chronicle.update(&serving("4", "4", true), &[], now);
         assert_eq!(spread(&mut chronicle).len(), 0);

@@ -1,4 +1,4 @@
-//! The accepted Ingresses that a pinned generation does not serve, short enough for a Lease; it must not know why a node stays at it.
+//! The accepted Ingresses that a node does not serve, short enough for a Lease; it must not know why it does not.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ const NEWER: &str = "newer";
 /// Stands for an object, by namespace and name.
 type Mark = [u8; 8];
 
-/// What a node that stays at a generation does not serve, although it is told to.
+/// What a node does not serve, although it is told to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Lacks {
     /// It serves everything.

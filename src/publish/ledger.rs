@@ -41,6 +41,8 @@ pub struct Write {
     pub addresses: Vec<Address>,
     /// Whether an address is withdrawn to which no more requests should be sent.
     pub urgent: bool,
+    /// Whether an address is given back that was withdrawn because of what became of a node, not of the object.
+    pub back: bool,
     /// Whether the same was written before and somebody else changed it.
     pub again: bool,
     created: Option<Timestamp>,
@@ -66,19 +68,31 @@ pub type UnderWay = HashMap<Arc<ObjectId>, Vec<Address>>;
 #[derive(Debug, Default)]
 pub struct Ledger {
     entries: HashMap<Arc<ObjectId>, Entry>,
+    /// Up to where our generation knew everything at the plan before.
+    known: Option<Revision>,
 }
 
 #[derive(Debug)]
 struct Entry {
     uid: Arc<str>,
     version: Version,
-    /// The revision in which that version was first seen.
+    /// The revision in which that version was first seen, or in which the object became ours without changing.
     needs: Option<Revision>,
+    /// Whether our generation knew that version and it was not ours.
+    foreign: bool,
     written: Option<Written>,
     contention: Contention,
-    patience: Option<(Duration, Instant)>,
+    patience: Option<Patience>,
     /// The version that turned out not to be the newest.
     outdated: Option<Arc<str>>,
+}
+
+/// A write failed: how long the pause is, until when, and which addresses could not be written. Others need not wait.
+#[derive(Debug)]
+struct Patience {
+    pause: Duration,
+    until: Instant,
+    addresses: Vec<Address>,
 }
 
 /// What we wrote last; the cache may not have it yet.
@@ -89,11 +103,14 @@ struct Written {
     version: Option<Arc<str>>,
     /// The version in the cache when it was written.
     over: Arc<str>,
+    /// Whether an address was withdrawn by it that may come back.
+    withdrew: bool,
 }
 
 /// The addresses in the status of an Ingress, sorted, and whether that is all that stands there.
-pub fn published(ingress: &Ingress) -> (Vec<Address>, bool) {
-    let status = ingress.status.as_ref().and_then(|status| status.load_balancer.as_ref());
+pub fn published(ingress: &Stored<Ingress>) -> (Vec<Address>, bool) {
+    let status = ingress.published.as_ref().and_then(|published| published.status.as_ref());
+    let status = status.and_then(|status| status.load_balancer.as_ref());
     let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
     let mut plain = true;
     let mut addresses = Vec::with_capacity(entries.len());
@@ -118,16 +135,20 @@ impl Ledger {
         let mut plan = Plan::default();
         let mut accepted = served.accepted.iter().peekable();
         let mut carried = served.carried.as_deref().map(|carried| carried.iter().peekable());
-        for stored in &served.snapshot.ingresses {
+        let inside = served.snapshot.ingresses.iter().map(|stored| (stored, true));
+        let outside = served.snapshot.outside.iter().map(|stored| (stored, false));
+        for (stored, is_inside) in inside.chain(outside) {
             let metadata = &stored.object.metadata;
-            let (Some(uid), Some(version)) = (&metadata.uid, &metadata.resource_version) else { continue };
+            let (Some(uid), Some(version)) = (&metadata.uid, stored.revision()) else { continue };
             let entry = self.entry(stored, uid, version);
-            let seen = published(&stored.object);
+            let seen = published(stored);
             let (current, is_stale) = entry.current(seen, version);
-            let is_carried = carried.as_mut().map(|list| is_next(list, &stored.id, |carried| &carried.id));
+            let is_carried = carried.as_mut().map(|list| is_inside && is_next(list, &stored.id, |carried| &carried.id));
+            let is_accepted = is_inside && is_next(&mut accepted, &stored.id, |id| id);
+            entry.judge(is_accepted, served.carries);
             let subject = Subject {
                 id: &stored.id,
-                accepted: is_next(&mut accepted, &stored.id, |id| id),
+                accepted: is_accepted,
                 carried: carries(is_carried, entry.needs, served.carries),
                 needs: entry.needs,
                 current: &current.0,
@@ -148,32 +169,38 @@ impl Ledger {
                 (entry.outdated, entry.patience) = (None, None);
                 continue;
             }
-            let over: Arc<str> = version.as_str().into();
+            let over: Arc<str> = version.into();
             let at = entry.newest(&over, is_stale);
             if entry.outdated.as_ref().is_some_and(|outdated| *outdated != at) {
                 (entry.outdated, entry.patience) = (None, None);
             }
-            let waits = [entry.contention.paused_until(now), entry.patience.map(|(_, until)| until)];
+            let back = entry.written.as_ref().is_some_and(|written| written.withdrew);
+            let same = entry.written.as_ref().is_some_and(|written| written.addresses == addresses);
+            // What is wanted now may be to withdraw an address: it must not wait for what was wanted before.
+            let contended = entry.contention.paused_until(now).filter(|_| same);
+            let refused = entry.patience.as_ref().filter(|patience| patience.addresses == addresses);
+            let waits = [contended, refused.map(|patience| patience.until)];
             if let Some(until) = waits.into_iter().flatten().filter(|until| *until > now).max() {
                 plan.next = plan.next.into_iter().chain([until]).min();
                 continue;
             }
-            let same = entry.written.as_ref().is_some_and(|written| written.addresses == addresses);
             plan.writes.push(Write {
                 id: Arc::clone(&stored.id),
                 uid: Arc::clone(&entry.uid),
                 over,
                 at,
                 urgent: current.0.iter().any(|address| nodes.knows(address) && !addresses.contains(address)),
+                back,
                 again: same && !is_stale,
                 addresses,
                 created: metadata.creation_timestamp.as_ref().map(|time| time.0),
             });
         }
-        if self.entries.len() > served.snapshot.ingresses.len() {
-            let known: HashSet<_> = served.snapshot.ingresses.iter().map(|stored| &stored.id).collect();
+        if self.entries.len() > served.snapshot.published().count() {
+            let known: HashSet<_> = served.snapshot.published().map(|stored| &stored.id).collect();
             self.entries.retain(|id, _| known.contains(id));
         }
+        self.known = served.carries;
         plan.writes.sort_by(|left, right| {
             (right.urgent, right.created, &left.id).cmp(&(left.urgent, left.created, &right.id))
         });
@@ -181,10 +208,14 @@ impl Ledger {
     }
 
     fn entry(&mut self, stored: &Stored<Ingress>, uid: &str, version: &str) -> &mut Entry {
+        let needs = Revision::of(Some(version));
+        let known = self.known;
         let fresh = || Entry {
             uid: uid.into(),
             version: stored.version.clone(),
-            needs: Revision::of(Some(version)),
+            needs,
+            // It was there before it was ours, as in a namespace that was not served.
+            foreign: needs.zip(known).is_some_and(|(needs, known)| needs <= known),
             written: None,
             contention: Contention::default(),
             patience: None,
@@ -195,8 +226,8 @@ impl Ledger {
             *entry = fresh();
         } else if entry.version != stored.version {
             entry.version = stored.version.clone();
-            entry.needs = Revision::of(Some(version));
-            entry.patience = None;
+            entry.needs = needs;
+            (entry.foreign, entry.patience) = (false, None);
         }
         entry
     }
@@ -216,6 +247,7 @@ impl Ledger {
                 addresses: write.addresses.clone(),
                 version: version.map(Arc::from),
                 over: Arc::clone(&write.over),
+                withdrew: write.urgent,
             });
         }
     }
@@ -225,8 +257,8 @@ impl Ledger {
     pub fn failed(&mut self, write: &Write, failure: &Failure, now: Instant) {
         let longest = if matches!(failure, Failure::Refused(_)) { LONGEST_AFTER_REFUSAL } else { LONGEST_RETRY };
         if let Some(entry) = self.entries.get_mut(&write.id) {
-            let pause = entry.patience.map_or(RETRY, |(pause, _)| (pause * 2).min(longest));
-            entry.patience = Some((pause, now + pause));
+            let pause = entry.patience.as_ref().map_or(RETRY, |patience| (patience.pause * 2).min(longest));
+            entry.patience = Some(Patience { pause, until: now + pause, addresses: write.addresses.clone() });
             entry.outdated = matches!(failure, Failure::Conflict(_)).then(|| Arc::clone(&write.at));
         }
     }
@@ -245,11 +277,22 @@ impl Ledger {
 
     /// Somebody else leads: what we wrote says nothing any more about what stands there.
     pub fn forget(&mut self) {
-        self.entries.clear();
+        *self = Self::default();
     }
 }
 
 impl Entry {
+    /// It is ours or not, in a generation that knows all up to `carries`. When it became ours without changing, as by a class that
+    /// came, no node serves it that does not know as much.
+    fn judge(&mut self, accepted: bool, carries: Option<Revision>) {
+        let Some((needs, carries)) = self.needs.zip(carries) else { return };
+        match accepted {
+            false => self.foreign |= needs <= carries,
+            true if std::mem::take(&mut self.foreign) => self.needs = Some(needs.max(carries)),
+            true => {}
+        }
+    }
+
     /// The addresses that stand there as far as we know, and whether the cache is behind what we wrote.
     fn current(&self, seen: (Vec<Address>, bool), version: &str) -> ((Vec<Address>, bool), bool) {
         let Some(written) = &self.written else { return (seen, false) };

@@ -43,7 +43,7 @@ pub struct Member {
     pub drained: bool,
     /// The number of its generation.
     pub generation: Option<u64>,
-    /// The newest version of an Ingress that was known when that generation was made.
+    /// Up to which version it was known what the cluster says about Ingresses when that generation was made.
     pub carries: Option<Revision>,
     /// The generation that the administrator wants to stay at.
     pub pinned: Option<u64>,

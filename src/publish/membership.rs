@@ -74,7 +74,8 @@ impl Membership {
         let last = self.member(&served.borrow(), &place.borrow());
         // Also when this run has written none: that of the run before may be of other settings, and say something else.
         if let Some(member) = last {
-            self.write(Member { phase: STOPPED.into(), ..member }, self.options.grace).await;
+            let (member, duration) = farewell(member, &self.options);
+            self.write(member, duration).await;
         }
     }
 
@@ -129,6 +130,14 @@ impl Membership {
 /// Waits until it is asked to stop, or until whoever could ask is gone.
 pub async fn asked(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// What is told last, and how long it counts. The API takes no Lease that counts for no time: without a grace period this node is
+/// withdrawn in words.
+fn farewell(member: Member, options: &Options) -> (Member, Duration) {
+    let serving = member.serving && !options.grace.is_zero();
+    let duration = if serving { options.grace } else { options.lease_duration };
+    (Member { phase: STOPPED.into(), serving, ..member }, duration)
 }
 
 fn due(

@@ -23,6 +23,7 @@ mod notice;
 mod options;
 pub mod probe;
 mod publisher;
+mod queue;
 mod roster;
 mod served;
 mod trouble;

@@ -15,6 +15,9 @@ const LONGEST_NOTE: usize = 1024;
 const LONGEST_WORD: usize = 128;
 const LONGEST_NAME: usize = 200;
 
+/// Most other names that are tried; one digit tells them apart.
+const MOST_NAMES: u32 = 9;
+
 /// The namespace of Events about things that have none.
 const DEFAULT_NAMESPACE: &str = "default";
 
@@ -36,6 +39,10 @@ pub struct Notice {
     pub note: String,
     /// The object.
     pub regarding: ObjectReference,
+    /// Whether nobody can have told it before: an Event of this name is about an earlier time.
+    pub is_news: bool,
+    /// How many names were taken by Events of earlier times.
+    taken: u32,
 }
 
 impl Notice {
@@ -56,14 +63,15 @@ impl Notice {
         })
     }
 
-    /// That nginx serves this version of the object.
-    pub fn synced(id: &ObjectId, snapshot: &Snapshot, version: &str, note: &str) -> Option<Self> {
+    /// That nginx serves this version of the object, which stands in the cluster since this revision, or at most since then: a
+    /// version that comes back is another change.
+    pub fn synced(id: &ObjectId, snapshot: &Snapshot, version: &str, revision: &str, note: &str) -> Option<Self> {
         Some(Notice {
             warns: false,
             reason: "Synced",
             action: "Sync".to_owned(),
             note: cut(note, LONGEST_NOTE),
-            ..Notice::about(id, snapshot, &["Synced", version])?
+            ..Notice::about(id, snapshot, &["Synced", version, revision])?
         })
     }
 
@@ -77,7 +85,20 @@ impl Notice {
         let mark: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         let readable = cut(&id.name, LONGEST_NAME);
         let name = format!("{}.{mark}", readable.trim_end_matches(['.', '-']));
-        Some(Notice { name, warns: false, reason: "", action: String::new(), note: String::new(), regarding })
+        let (action, note) = (String::new(), String::new());
+        Some(Notice { name, warns: false, reason: "", action, note, regarding, is_news: false, taken: 0 })
+    }
+
+    /// Takes another name after one that is taken by an Event of an earlier time; tells whether it did.
+    pub fn rename(&mut self) -> bool {
+        if !self.is_news || self.taken == MOST_NAMES {
+            return false;
+        }
+        let base = self.name.len() - if self.taken == 0 { 0 } else { 2 };
+        self.taken += 1;
+        self.name.truncate(base);
+        self.name.push_str(&format!(".{}", self.taken));
+        true
     }
 
     /// The namespace that the Event lives in.
@@ -130,7 +151,10 @@ fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
     let (api_version, uid) = match id.kind {
         Kind::Ingress => ("networking.k8s.io/v1", uid(&snapshot.ingresses, id)),
         Kind::IngressClass => ("networking.k8s.io/v1", uid(&snapshot.ingress_classes, id)),
-        Kind::Service => ("v1", uid(&snapshot.services, id)),
+        Kind::Service => {
+            let service = snapshot.service(&id.namespace, &id.name);
+            ("v1", service.and_then(|service| service.object.uid.as_deref()).map(str::to_owned))
+        }
         Kind::EndpointSlice => {
             let slice = snapshot.endpoint_slices.find(&id.namespace, &id.name);
             ("discovery.k8s.io/v1", slice.and_then(|slice| slice.object.uid.as_deref()).map(str::to_owned))

@@ -21,6 +21,7 @@ use super::served::Served;
 use super::trouble::Board;
 use super::view::Outlook;
 use super::writer::{Inputs, Writer};
+use crate::model::ObjectId;
 use crate::source::cluster::Clients;
 
 /// How long a stop in good order may take: an API that is away must not keep the daemon from ending.
@@ -34,6 +35,8 @@ pub struct Publisher {
     leaving: Vec<JoinHandle<()>>,
     others: Vec<JoinHandle<()>>,
     outlook: Outlook,
+    /// Where no status is written nobody tells of contention, and those who would be told go on waiting.
+    _silence: Option<watch::Sender<Vec<Arc<ObjectId>>>>,
 }
 
 impl Publisher {
@@ -83,18 +86,21 @@ impl Publisher {
         let watching = async move { neighbours::watch(watched, &group, duration, tell_roster, trouble).await };
         let mut others = vec![tokio::spawn(locator.run()), tokio::spawn(watching)];
         let client = || clients.write.clone();
-        if options.status {
+        let silence = if options.status {
             let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));
             let trouble = board.trouble("the status of Ingresses cannot be written");
             let writer = Writer::new(client(), identity, options, counts.clone(), tell_contended, trouble);
             others.push(tokio::spawn(writer.run(inputs.clone())));
-        }
+            None
+        } else {
+            Some(tell_contended)
+        };
         if options.events {
             let trouble = board.trouble("Events cannot be written");
             let announcer = Announcer::new(client(), identity, &options, counts.clone(), trouble);
             others.push(tokio::spawn(announcer.run(inputs, contended)));
         }
-        Publisher { stop, leaving, others, outlook }
+        Publisher { stop, leaving, others, outlook, _silence: silence }
     }
 
     /// What can be asked of it, also while it stops.
@@ -135,7 +141,11 @@ async fn lead(
     mut stop: watch::Receiver<bool>,
 ) {
     tokio::select! {
-        known = served.wait_for(Option::is_some) => if known.is_err() { return },
+        known = served.wait_for(|served| served.as_ref().is_some_and(|served| served.informed)) => {
+            if known.is_err() {
+                return;
+            }
+        }
         () = asked(&mut stop) => return,
     }
     candidate.run(told, stop).await;

@@ -11,13 +11,16 @@ use crate::source::{Snapshot, Version};
 /// What is true of this host now. Lists are sorted by object.
 #[derive(Debug, Clone, Default)]
 pub struct Served {
+    /// Whether the objects are known. Before they were read nothing can be told of them: only whether nginx serves what an
+    /// earlier run left.
+    pub informed: bool,
     /// The objects as they were read last, with the status that the cluster knows.
     pub snapshot: Arc<Snapshot>,
     /// The Ingresses that are ours and fit to be served.
     pub accepted: Arc<[Arc<ObjectId>]>,
     /// What the confirmed generation carries; `None` while it is one of an earlier run, of which nothing is known.
     pub carried: Option<Arc<[Carried]>>,
-    /// The newest version of an Ingress in the snapshot that this generation was made from.
+    /// Up to which version the snapshot that this generation was made from has what the cluster says about Ingresses.
     pub carries: Option<Revision>,
     /// What is wrong.
     pub findings: Arc<[Finding]>,
@@ -44,6 +47,8 @@ pub struct Carried {
     pub version: Version,
     /// Since when.
     pub since: Instant,
+    /// Whether a run before this one served it, as far as is known.
+    pub earlier: bool,
 }
 
 impl Served {
@@ -61,6 +66,7 @@ impl Served {
         self.carries_same(other)
             && Arc::ptr_eq(&self.accepted, &other.accepted)
             && (self.generation, self.serving, self.drained) == (other.generation, other.serving, other.drained)
+            && self.informed == other.informed
             && (self.pinned, &self.lacks) == (other.pinned, &other.lacks)
     }
 
@@ -90,6 +96,7 @@ mod tests {
             ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),
             ("what is carried", Served { carried: Some([].into()), ..served.clone() }, false),
             ("nothing is carried", Served { carried: None, ..served.clone() }, false),
+            ("what there is", Served { informed: true, ..served.clone() }, false),
             ("the generation", Served { generation: Some(1), ..served.clone() }, false),
             ("nginx", Served { serving: true, ..served.clone() }, false),
             ("a pinned generation", Served { pinned: Some(1), ..served.clone() }, false),

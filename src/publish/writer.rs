@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client};
+use kube::core::Request;
+use kube::{Client, Resource as _};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -40,9 +42,6 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 /// that changes, and thousands of them may be written one after the other.
 const COMPARISON: Duration = Duration::from_millis(500);
 
-/// How much faster than others an address is withdrawn that must not be used any more.
-const URGENCY: u32 = 10;
-
 /// What the writer goes by.
 #[derive(Debug, Clone)]
 pub struct Inputs {
@@ -73,7 +72,6 @@ pub struct Writer {
     under_way: UnderWay,
     requests: JoinSet<(Write, Result<Option<String>, Failure>)>,
     bucket: Bucket,
-    urgent: Bucket,
     /// How long to wait after the next failure of the API, and until when after the last.
     pause: Duration,
     paused: Option<Instant>,
@@ -92,7 +90,6 @@ impl Writer {
         contended: watch::Sender<Vec<Arc<ObjectId>>>,
         trouble: Trouble,
     ) -> Self {
-        let rate = options.status_rate;
         Writer {
             client,
             identity,
@@ -105,8 +102,7 @@ impl Writer {
             queue: VecDeque::new(),
             under_way: UnderWay::new(),
             requests: JoinSet::new(),
-            bucket: Bucket::per_second(rate, options.status_burst),
-            urgent: Bucket::per_second(rate.saturating_mul(URGENCY), options.status_burst.saturating_mul(URGENCY)),
+            bucket: Bucket::per_second(options.status_rate, options.status_burst),
             pause: PAUSE.0,
             paused: None,
             failed: None,
@@ -126,10 +122,15 @@ impl Writer {
             if std::mem::replace(&mut held, leadership.holds(now)) && !held {
                 self.ledger.forget();
             }
+            if !held {
+                // Whoever leads now has this trouble or not, also when what this node had sent fails late.
+                self.trouble.ceased();
+            }
             if !held || due.is_some_and(|due| due <= now) {
                 self.plan(&mut inputs, held, now);
                 due = None;
             }
+            self.look_back();
             let ready = self.send(&leadership, now);
             let expiry = inputs.roster.borrow().next_expiry(now);
             let end = [due, self.plan.next, expiry, leadership.until.filter(|until| *until > now)];
@@ -190,8 +191,13 @@ impl Writer {
         // After a failure of the API a single write tries whether it is over.
         let most = if self.paused.is_some() { 1 } else { MOST_AT_ONCE };
         while self.requests.len() < most {
-            let bucket = if self.queue.front()?.urgent { &mut self.urgent } else { &mut self.bucket };
-            if let Err(until) = bucket.take(now) {
+            // An address that must not be used any more is withdrawn as fast as the API server answers, and given back as fast:
+            // many more objects than the pace allows for had it a moment ago.
+            let next = self.queue.front()?;
+            if !next.urgent
+                && !next.back
+                && let Err(until) = self.bucket.take(now)
+            {
                 return Some(until);
             }
             let write = self.queue.pop_front()?;
@@ -200,13 +206,11 @@ impl Writer {
             let limit = leadership.until? + (timing.duration - timing.deadline) - now;
             self.ledger.sent(&write, now);
             self.under_way.insert(Arc::clone(&write.id), write.addresses.clone());
-            let ingresses = Api::<Ingress>::namespaced(self.client.clone(), &write.id.namespace);
+            let client = self.client.clone();
             let parameters = PatchParams::apply(&self.options.manager()).force();
             self.requests.spawn(async move {
-                let patch = Patch::Apply(content(&write));
-                let request = ingresses.patch_status(&write.id.name, &parameters, &patch);
-                let answer = call(DEADLINE.min(limit), request).await;
-                (write, answer.map(|ingress| ingress.metadata.resource_version))
+                let answer = call(DEADLINE.min(limit), apply(&client, &write, &parameters)).await;
+                (write, answer.map(|answer| answer.metadata.resource_version))
             });
         }
         None
@@ -221,9 +225,6 @@ impl Writer {
                 self.counts.status(StatusWrite::Written);
                 self.ledger.wrote(write, version.as_deref());
                 self.went_on();
-                if self.trouble.is_told() && self.ledger.is_clear() {
-                    self.trouble.worked();
-                }
                 // What was planned for it meanwhile was left out.
                 !self.plan.left_out
             }
@@ -246,6 +247,13 @@ impl Writer {
                 }
                 false
             }
+        }
+    }
+
+    /// The trouble is over when nothing is left that failed: it was written, or nobody wants it any more.
+    fn look_back(&mut self) {
+        if self.trouble.is_told() && self.ledger.is_clear() {
+            self.trouble.worked();
         }
     }
 
@@ -277,6 +285,27 @@ fn next_comparison(planned: Option<&(Served, Instant)>, served: Option<&Served>,
         (Some((planned, at)), Some(served)) if planned.serves_same(served) => *at + COMPARISON,
         _ => now,
     }
+}
+
+/// What is read of an answer. Nothing else is: managed fields may be nested deeper than the library reads.
+#[derive(Deserialize)]
+struct Answer {
+    metadata: Position,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Position {
+    resource_version: Option<String>,
+}
+
+async fn apply(client: &Client, write: &Write, parameters: &PatchParams) -> Result<Answer, kube::Error> {
+    let request = Request::new(Ingress::url_path(&(), Some(&write.id.namespace)));
+    let patch = Patch::Apply(content(write));
+    let request = request.patch_subresource("status", &write.id.name, parameters, &patch);
+    let mut request = request.map_err(kube::Error::BuildRequest)?;
+    request.extensions_mut().insert("patch_status");
+    client.request(request).await
 }
 
 /// What is applied. Without a status everything that was applied before is withdrawn, and nothing else.

@@ -362,7 +362,7 @@ fn kubeconfig_mode(ground: &Ground<'_>) -> io::Result<Planned> {
         }
         State::Mode(_) => Ok(Planned::Nothing(format!("{} is for its owner alone", path.display()))),
         _ => Ok(Planned::Left(format!(
-            "{} is not there yet: `ingressd kubeconfig` makes one, see docs/install.md",
+            "{} is not there yet: `ingressd kubeconfig` makes one, see /usr/share/doc/ingressd/docs/install.md",
             path.display()
         ))),
     }

@@ -50,6 +50,7 @@ fn stored<K>(held: &Held, object: &Arc<K>) -> Stored<K> {
         id: Arc::clone(&held.id),
         version: held.version.clone(),
         object: Arc::clone(object),
+        published: None,
         place: Some(held.place.clone()),
     }
 }

@@ -73,15 +73,28 @@ impl Family {
             IpAddr::V6(_) => Family::Six,
         }
     }
+
+    /// The family that the API calls so.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "IPv4" => Some(Family::Four),
+            "IPv6" => Some(Family::Six),
+            _ => None,
+        }
+    }
+
+    /// What the API calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::Four => "IPv4",
+            Family::Six => "IPv6",
+        }
+    }
 }
 
 impl From<EndpointSlice> for Endpoints {
     fn from(slice: EndpointSlice) -> Self {
-        let family = match slice.address_type.as_str() {
-            "IPv4" => Some(Family::Four),
-            "IPv6" => Some(Family::Six),
-            _ => None,
-        };
+        let family = Family::named(&slice.address_type);
         let labels = slice.metadata.labels.as_ref();
         Endpoints {
             uid: slice.metadata.uid.map(Into::into),
@@ -93,9 +106,14 @@ impl From<EndpointSlice> for Endpoints {
     }
 }
 
+/// Whether that is TCP, which is also what a port has that names none.
+pub(super) fn is_tcp(protocol: Option<&str>) -> bool {
+    matches!(protocol, None | Some("" | "TCP"))
+}
+
 fn port(port: api::EndpointPort) -> EndpointPort {
     EndpointPort {
-        tcp: matches!(port.protocol.as_deref(), None | Some("" | "TCP")),
+        tcp: is_tcp(port.protocol.as_deref()),
         name: port.name.unwrap_or_default().into(),
         number: port.port,
     }

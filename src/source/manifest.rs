@@ -43,7 +43,7 @@ pub struct Entry {
 pub enum Object {
     Ingress(Arc<Ingress>),
     IngressClass(Arc<IngressClass>),
-    Service(Arc<Service>),
+    Service(Arc<super::Service>),
     EndpointSlice(Arc<Endpoints>),
     Secret(Arc<Secret>),
     ConfigMap(Arc<ConfigMap>),
@@ -106,7 +106,7 @@ fn object(kind: Kind, value: Value) -> Result<(Version, Object), Vec<Problem>> {
     let object = match kind {
         Kind::Ingress => Object::Ingress(Arc::new(typed(value)?)),
         Kind::IngressClass => Object::IngressClass(Arc::new(typed(value)?)),
-        Kind::Service => Object::Service(Arc::new(typed(value)?)),
+        Kind::Service => Object::Service(Arc::new(typed::<Service>(value)?.into())),
         Kind::EndpointSlice => Object::EndpointSlice(Arc::new(typed::<EndpointSlice>(value)?.into())),
         Kind::Secret => Object::Secret(Arc::new(typed(value)?)),
         Kind::ConfigMap => Object::ConfigMap(Arc::new(typed(value)?)),

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
 
-use super::{Endpoints, List};
+use super::{Endpoints, List, Service};
 use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
 
@@ -36,8 +36,10 @@ pub struct Stored<K> {
     pub id: Arc<ObjectId>,
     /// Its version.
     pub version: Version,
-    /// The object, without managed fields.
+    /// The object, without managed fields, and without what is published in it.
     pub object: Arc<K>,
+    /// What is published in it, where something is; never for objects from files.
+    pub published: Option<Arc<Published>>,
     /// Where it was written, when it came from a file.
     pub place: Option<Place>,
 }
@@ -48,8 +50,34 @@ impl<K> Clone for Stored<K> {
             id: Arc::clone(&self.id),
             version: self.version.clone(),
             object: Arc::clone(&self.object),
+            published: self.published.clone(),
             place: self.place.clone(),
         }
+    }
+}
+
+/// What controllers write into an object, apart from it: so that thousands of first statuses make no object anew, and snapshots that
+/// are older share the objects with newer ones.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Published {
+    /// The `resourceVersion` in which it stands there.
+    pub revision: Option<Box<str>>,
+    /// The `status`.
+    pub status: Option<IngressStatus>,
+}
+
+impl Published {
+    /// An empty status is none.
+    pub fn new(revision: Option<String>, status: Option<IngressStatus>) -> Self {
+        let status = status.filter(|status| *status != IngressStatus::default());
+        Published { revision: revision.map(String::into_boxed_str), status }
+    }
+}
+
+impl<K> Stored<K> {
+    /// The `resourceVersion` of an object in which something is published.
+    pub fn revision(&self) -> Option<&str> {
+        self.published.as_ref()?.revision.as_deref()
     }
 }
 
@@ -58,6 +86,8 @@ impl<K> Clone for Stored<K> {
 pub struct Snapshot {
     /// Ingresses.
     pub ingresses: List<Ingress>,
+    /// Ingresses where nothing is served, bare of all but their names, in which something is published.
+    pub outside: List<Ingress>,
     /// Classes.
     pub ingress_classes: List<IngressClass>,
     /// Services.
@@ -74,6 +104,8 @@ pub struct Snapshot {
     pub findings: Vec<Finding>,
     /// Objects that cannot be used as they are now, sorted. An older version may be in the lists.
     pub left_out: Vec<LeftOut>,
+    /// The `resourceVersion` up to which changes of Ingresses and of their classes are in it, also those that took something away.
+    pub position: Option<u128>,
 }
 
 /// An object that cannot be used as it is now.
@@ -101,6 +133,11 @@ impl Snapshot {
     /// The ConfigMap of this name.
     pub fn config_map(&self, namespace: &str, name: &str) -> Option<&Stored<ConfigMap>> {
         self.config_maps.find(namespace, name)
+    }
+
+    /// All in which something may be published, served or not.
+    pub fn published(&self) -> impl Iterator<Item = &Stored<Ingress>> {
+        self.ingresses.iter().chain(&self.outside)
     }
 
     /// The class of this name.

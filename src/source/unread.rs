@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{ConfigMap, Node, NodeStatus, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
+use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 /// The label that ties a slice to its Service; the name of the slice says nothing.
 pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
@@ -81,8 +81,7 @@ impl DropUnread for Node {
 impl DropUnread for Ingress {
     fn drop_unread(&mut self) {
         self.metadata.labels = None;
-        // What is published is compared with what is there.
-        self.status = self.status.take().filter(|status| status != &IngressStatus::default());
+        self.status = None;
         let Some(spec) = &mut self.spec else { return };
         for tls in fit(&mut spec.tls) {
             fit(&mut tls.hosts);
@@ -107,7 +106,6 @@ impl DropUnread for Service {
         }
         if let Some(spec) = &mut self.spec {
             spec.selector = None;
-            fit(&mut spec.ports);
         }
     }
 }

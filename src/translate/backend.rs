@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Service, ServicePort};
-
 use super::annotation::value::quoted;
 use super::endpoint::SliceIndex;
 use super::external_name::ExternalName;
@@ -14,7 +12,7 @@ use super::port::{self, PortReference};
 use super::{Dialect, EndpointMode, Names, Options, target};
 use crate::finding::Reason;
 use crate::model::{Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId};
-use crate::source::{Snapshot, Stored};
+use crate::source::{Service, ServicePort, Snapshot, Stored};
 
 /// What a rule refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -103,15 +101,14 @@ impl<'a> Backends<'a> {
             return Err(missing());
         }
         let service = self.snapshot.service(namespace, name).ok_or_else(missing)?;
-        let spec = service.object.spec.as_ref();
         let port = port::find(&service.object, &reference.port, reference.dialect);
-        match spec.and_then(|spec| spec.type_.as_deref()) {
-            Some("ExternalName") => self.external(reference, service, port, notes),
-            _ => {
+        match &service.object.external_name {
+            Some(host) => self.external(reference, (service, host), port, notes),
+            None => {
                 let port = port.ok_or_else(|| missing_port(reference))?;
                 let mode = choose_mode(service, reference.mode, notes);
                 let endpoints = self.endpoints(service, port, mode, notes)?;
-                let id = id(reference, port.port, mode::name(mode), Some(port));
+                let id = id(reference, port.number, mode::name(mode), Some(port));
                 Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
             }
         }
@@ -129,7 +126,7 @@ impl<'a> Backends<'a> {
         let name = &service.id.name;
         let endpoints = reach.by(mode).map_err(|unreachable| match unreachable {
             Unreachable::NoEndpoints => {
-                let note = format!("Service {name:?} has no ready endpoint for its port {}", port.port);
+                let note = format!("Service {name:?} has no ready endpoint for its port {}", port.number);
                 (Reason::NoEndpoints, note)
             }
             Unreachable::Mode(clause) => (Reason::UnreachableMode, format!("Service {name:?}: {clause}")),
@@ -164,7 +161,7 @@ impl<'a> Backends<'a> {
     fn external(
         &self,
         reference: &BackendReference<'a>,
-        service: &'a Stored<Service>,
+        (service, host): (&'a Stored<Service>, &str),
         port: Option<&ServicePort>,
         notes: &mut Vec<Note>,
     ) -> Result<Upstream, (Reason, String)> {
@@ -173,15 +170,13 @@ impl<'a> Backends<'a> {
             let note = format!("Service {name:?} is of type ExternalName, which the administrator has switched off");
             return Err((Reason::ExternalNameDisabled, note));
         }
-        let spec = service.object.spec.as_ref();
-        let has_ports = spec.and_then(|spec| spec.ports.as_deref()).is_some_and(|ports| !ports.is_empty());
+        let has_ports = !service.object.ports.is_empty();
         let number = match (port, &reference.port) {
-            (Some(port), _) => port::number(port.port),
+            (Some(port), _) => port::number(port.number),
             (None, PortReference::Number(number)) if !has_ports => Some(*number),
             _ => None,
         };
         let number = number.ok_or_else(|| missing_port(reference))?;
-        let host = spec.and_then(|spec| spec.external_name.as_deref()).unwrap_or_default();
         let subject = format!("externalName {} of Service {name:?}: ", quoted(host));
         let refused = |clause: &str| (Reason::ForbiddenTarget, format!("{subject}{clause}"));
         let addresses = match ExternalName::read(host).map_err(refused)? {
@@ -227,7 +222,7 @@ fn missing_port(reference: &BackendReference<'_>) -> (Reason, String) {
 }
 
 fn choose_mode(service: &Stored<Service>, otherwise: EndpointMode, notes: &mut Vec<Note>) -> EndpointMode {
-    let annotations = service.object.metadata.annotations.as_ref();
+    let annotations = service.object.annotations.as_ref();
     let Some(value) = annotations.and_then(|annotations| annotations.get(mode::ANNOTATION)) else { return otherwise };
     mode::parse(value).unwrap_or_else(|| {
         let (name, key) = (&service.id.name, mode::ANNOTATION);

@@ -46,6 +46,11 @@ impl Checked {
         self.names.iter().any(|pattern| host::covers(pattern, name))
     }
 
+    /// The names that it stands for.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(String::as_str)
+    }
+
     /// Why it is not valid at this time, as one clause.
     pub fn outside_validity(&self, now: i64) -> Option<&'static str> {
         match () {

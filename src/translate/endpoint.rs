@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
-use k8s_openapi::api::core::v1::{Service, ServicePort};
-
 use super::port;
-use crate::source::{Condition, Endpoints, Family, Snapshot};
+use crate::source::{Condition, Endpoints, Family, Service, ServicePort, Snapshot};
 
 /// Slices by namespace and name of their Service.
 #[derive(Debug, Default)]
@@ -53,11 +51,7 @@ pub fn find<'a>(slices: &[&'a Endpoints], service: &Service, port: &ServicePort)
 
 /// The family that counts first for a Service: its first one, IPv4 when it names none.
 pub fn preferred(service: &Service) -> Family {
-    let families = service.spec.as_ref().and_then(|spec| spec.ip_families.as_deref()).unwrap_or_default();
-    match families.first().map(String::as_str) {
-        Some("IPv6") => Family::Six,
-        _ => Family::Four,
-    }
+    service.family.unwrap_or(Family::Four)
 }
 
 fn collect<'a>(slices: &[&'a Endpoints], service: &Service, port: &ServicePort, wanted: Condition) -> Vec<Found<'a>> {

@@ -26,6 +26,16 @@ pub fn written(name: &ServerName) -> String {
     }
 }
 
+/// What [`covers`] a host, in small letters: its own name, and with `*` for its first label.
+pub fn patterns(name: &ServerName) -> (Option<String>, Option<String>) {
+    let ServerName::Exact(host) = name else {
+        return (Some(written(name)).filter(|_| *name != ServerName::CatchAll), None);
+    };
+    let lower = host.as_str().to_ascii_lowercase();
+    let wildcard = lower.split_once('.').map(|(_, rest)| format!("*.{rest}"));
+    (Some(lower), wildcard)
+}
+
 /// Whether `listed`, from `spec.tls`, is the host of the server itself.
 pub fn is_listed(listed: &str, name: &ServerName) -> bool {
     match name {

@@ -23,12 +23,13 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod tls;
+mod tls_entries;
 
 pub use names::{Answer, Names};
 pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};
 pub use reading::Reading;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use rayon::prelude::{ParallelIterator as _, ParallelSlice as _};
@@ -40,11 +41,14 @@ use self::server::Servers;
 use self::subject::Subject;
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, Forwarded, Model, ObjectId, Origin, PasswordFile, Server, ServerName};
+use crate::model::{Forwarded, Model, ObjectId, Origin, PasswordFile, Server, ServerName};
 use crate::source::{Snapshot, Version};
 
 /// Fewer hosts than this are not worth another thread.
 const SMALLEST_PART: usize = 64;
+
+/// Objects with more hosts than this are rare.
+const FEW_HOSTS: usize = 16;
 
 /// The product of one translation.
 #[derive(Debug, Clone, Default)]
@@ -70,6 +74,8 @@ pub struct Accepted {
     pub hosts: Vec<Arc<str>>,
     /// How many routes of the model are its own.
     pub routes: u32,
+    /// How many of them this nginx serves, which only who knows nginx can tell; until then all of them.
+    pub served: u32,
 }
 
 /// Translates snapshots; what it remembers between calls only saves time, never changes the result.
@@ -186,12 +192,7 @@ fn subjects<'a>(
 }
 
 fn accepted(subjects: &[Subject<'_>], servers: &[Server]) -> Vec<Accepted> {
-    let mut routes = HashMap::<&ObjectId, u32>::with_capacity(subjects.len());
-    let own = |server: &'_ Server| server.fallback.origin.field == Field::DefaultBackend;
-    let fallbacks = servers.iter().filter(|server| own(server)).map(|server| &server.fallback);
-    for route in servers.iter().flat_map(|server| &server.routes).chain(fallbacks) {
-        *routes.entry(&route.origin.object).or_default() += 1;
-    }
+    let routes = Server::routes_by_object(servers.iter());
     let mut accepted: Vec<_> = subjects.iter().map(|subject| accept(subject, &routes)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted
@@ -199,17 +200,33 @@ fn accepted(subjects: &[Subject<'_>], servers: &[Server]) -> Vec<Accepted> {
 
 fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, u32>) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
+    let mut known = HashSet::new();
     let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
     let valid = rules.filter(|written| host::server_name(written).is_ok());
     let catch_all = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "");
     for written in valid.chain(catch_all) {
         let written = if written.is_empty() { "*" } else { written };
-        if !hosts.iter().any(|known| &**known == written) {
-            hosts.push(written.into());
+        // To compare is quicker for a few, and takes minutes for thousands.
+        let is_known = match hosts.len() {
+            0..FEW_HOSTS => hosts.iter().any(|known| &**known == written),
+            _ => {
+                if known.is_empty() {
+                    known.extend(hosts.iter().cloned());
+                }
+                known.contains(written)
+            }
+        };
+        if !is_known {
+            let host: Arc<str> = written.into();
+            if !known.is_empty() {
+                known.insert(Arc::clone(&host));
+            }
+            hosts.push(host);
         }
     }
     let (id, version) = (Arc::clone(subject.id()), subject.stored.version.clone());
-    Accepted { routes: routes.get(&*id).copied().unwrap_or_default(), id, version, hosts }
+    let routes = routes.get(&*id).copied().unwrap_or_default();
+    Accepted { routes, served: routes, id, version, hosts }
 }
 
 fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {

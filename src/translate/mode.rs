@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};
 
-use k8s_openapi::api::core::v1::{Node, Service, ServicePort};
+use k8s_openapi::api::core::v1::Node;
 
 use super::endpoint::{self, SliceIndex};
 use super::{EndpointMode, Options, port};
 use crate::model::{Endpoint, ObjectId};
-use crate::source::{Family, Snapshot};
+use crate::source::{Family, Service, ServicePort, Snapshot};
 
 /// The annotation of a Service that chooses its mode.
 pub const ANNOTATION: &str = "ingressd/endpoints";
@@ -89,8 +89,7 @@ impl Reach<'_> {
             return Err(Unreachable::Mode("it has no node port; make it of type NodePort".to_owned()));
         };
         let nodes = self.snapshot.nodes.iter().filter(|node| takes_requests(&node.object));
-        let policy = self.service.spec.as_ref().and_then(|spec| spec.external_traffic_policy.as_deref());
-        let local = (policy == Some("Local")).then(|| {
+        let local = self.service.is_local.then(|| {
             let slices = self.slices.of(&self.id.namespace, &self.id.name);
             let mut weights = BTreeMap::<&str, u32>::new();
             for found in endpoint::find(slices, self.service, self.port) {
@@ -118,19 +117,16 @@ impl Reach<'_> {
     }
 
     fn by_cluster_address(&self) -> Result<Vec<Endpoint>, Unreachable> {
-        let spec = self.service.spec.as_ref();
-        let address = spec.and_then(|spec| spec.cluster_ip.as_deref()).and_then(|text| text.parse().ok());
-        let target = self.service_port().zip(address).map(|(port, address)| SocketAddr::new(address, port));
+        let target =
+            self.service_port().zip(self.service.cluster_address).map(|(port, address)| SocketAddr::new(address, port));
         plain(target.into_iter())
             .ok_or_else(|| Unreachable::Mode("it has no cluster address, because it is headless or new".to_owned()))
     }
 
     fn by_load_balancer(&self) -> Result<Vec<Endpoint>, Unreachable> {
-        let status = self.service.status.as_ref().and_then(|status| status.load_balancer.as_ref());
-        let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
-        let addresses = entries.iter().filter_map(|entry| entry.ip.as_deref()?.parse::<IpAddr>().ok());
+        let addresses = self.service.balancer_addresses.iter();
         let port = self.service_port();
-        plain(addresses.filter_map(|address| port.map(|port| SocketAddr::new(address, port)))).ok_or_else(|| {
+        plain(addresses.filter_map(|address| port.map(|port| SocketAddr::new(*address, port)))).ok_or_else(|| {
             Unreachable::Mode("no load balancer has given it an address; a host name does not count".to_owned())
         })
     }
@@ -150,7 +146,7 @@ impl Reach<'_> {
     }
 
     fn service_port(&self) -> Option<u16> {
-        port::number(self.port.port)
+        port::number(self.port.number)
     }
 }
 

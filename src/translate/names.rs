@@ -25,9 +25,8 @@ pub struct Names(pub BTreeMap<HostName, Answer>);
 impl Names {
     /// The names that a translation of this snapshot may ask for. Whether anything refers to their Services does not count.
     pub fn wanted(snapshot: &Snapshot, options: &Options) -> BTreeSet<HostName> {
-        let specs = snapshot.services.iter().filter_map(|stored| stored.object.spec.as_ref());
-        let external = specs.filter(|spec| options.external_names && spec.type_.as_deref() == Some("ExternalName"));
-        let names = external.filter_map(|spec| ExternalName::read(spec.external_name.as_deref()?).ok());
+        let external = snapshot.services.iter().filter_map(|stored| stored.object.external_name.as_deref());
+        let names = external.filter(|_| options.external_names).filter_map(|name| ExternalName::read(name).ok());
         names
             .filter_map(|name| match name {
                 ExternalName::Name(name) => Some(name),

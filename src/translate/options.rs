@@ -73,9 +73,9 @@ pub struct Options {
     pub local_upstreams: bool,
     /// Whether references may name other namespaces.
     pub cross_namespace: bool,
-    /// Addresses of our own listeners, never an upstream.
+    /// Addresses of our own listeners, on this host and on others, never an upstream.
     pub own_addresses: Vec<SocketAddr>,
-    /// Ports of our own listeners on every address of this host.
+    /// Ports of our own listeners on every such address.
     pub own_ports: Vec<u16>,
     /// Namespace and name of the Service for requests that nobody takes.
     pub default_backend: Option<(Arc<str>, Arc<str>)>,

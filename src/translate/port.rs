@@ -1,12 +1,10 @@
 //! Ports of Services and of their slices; it must not know addresses.
 
-use k8s_openapi::api::core::v1::{Service, ServicePort};
 use k8s_openapi::api::networking::v1::ServiceBackendPort;
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::Dialect;
 use crate::model::Protocol;
-use crate::source::Endpoints;
+use crate::source::{Endpoints, Service, ServicePort, TargetPort};
 
 /// How a backend names a port of its Service.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,16 +40,15 @@ impl<'a> PortReference<'a> {
 /// A port of a Service: the one that carries this number or name and TCP. In the ingress-nginx dialect a target port
 /// counts as well, when the Service has no port of that number or name.
 pub fn find<'s>(service: &'s Service, wanted: &PortReference<'_>, dialect: Dialect) -> Option<&'s ServicePort> {
-    let ports = service.spec.as_ref().and_then(|spec| spec.ports.as_deref()).unwrap_or_default();
-    let mut tcp = ports.iter().filter(|port| is_tcp(port.protocol.as_deref()));
+    let mut tcp = service.ports.iter().filter(|port| port.tcp);
     let by_port = |port: &&ServicePort| match wanted {
-        PortReference::Number(number) => port.port == i32::from(*number),
-        PortReference::Name(name) => port.name.as_deref() == Some(name),
+        PortReference::Number(number) => port.number == i32::from(*number),
+        PortReference::Name(name) => *port.name == **name,
         PortReference::First => true,
     };
-    let by_target = |port: &&ServicePort| match (wanted, &port.target_port) {
-        (PortReference::Number(number), Some(IntOrString::Int(target))) => *target == i32::from(*number),
-        (PortReference::Name(name), Some(IntOrString::String(target))) => target == name,
+    let by_target = |port: &&ServicePort| match (wanted, &port.target) {
+        (PortReference::Number(number), Some(TargetPort::Number(target))) => *target == i32::from(*number),
+        (PortReference::Name(name), Some(TargetPort::Name(target))) => **target == **name,
         _ => false,
     };
     tcp.clone().find(by_port).or_else(|| match dialect {
@@ -64,23 +61,22 @@ pub fn find<'s>(service: &'s Service, wanted: &PortReference<'_>, dialect: Diale
 /// numeric target port, for slices written by hand without ports.
 pub fn of_slice(slice: &Endpoints, port: &ServicePort) -> Option<u16> {
     let ports = &slice.ports;
-    let name = port.name.as_deref().unwrap_or_default();
     let mut tcp = ports.iter().filter(|candidate| candidate.tcp);
-    let named = tcp.clone().find(|candidate| *candidate.name == *name);
-    let only = match (name.is_empty(), tcp.next(), tcp.next()) {
+    let named = tcp.clone().find(|candidate| candidate.name == port.name);
+    let only = match (port.name.is_empty(), tcp.next(), tcp.next()) {
         (true, Some(only), None) => Some(only),
         _ => None,
     };
-    match (named.or(only), &port.target_port) {
+    match (named.or(only), &port.target) {
         (Some(found), _) => found.number.and_then(number),
-        (None, Some(IntOrString::Int(target))) if ports.is_empty() => number(*target),
+        (None, Some(TargetPort::Number(target))) if ports.is_empty() => number(*target),
         _ => None,
     }
 }
 
 /// How the application behind the port is spoken to, by `appProtocol`.
 pub fn protocol(port: &ServicePort) -> Option<Protocol> {
-    match port.app_protocol.as_deref()? {
+    match port.application.as_deref()? {
         "grpc" | "kubernetes.io/h2c" => Some(Protocol::Grpc),
         "https" | "kubernetes.io/wss" => Some(Protocol::Https),
         "http" | "kubernetes.io/ws" => Some(Protocol::Http),
@@ -91,8 +87,4 @@ pub fn protocol(port: &ServicePort) -> Option<Protocol> {
 /// A port number that can be connected to.
 pub fn number(port: i32) -> Option<u16> {
     u16::try_from(port).ok().filter(|port| *port > 0)
-}
-
-fn is_tcp(protocol: Option<&str>) -> bool {
-    matches!(protocol, None | Some("" | "TCP"))
 }

@@ -24,6 +24,13 @@ const NOT_FOUND: Action = Action::Respond { status: 404 };
 /// The answer where something is wrong.
 const UNAVAILABLE: Action = Action::Respond { status: 503 };
 
+/// Plain requests are not sent to https because another namespace has a certificate.
+fn keep_plain(route: &mut Route) {
+    if route.behaviour.https_redirect.is_some_and(|redirect| !redirect.forced) {
+        Arc::make_mut(&mut route.behaviour).https_redirect = None;
+    }
+}
+
 /// Builds servers.
 #[derive(Debug)]
 pub struct Servers<'a> {
@@ -43,13 +50,17 @@ impl<'a> Servers<'a> {
     /// The server of a host.
     pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
         let oldest = *site.subjects.first()?;
-        let tls = self.tls.of_host(name, &site.subjects);
+        let (tls, decided_by) = self.tls.of_host(name, &site.subjects);
         let literal = site.claims.iter().filter(|claim| claim.matching != Matching::Regex);
         let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
         let mut routes: Vec<_> = site.claims.iter().filter_map(|claim| self.route(claim, &taken)).collect();
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
-        let fallback = self.fallback(name, site)?;
+        let mut fallback = self.fallback(name, site)?;
+        if let Some(namespace) = decided_by {
+            let all = routes.iter_mut().chain([&mut fallback]);
+            all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
+        }
         let hsts = self.hsts(oldest.rule.dialect);
         Some(Server { name: name.clone(), origin: Origin::object(oldest.id()), tls, hsts, routes, fallback })
     }

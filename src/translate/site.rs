@@ -12,6 +12,10 @@ use super::{Dialect, host};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Origin, ServerName, UrlPath};
 
+/// How many paths a host has at most: nginx compares each with many others whenever it reads them, and a test that takes
+/// longer than a minute keeps everybody's changes out.
+const MOST_PATHS: usize = 10_000;
+
 /// A path of a host and the object that has it.
 #[derive(Debug)]
 pub struct Claim<'s, 'a> {
@@ -47,11 +51,16 @@ impl<'s, 'a> Site<'s, 'a> {
         }
     }
 
-    /// Whoever is first keeps a path and type; `ImplementationSpecific` contends with what it means.
+    /// Whoever is first keeps a path and type; `ImplementationSpecific` contends with what it means. Who comes when there are
+    /// too many goes without.
     fn claim(&mut self, claim: Claim<'s, 'a>, findings: &mut Vec<Finding>) {
         let key = (claim.matching, claim.path.clone());
         match self.owners.get(&key) {
             Some(owner) => findings.push(conflict(&claim.origin, &self.claims[*owner].origin)),
+            None if self.claims.len() >= MOST_PATHS => {
+                let note = format!("the host has {MOST_PATHS} paths already; spread them over several hosts");
+                findings.push(Finding::new(Reason::TooManyPaths, claim.origin, note));
+            }
             None => {
                 self.owners.insert(key, self.claims.len());
                 self.claims.push(claim);

@@ -23,7 +23,7 @@ pub fn forbidden(target: SocketAddr, options: &Options) -> Option<&'static str> 
         || address.is_loopback()
         || address.is_unspecified();
     if options.own_addresses.iter().any(is_own) || (is_ours && options.own_ports.contains(&target.port())) {
-        return Some("it is one of this host's own listeners");
+        return Some("it is one of our own listeners, on this or another node");
     }
     if is_this_network(address) || address.is_multicast() || address == IpAddr::V4(Ipv4Addr::BROADCAST) {
         return Some("it is not the address of one host");

@@ -9,6 +9,7 @@ use k8s_openapi::api::networking::v1::IngressTLS;
 use super::certificate::{Certificates, Checked};
 use super::host;
 use super::subject::Subject;
+use super::tls_entries::Entries;
 use super::{Dialect, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination};
@@ -20,6 +21,7 @@ pub struct Tls<'a> {
     snapshot: &'a Snapshot,
     options: &'a Options,
     certificates: &'a Certificates,
+    entries: Entries<'a>,
     used: BTreeMap<CertificateId, Arc<Certificate>>,
     /// Versions of Secrets that hold no certificate that may be served.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
@@ -39,13 +41,59 @@ impl<'a> Tls<'a> {
     /// Nothing chosen yet.
     pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a Certificates) -> Self {
         let (refused, findings) = (Vec::new(), Vec::new());
-        Tls { snapshot, options, certificates, used: BTreeMap::new(), refused, findings }
+        let entries = Entries::new(snapshot, certificates);
+        Tls { snapshot, options, certificates, entries, used: BTreeMap::new(), refused, findings }
     }
 
-    /// The termination of a host that these objects share: that of the oldest that lists it under `spec.tls`.
-    pub fn of_host(&mut self, name: &ServerName, subjects: &[&Subject<'_>]) -> TlsTermination {
-        let found = subjects.iter().find_map(|subject| Some((*subject, self.entry(subject, name)?)));
-        let Some((subject, (number, entry))) = found else { return TlsTermination::Default };
+    /// The termination of a host that these objects share, the oldest first, and the namespace that decided it where that is
+    /// not the oldest one's.
+    ///
+    /// What the namespace of the oldest object lists under `spec.tls` goes before what others do. Where it lists nothing the certificate of
+    /// another one is served, but that one decides nothing about requests for paths of others.
+    pub fn of_host(&mut self, name: &ServerName, subjects: &[&Subject<'a>]) -> (TlsTermination, Option<&'a str>) {
+        let Some(oldest) = subjects.first() else { return (TlsTermination::Default, None) };
+        let home: &str = &oldest.id().namespace;
+        let is_home = |subject: &&&Subject<'a>| *subject.stored.id.namespace == *home;
+        let found = match self.first(name, subjects.iter().filter(is_home)) {
+            None => self.first(name, subjects.iter()),
+            found => found,
+        };
+        let Some((subject, number, entry)) = found else { return (TlsTermination::Default, None) };
+        let namespace: &'a str = &subject.stored.id.namespace;
+        for other in subjects.iter().filter(|other| *other.stored.id.namespace != *namespace) {
+            if let Some((number, _)) = self.entries.of_host(other, name) {
+                self.tell_without_effect(other, number, name, subject);
+            }
+        }
+        if namespace == home {
+            return (self.of_entry(name, subject, number, entry), None);
+        }
+        self.tell_stranger(subject, number, name, oldest);
+        (self.of_entry(name, subject, number, entry), Some(namespace))
+    }
+
+    /// The first of these that has an entry for the host.
+    fn first<'s>(
+        &mut self,
+        name: &ServerName,
+        mut subjects: impl Iterator<Item = &'s &'s Subject<'a>>,
+    ) -> Option<(&'s Subject<'a>, usize, &'a IngressTLS)>
+    where
+        'a: 's,
+    {
+        subjects.find_map(|subject| {
+            let (number, entry) = self.entries.of_host(subject, name)?;
+            Some((*subject, number, entry))
+        })
+    }
+
+    fn of_entry(
+        &mut self,
+        name: &ServerName,
+        subject: &Subject<'a>,
+        number: usize,
+        entry: &IngressTLS,
+    ) -> TlsTermination {
         let origin = Origin::field(subject.id(), Field::Tls(super::position(number)));
         let Some(secret) = entry.secret_name.as_deref().filter(|name| !name.is_empty()) else {
             return TlsTermination::DefaultDeclared;
@@ -65,6 +113,27 @@ impl<'a> Tls<'a> {
             }
         }
         TlsTermination::Own(self.serve(&checked.certificate))
+    }
+
+    fn tell_without_effect(&mut self, other: &Subject<'_>, number: usize, name: &ServerName, decider: &Subject<'_>) {
+        let note = format!(
+            "the entry has no effect on {}: its TLS is that of {}; list the host there, or not at all",
+            host::written(name),
+            decider.id()
+        );
+        let origin = Origin::field(other.id(), Field::Tls(super::position(number)));
+        self.findings.push(Finding::new(Reason::TlsConflict, origin, note));
+    }
+
+    fn tell_stranger(&mut self, stranger: &Subject<'_>, number: usize, name: &ServerName, oldest: &Subject<'_>) {
+        let (host, namespace) = (host::written(name), &oldest.id().namespace);
+        let note = format!(
+            "the entry decides the certificate of {host}, but plain requests for paths of other namespaces are not sent to https: \
+             {} is the oldest object of the host; list the host under spec.tls in the namespace {namespace:?}",
+            oldest.id()
+        );
+        let origin = Origin::field(stranger.id(), Field::Tls(super::position(number)));
+        self.findings.push(Finding::new(Reason::TlsConflict, origin, note));
     }
 
     /// Takes over what another gathered.
@@ -94,25 +163,6 @@ impl<'a> Tls<'a> {
     fn serve(&mut self, certificate: &Arc<Certificate>) -> CertificateId {
         self.used.entry(certificate.id.clone()).or_insert_with(|| Arc::clone(certificate));
         certificate.id.clone()
-    }
-
-    /// The entry of `spec.tls` that counts for the host.
-    fn entry<'s>(&mut self, subject: &Subject<'s>, name: &ServerName) -> Option<(usize, &'s IngressTLS)> {
-        let entries = || subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default().iter().enumerate();
-        let hosts = |matches: fn(&str, &ServerName) -> bool| {
-            entries().find(|(_, entry)| entry.hosts.iter().flatten().any(|listed| matches(listed, name)))
-        };
-        let listed = hosts(host::is_listed);
-        match subject.rule.dialect {
-            _ if listed.is_some() => listed,
-            Dialect::Specification => hosts(host::covers)
-                .or_else(|| entries().find(|(_, entry)| entry.hosts.as_deref().unwrap_or_default().is_empty())),
-            Dialect::IngressNginx => entries().find(|(_, entry)| {
-                let secret = entry.secret_name.as_deref().unwrap_or_default();
-                let secret = self.snapshot.secret(&subject.id().namespace, secret);
-                secret.is_some_and(|secret| self.certificates.check(secret).is_ok_and(|checked| checked.covers(name)))
-            }),
-        }
     }
 
     fn secret(&mut self, namespace: &str, name: &str, origin: &Origin) -> Option<Arc<Checked>> {

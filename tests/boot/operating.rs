@@ -64,7 +64,9 @@ async fn starts(node: &Node) {
 }
 
 fn tells_the_journal(node: &Node) {
-    let journal = node.machine.run("journalctl --unit ingressd --output json --no-pager");
+    // Whoever keeps it may be behind what the daemon does.
+    let journal = "journalctl --unit ingressd --output json --no-pager";
+    let journal = node.machine.until("the journal", journal, |text| text.contains("UnknownAnnotation"));
     let entries = journal.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let told = entries.filter(|entry| entry["OBJECT"] == "Ingress default/shop").collect::<Vec<_>>();
     let [entry] = &told[..] else { panic!("{told:#?}") };

@@ -142,7 +142,7 @@ fn a_certificate_that_soon_ends_is_told_with_its_hosts() {
     rig::run(async |rig| {
         let key = KeyPair::generate().unwrap();
         let mut parameters = CertificateParams::new(vec!["shop.example".to_owned()]).unwrap();
-        let end = std::time::SystemTime::now() + std::time::Duration::from_secs(3 * 86_400 + 60);
+        let end = std::time::SystemTime::now() + std::time::Duration::from_secs(3 * 86_400 + 3600);
         parameters.not_after = end.into();
         let certificate = parameters.self_signed(&key).unwrap();
         let pair = [("tls.crt", certificate.pem()), ("tls.key", key.serialize_pem())];

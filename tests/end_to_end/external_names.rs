@@ -6,7 +6,7 @@ use crate::rig::client::get;
 use crate::rig::dns::Dns;
 use crate::rig::manifests::ingress;
 use crate::rig::status::{notes, tells};
-use crate::rig::{self, ECHO, Rig};
+use crate::rig::{self, ECHO, Rig, wait};
 
 fn external(service: &str, name: &str) -> Value {
     json!({
@@ -104,6 +104,27 @@ fn what_is_served_does_not_depend_on_dns_that_answers() {
             assert_eq!(get("http://a.example/").send().await.echo().address.ip().to_string(), "10.244.2.1");
             assert_eq!(rig.nginx.workers(), workers, "nothing was reloaded");
         }
+    });
+}
+
+#[test]
+fn names_that_nobody_answers_put_off_nothing() {
+    rig::run(async |rig| {
+        let dns = start(rig).await;
+        write(rig, &[]);
+        rig.start().await;
+        dns.fall_silent();
+        rig.manifests.write("added.yaml", &[ingress("added").host("added.example", "web").build()]);
+        // There is always a name that was never asked for.
+        let mut asked = 0;
+        let added = get("http://added.example/");
+        let ask = async || {
+            asked += 1;
+            write(rig, &[("a", &format!("name-{asked}.backend.test"))]);
+            added.clone().try_send().await.is_ok_and(|reply| reply.status == 200).then_some(())
+        };
+        wait::until("the host that was added", ask).await;
+        assert!(asked > 1, "it came at once");
     });
 }
 

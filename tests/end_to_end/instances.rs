@@ -71,16 +71,22 @@ fn set_pace(daemon: &mut Daemon) {
     daemon.set("access.trusted-proxies", r#"["192.0.2.0/24"]"#);
 }
 
+/// Starts one that serves green and a second that serves blue, and waits for the first.
+async fn start_both(rig: &mut Rig) -> Second {
+    set_pace(&mut rig.daemon);
+    write(&rig.manifests, "green");
+    rig.start().await;
+    let mut second = second(rig);
+    set_pace(&mut second.daemon);
+    write(&second.manifests, "blue");
+    second.daemon.start();
+    second
+}
+
 #[test]
 fn two_share_an_nginx_and_neither_disturbs_the_other() {
     rig::run(async |rig| {
-        set_pace(&mut rig.daemon);
-        write(&rig.manifests, "green");
-        rig.start().await;
-        let mut second = second(rig);
-        set_pace(&mut second.daemon);
-        write(&second.manifests, "blue");
-        second.daemon.start();
+        let mut second = start_both(rig).await;
         second.daemon.ready().await;
         second.daemon.confirmed("blue").await;
         both_are_served().await;
@@ -120,13 +126,7 @@ fn two_share_an_nginx_and_neither_disturbs_the_other() {
 #[test]
 fn what_the_first_wrote_for_all_is_written_by_the_second_when_it_is_gone() {
     rig::run(async |rig| {
-        set_pace(&mut rig.daemon);
-        write(&rig.manifests, "green");
-        rig.start().await;
-        let mut second = second(rig);
-        set_pace(&mut second.daemon);
-        write(&second.manifests, "blue");
-        second.daemon.start();
+        let mut second = start_both(rig).await;
         second.daemon.confirmed("blue").await;
         let shared = second.daemon.root().join("current/http/00-ingressd.conf");
         let sizes = |path: &Path| std::fs::read_to_string(path).unwrap().contains("server_names_hash_max_size");

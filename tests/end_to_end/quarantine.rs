@@ -227,6 +227,58 @@ fn on_a_shared_host_only_the_paths_of_the_bad_object_are_harmed() {
 }
 
 #[test]
+fn the_same_mistake_on_two_shared_hosts_blocks_nobody_else() {
+    rig::run(async |rig| {
+        let path = |name: &str, host: &str, path: &str| ingress(name).class("nginx").path(host, "Prefix", path, "web");
+        let good = |name: &str, host: &str, at: &str| path(name, host, at).build();
+        // nginx names no line for it.
+        let bad = |name: &str, host: &str, at: &str| {
+            let sizes = path(name, host, at).annotation("proxy-buffer-size", "1m");
+            sizes.annotation("proxy-busy-buffers-size", "1k").build()
+        };
+        let (one, two) = ("one.example", "two.example");
+        let before = [good("a1", one, "/a"), good("a2", two, "/a"), good("b1", one, "/b"), good("b2", two, "/b")];
+        rig.manifests.write("objects.yaml", &before);
+        rig.start().await;
+        let after = [bad("a1", one, "/new"), bad("a2", two, "/new"), good("b1", one, "/c"), good("b2", two, "/c")];
+        rig.manifests.write("objects.yaml", &after);
+        let both = ["Ingress a1", "Ingress a2"];
+        rig.daemon.status_when("both in quarantine", |status| quarantined(status) == both).await;
+        serves(&["one.example/a", "one.example/c", "two.example/a", "two.example/c"]).await;
+    });
+}
+
+#[test]
+fn an_object_that_turns_bad_on_two_hosts_is_served_as_it_was_on_both() {
+    rig::run(async |rig| {
+        let object = |path: &str| {
+            let object = ingress("bad").class("nginx").annotation("use-regex", "true");
+            let object = object.path("bad.example", "ImplementationSpecific", path, "web");
+            object.path("www.bad.example", "ImplementationSpecific", path, "web").build()
+        };
+        rig.manifests.write("object.yaml", &[object("/works")]);
+        rig.start().await;
+        rig.manifests.write("object.yaml", &[object("/(works")]);
+        rig.daemon.status_when("it is in quarantine", |status| quarantined(status) == ["Ingress bad"]).await;
+        serves(&["bad.example/works", "www.bad.example/works"]).await;
+    });
+}
+
+#[test]
+fn whoever_turns_paths_of_others_into_bad_expressions_is_to_blame() {
+    rig::run(async |rig| {
+        let path = |name: &str, path: &str| ingress(name).class("nginx").path("shared.example", "Prefix", path, "web");
+        let victim = path("victim", "/a(b").build();
+        rig.manifests.write("objects.yaml", std::slice::from_ref(&victim));
+        rig.start().await;
+        let young = path("young", "/young").annotation("use-regex", "true").build();
+        rig.manifests.write("objects.yaml", &[victim, young]);
+        rig.daemon.status_when("it is in quarantine", |status| quarantined(status) == ["Ingress young"]).await;
+        serves(&["shared.example/a(b"]).await;
+    });
+}
+
+#[test]
 fn a_bad_object_at_the_very_start_is_left_out() {
     rig::run(async |rig| {
         let bad = ingress("bad").class("nginx").annotation("use-regex", "true");

@@ -95,6 +95,8 @@ fn a_daemon_does_not_start_with_a_bad_one_and_nginx_goes_on() {
         rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
         put(rig, &edge("north"));
         rig.start().await;
+        rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
+        rig.daemon.confirmed("b").await;
         rig.daemon.stop().await;
         // As after an upgrade to a version whose views have another value, which an old text does not use.
         let south = edge("south");
@@ -105,9 +107,23 @@ fn a_daemon_does_not_start_with_a_bad_one_and_nginx_goes_on() {
         assert_eq!(rig.daemon.ended().await.code(), Some(78));
         assert!(rig.daemon.log().contains("/templates/location.hbs: it does not use limits"), "{}", rig.daemon.log());
         serves("a.example", Some("north")).await;
+        // Whoever is awake can look and go back without it.
+        assert_eq!(get("http://b.example/").send().await.status, 200);
+        let ran = |arguments: &[&str]| {
+            let output = rig.daemon.command(arguments[0]).args(&arguments[1..]).output().unwrap();
+            let words = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!words.contains("the settings cannot be used"), "{arguments:?}: {words}");
+            output.status.success()
+        };
+        assert!(!ran(&["status"]) && !ran(&["drain"]), "nobody is there to answer");
+        assert!(ran(&["diff", "--list"]) && ran(&["rollback", "1"]));
+        assert_eq!(get("http://b.example/").send().await.status, 404);
         put(rig, &south);
         rig.daemon.start();
         rig.daemon.ready().await;
+        assert!(rig.daemon.command("rollback").arg("--resume").output().unwrap().status.success());
+        rig.manifests.write("c.yaml", &[ingress("c").host("c.example", "web").build()]);
+        rig.daemon.confirmed("c").await;
         serves("a.example", Some("south")).await;
     });
 }

@@ -162,7 +162,12 @@ fn one_for_all_nodes_is_published_while_any_of_them_serves() {
             shop.until_published(&[SHARED]).await;
         }
         let [one, two] = &mut nodes;
-        two.daemon.status_when("both", |status| status["members"].as_array().unwrap().len() == 2).await;
+        // Whoever leads has to know of the other: that one sees its own record at another time.
+        let both = |status: &Value| {
+            let members = status["members"].as_array().unwrap();
+            members.len() == 2 && members.iter().all(|member| member["serving"] == true)
+        };
+        one.daemon.status_when("both", both).await;
         let mark = shop.mark();
         one.drain(true);
         one.daemon.status_when("the drain", |status| status["drained"] == true).await;

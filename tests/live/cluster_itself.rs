@@ -86,7 +86,7 @@ fn rights_can_be_taken_and_given() {
 #[test]
 fn tokens_expire() {
     cluster::run(async |cluster| {
-        cluster.credentials.renew_token(&cluster.objects, Duration::from_secs(2)).await;
+        cluster.credentials.renew_token(&cluster.objects, Duration::from_secs(10)).await;
         let before = client(&cluster.credentials).await;
         assert_eq!(listing::<Ingress>(&before).await, 200);
         wait::until_right("the end of the token", || listing::<Ingress>(&before), |status| *status == 401).await;

@@ -96,6 +96,7 @@ fn all_are_upgraded_one_after_the_other_while_the_leader_is_lost_and_no_request_
         }
         expect_no_failure(clients).await;
         // Nobody was taken out but who died, and for no longer than that.
+        shop.until(|published| *published == all).await;
         assert_eq!(shop.since(mark), [all.clone(), rest, all]);
     });
 }

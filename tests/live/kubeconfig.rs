@@ -106,6 +106,9 @@ fn where_some_namespaces_are_served_nothing_else_may_be_seen() {
         let setting = format!("namespaces=[{namespace:?}]");
         let (code, text) = run(command(cluster, &file, &["--set", &setting]));
         assert_eq!(code, 0, "{text}");
+        // The API server learns of the role in the namespace by a watch of its own.
+        let is_allowed = async || may(&file, "list", "secrets", &namespace).await.then_some(());
+        wait::until("the rights in the namespace", is_allowed).await;
         for (verb, resource, within, expected) in [
             ("list", "secrets", namespace.as_str(), true),
             ("list", "secrets", "default", false),

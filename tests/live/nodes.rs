@@ -9,7 +9,8 @@ use crate::cluster::node::Node;
 use crate::cluster::{self, Cluster};
 use crate::rig::client::get;
 use crate::rig::clock::Clock;
-use crate::rig::manifests::ingress;
+use crate::rig::manifests::{ingress, service_at};
+use crate::rig::status::watch;
 use crate::rig::wait;
 
 /// A setting with its value.
@@ -97,7 +98,9 @@ fn all_are_published_and_one_of_them_writes() {
             expect_served(node).await;
             let alive = |status: &Value| {
                 let members = status["members"].as_array().unwrap();
-                members.len() == 3 && members.iter().all(|member| member["state"] == "alive")
+                let live = members.len() == 3 && members.iter().all(|member| member["state"] == "alive");
+                // Who leads, it reads elsewhere.
+                live && status["leader"].is_string()
             };
             let status = node.daemon.status_when("three that live", alive).await;
             let role = if node.name == "one" { "leader" } else { "follower" };
@@ -134,6 +137,8 @@ fn a_leader_that_stops_in_good_order_hands_over_and_stays_published() {
         let holder = cluster.objects.follow_holder("ingressd").await;
         assert!(one.daemon.stop().await.success());
         two.until_leader().await;
+        // Who follows the Lease may learn of it later than whoever holds it.
+        holder.until(|holder| holder.starts_with("two")).await;
         let holders = holder.states();
         let names: Vec<_> = holders.iter().map(|holder| holder.split('_').next().unwrap()).collect();
         assert_eq!(names, ["one", "", "two"], "it was let go, and did not expire");
@@ -239,5 +244,26 @@ fn settings_that_are_read_again_cost_nobody_the_lead() {
         cluster.objects.until_published("cart", &[&one.address, &two.address]).await;
         assert_eq!((holder.states().len(), shop.since(mark).len()), (1, 1), "{:?}", holder.states());
         assert_eq!((one.leads().await, two.leads().await), (Some(true), Some(false)));
+    });
+}
+
+#[test]
+fn what_would_go_from_node_to_node_for_ever_goes_nowhere() {
+    cluster::run(async |cluster| {
+        let (mut nodes, _) = nodes(cluster, ["one", "two"], &[LONG]).await;
+        cluster.objects.apply_all(service_at("ring", &addresses(&nodes), 80)).await;
+        cluster.objects.apply(ingress("ring").host("ring.example", "ring")).await;
+        for node in &mut nodes {
+            let told = |status: &Value| {
+                let notes = status["findings"].as_array().into_iter().flatten().filter(|finding| {
+                    finding["reason"] == "ForbiddenTarget" && finding["note"].as_str().unwrap().contains("listeners")
+                });
+                notes.count() > 0 && watch(status, "Ingress") == "current"
+            };
+            node.daemon.status_when("the refusal", told).await;
+            let address: std::net::IpAddr = node.address.parse().unwrap();
+            let ring = get("http://ring.example/").to(address);
+            ring.send_until("no way to any node", |reply| reply.status == 503).await;
+        }
     });
 }

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster, rights};
 use crate::rig::ECHO;
 use crate::rig::client::get;
@@ -85,6 +86,7 @@ fn namespaces_are_chosen_by_labels_that_come_and_go() {
         cluster.start().await;
         assert_eq!((status_of("one").await, status_of("two").await, status_of("shop").await), (200, 404, 404));
         assert_eq!(watch(&cluster.daemon.status().await.unwrap(), "Namespace"), "current");
+        cluster.objects.in_namespace(&one).until_published("one", &[ADDRESS]).await;
 
         let label = |value: Value| json!({"metadata": {"labels": {"edge": value}}});
         cluster.objects.merge("Namespace", &two, label(json!(mark))).await;
@@ -93,5 +95,8 @@ fn namespaces_are_chosen_by_labels_that_come_and_go() {
         cluster.objects.merge("Namespace", &one, label(Value::Null)).await;
         get("http://one.example/").send_until("the end of the other", |reply| reply.status == 404).await;
         assert_eq!(status_of("two").await, 200);
+        // Where nothing is served, nothing is published.
+        cluster.objects.in_namespace(&two).until_published("two", &[ADDRESS]).await;
+        cluster.objects.in_namespace(&one).until_published("one", &[]).await;
     });
 }

@@ -1,6 +1,7 @@
 //! Nodes that should get no requests any more, although they live: their addresses go long before any Lease ends; this must not know how nodes agree.
 
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 use crate::cluster;
 use crate::cluster::node::Node;
@@ -85,5 +86,39 @@ fn a_node_whose_nginx_stays_at_an_old_generation_is_published_where_that_serves(
             assert_eq!(published.states().into_iter().filter(|state| state.contains(&old)).count(), 1);
         }
         assert_eq!(shop.since(mark), [both]);
+    });
+}
+
+#[test]
+fn a_node_that_does_not_know_of_a_class_is_not_published_in_its_objects() {
+    cluster::run(async |cluster| {
+        let ([mut one, mut two], _) = nodes(cluster, ["one", "two"], &[LONG]).await;
+        let objects = &cluster.objects;
+        let class = format!("late-{}", objects.namespace());
+        objects.apply(ingress("late").class(&class).host("late.example", "web")).await;
+        // Both know the object, and what comes after it.
+        objects.apply(ingress("after").host("after.example", "web")).await;
+        for node in [&mut one, &mut two] {
+            node.daemon.confirmed("after").await;
+        }
+        two.nginx.signal(Signal::SIGSTOP);
+        let spec = json!({"controller": objects.controller("ingressd")});
+        let metadata = json!({"name": class});
+        objects
+            .apply(json!({
+                "apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": metadata, "spec": spec
+            }))
+            .await;
+        let published = objects.follow_addresses("late").await;
+        published.until_published(&[&one.address]).await;
+        let request = get("http://late.example/").to(two.address.parse::<std::net::IpAddr>().unwrap());
+        assert_eq!(request.send().await.status, 404);
+        two.nginx.signal(Signal::SIGCONT);
+        two.daemon.confirmed("late").await;
+        published.until_published(&[&one.address, &two.address]).await;
+        let with_two = published.states().into_iter().filter(|state| state.contains(&two.address));
+        assert_eq!(with_two.count(), 1, "it was published before it served: {:?}", published.states());
+        objects.delete("IngressClass", &class).await;
+        published.until_published(&[]).await;
     });
 }

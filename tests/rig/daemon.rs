@@ -199,7 +199,9 @@ impl Daemon {
             self.must_run();
             // Not by /readyz, which sends requests elsewhere when the node is drained.
             let status = self.status().await?;
-            (status["ready"] == true && status["phase"] == "serving").then_some(())
+            // A daemon that waits for its source serves what an earlier run left, and does not know its hosts.
+            let is_known = status["hosts"].is_u64();
+            (status["ready"] == true && status["phase"] == "serving" && is_known).then_some(())
         })
         .await;
     }

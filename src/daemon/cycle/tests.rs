@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::api::core::v1::Secret;
-use k8s_openapi::api::networking::v1::Ingress;
+use k8s_openapi::api::networking::v1::{Ingress, IngressSpec, IngressTLS};
 
 use super::*;
+use crate::model::Field;
 use crate::source::Stored;
+
+mod shared_hosts;
 
 fn id(text: &str) -> Arc<ObjectId> {
     let kind = if text.starts_with("secret") { Kind::Secret } else { Kind::Ingress };
@@ -25,16 +28,29 @@ fn snapshot(objects: &[&str]) -> Snapshot {
                 id: id(name),
                 version,
                 object: Arc::new(Secret::default()),
+                published: None,
                 place: None,
             }),
             false => snapshot.ingresses.edit().push(Stored {
                 id: id(name),
                 version,
                 object: Arc::new(Ingress::default()),
+                published: None,
                 place: None,
             }),
         }
     }
+    snapshot
+}
+
+/// The same with an Ingress that refers to these Secrets.
+fn referring(mut snapshot: Snapshot, name: &str, secrets: &[&str]) -> Snapshot {
+    let index = snapshot.ingresses.position("shop", name).unwrap();
+    let tls = secrets.iter().map(|secret| IngressTLS { secret_name: Some((*secret).to_owned()), hosts: None });
+    let mut ingress = Ingress { spec: Some(IngressSpec::default()), ..Ingress::default() };
+    ingress.metadata.namespace = Some("shop".to_owned());
+    ingress.spec.as_mut().unwrap().tls = Some(tls.collect());
+    snapshot.ingresses.edit()[index].object = Arc::new(ingress);
     snapshot
 }
 
@@ -75,15 +91,19 @@ impl Stages for Rules {
         let findings = refused
             .iter()
             .map(|(name, version)| Finding::new(Reason::RefusedValue, Origin::object(&id(name)), *version));
-        let accepted = snapshot.ingresses.iter().map(|stored| Accepted {
-            id: Arc::clone(&stored.id),
-            version: stored.version.clone(),
+        let accepted = |id: &Arc<ObjectId>, version: &Version| Accepted {
+            id: Arc::clone(id),
+            version: version.clone(),
             hosts: Vec::new(),
             routes: 1,
-        });
+            served: 1,
+        };
+        let ingresses = snapshot.ingresses.iter().map(|stored| accepted(&stored.id, &stored.version));
+        // That Secrets are served is told by files otherwise, of which there are none.
+        let secrets = snapshot.secrets.iter().map(|stored| accepted(&stored.id, &stored.version));
         Product {
             findings: findings.collect(),
-            accepted: accepted.collect(),
+            accepted: ingresses.chain(secrets).collect(),
             refused: refused.iter().map(|(name, version)| (id(name), Version((*version).into()))).collect(),
             ..Product::default()
         }
@@ -129,7 +149,7 @@ impl Rules {
             let object = id(name.split_once('@').unwrap().0);
             let shared = !self.shared.is_empty();
             Complaint {
-                place: Some(("http/shop.conf".into(), 7)),
+                place: Some(("http/shop.conf".into(), Some(7))),
                 words: "unknown variable".into(),
                 origin: (!shared).then(|| Origin::field(&object, Field::Rule(2))),
                 suspects: if shared { self.shared.iter().map(|name| id(name)).collect() } else { vec![object] },
@@ -294,6 +314,53 @@ fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
 }
 
 #[test]
+fn an_earlier_version_has_the_secrets_that_it_refers_to() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    let mut rules = Rules { bad: ["a@2"].into(), unfit: ["a@3"].into(), ..Rules::default() };
+    let old = ["secret-both", "secret-old"];
+    let first = referring(snapshot(&["a@1", "secret-both@1", "secret-old@1"]), "a", &old);
+    assert!(cycle.turn(&first, &mut rules).held.is_empty());
+    // The source gives only what newest versions refer to.
+    let edited = |version: &str, secrets: &[&str]| {
+        let objects = [&[version, "secret-both@2", "secret-new@1"], secrets].concat();
+        referring(snapshot(&objects), "a", &["secret-both", "secret-new"])
+    };
+    for version in ["a@2", "a@3"] {
+        let report = cycle.turn(&edited(version, &[]), &mut rules);
+        assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1"], "{version}");
+        assert_eq!(report.held, old.map(|name| ("shop".to_owned(), name.to_owned())).into());
+        // One that is there is served as it is now, and one that is gone as it was.
+        cycle.turn(&edited(version, &["secret-old@1b"]), &mut rules);
+        cycle.turn(&edited(version, &[]), &mut rules);
+        assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1b"], "{version}");
+        cycle.turn(&first, &mut rules);
+        drop(cycle);
+        cycle = Cycle::open(state.path(), None);
+    }
+    cycle.turn(&edited("a@2", &[]), &mut rules);
+    assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1"], "after a restart too");
+    // What is refused itself stays out.
+    rules.bad.insert("secret-old@1");
+    cycle.turn(&edited("a@2", &["secret-old@1"]), &mut rules);
+    assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1"]);
+    assert!(cycle.turn(&edited("a@4", &[]), &mut rules).held.is_empty());
+}
+
+#[test]
+fn what_cannot_be_read_after_a_restart_has_the_secrets_that_it_refers_to() {
+    let state = tempfile::tempdir().unwrap();
+    let mut rules = Rules::default();
+    let first = referring(snapshot(&["a@1", "secret-a@1", "secret-b@1"]), "a", &["secret-a", "secret-b"]);
+    Cycle::open(state.path(), None).turn(&first, &mut rules);
+    let mut broken = snapshot(&["secret-b@2"]);
+    broken.left_out.push(LeftOut { id: id("a"), place: None, uid: None });
+    let report = Cycle::open(state.path(), None).turn(&broken, &mut rules);
+    assert_eq!(rules.made, ["a@1", "secret-a@1", "secret-b@2"]);
+    assert_eq!(report.held.len(), 2);
+}
+
+#[test]
 fn another_judge_tries_refused_versions_again() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules { bad: ["b@1"].into(), judge: "nginx 1.22.1", ..Rules::default() };
@@ -357,4 +424,14 @@ fn the_test_of_each_attempt_counts() {
     let mut rules = Rules { bad: ["b@1"].into(), ..Rules::default() };
     let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     assert_eq!((report.attempts, report.tests), (2, vec![TEST]));
+}
+
+#[test]
+fn of_many_findings_about_an_object_the_severest_are_told() {
+    let state = tempfile::tempdir().unwrap();
+    let mut objects = snapshot(&["a@1"]);
+    let finding = |rule| Finding::new(Reason::UnknownAnnotation, Origin::field(&id("a"), Field::Rule(rule)), "");
+    objects.findings = (0..20_000).map(finding).collect();
+    let report = Cycle::open(state.path(), None).turn(&objects, &mut Rules::default());
+    assert_eq!(report.findings.len(), 51);
 }

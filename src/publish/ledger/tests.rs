@@ -8,8 +8,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use super::*;
 use crate::model::Kind;
 use crate::publish::member::Member;
+use crate::publish::roster::Life;
 use crate::publish::served::Carried;
-use crate::source::Snapshot;
+use crate::source::{Published, Snapshot};
 
 const A: &str = "192.0.2.1";
 const B: &str = "192.0.2.2";
@@ -22,22 +23,29 @@ fn ingress(name: &str, revision: u64, content: u64, addresses: &[&str], created:
     let object = Ingress {
         metadata: ObjectMeta {
             uid: Some(format!("uid-{name}")),
-            resource_version: Some(revision.to_string()),
             creation_timestamp: Some(Time(Timestamp::from_second(created).unwrap())),
             ..Default::default()
         },
-        status: Some(IngressStatus { load_balancer: Some(IngressLoadBalancerStatus { ingress: Some(list) }) }),
         ..Default::default()
     };
+    let published = Published {
+        revision: Some(revision.to_string().into()),
+        status: Some(IngressStatus { load_balancer: Some(IngressLoadBalancerStatus { ingress: Some(list) }) }),
+    };
     let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-    Stored { id, version: Version(content.to_string().into()), object: Arc::new(object), place: None }
+    let version = Version(content.to_string().into());
+    Stored { id, version, object: Arc::new(object), published: Some(Arc::new(published)), place: None }
 }
 
 fn served(ingresses: Vec<Stored<Ingress>>, carries: u128) -> Served {
     let ids: Vec<_> = ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
     let since = std::time::Instant::now();
-    let carried =
-        ingresses.iter().map(|stored| Carried { id: Arc::clone(&stored.id), version: stored.version.clone(), since });
+    let carried = ingresses.iter().map(|stored| Carried {
+        id: Arc::clone(&stored.id),
+        version: stored.version.clone(),
+        since,
+        earlier: false,
+    });
     Served {
         carried: Some(carried.collect()),
         accepted: ids.into(),
@@ -48,11 +56,12 @@ fn served(ingresses: Vec<Stored<Ingress>>, carries: u128) -> Served {
     }
 }
 
-fn nodes(published: bool) -> Nodes {
-    let us = Member {
+/// A node without addresses that serves.
+fn member() -> Member {
+    Member {
         identity: "a".into(),
-        addresses: vec![A.parse().unwrap()],
-        serving: published,
+        addresses: Vec::new(),
+        serving: true,
         drained: false,
         generation: Some(1),
         carries: None,
@@ -60,9 +69,13 @@ fn nodes(published: bool) -> Nodes {
         lacks: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
-    };
+    }
+}
+
+fn nodes(published: bool) -> Nodes {
+    let us = Member { addresses: vec![A.parse().unwrap()], serving: published, ..member() };
     let other = Arc::new(Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], ..us.clone() });
-    Nodes::new(&us, [(&other, super::super::roster::Life::Expired)].into_iter(), &BTreeSet::new())
+    Nodes::new(&us, [(&other, Life::Expired)].into_iter(), &BTreeSet::new())
 }
 
 fn plan(ledger: &mut Ledger, served: &Served, now: Instant) -> Plan {
@@ -126,6 +139,58 @@ fn nothing_is_published_before_the_generation_that_carries_it() {
 }
 
 #[test]
+fn what_became_ours_without_changing_is_served_by_those_who_know_of_that() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    let foreign = Served { accepted: Arc::default(), ..served(vec![ingress("a", 5, 1, &[], 0)], 10) };
+    let other = |carries| {
+        let us = Member { identity: "a".into(), addresses: vec![A.parse().unwrap()], ..member() };
+        let other = Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], carries, ..us.clone() };
+        Nodes::new(&us, [(&Arc::new(other), Life::Alive)].into_iter(), &BTreeSet::new())
+    };
+    let mut shown = |served: &Served, carries| {
+        let plan = ledger.plan(served, &other(Some(Revision(carries))), &UnderWay::new(), now);
+        self::shown(&plan)
+    };
+    assert_eq!(shown(&foreign, 10), [""; 0]);
+    // Its class came at 12, of which the other node does not know yet: that it knows the object says nothing.
+    let ours = served(vec![ingress("a", 5, 1, &[], 0)], 12);
+    assert_eq!(shown(&ours, 10), ["a 192.0.2.1"]);
+    assert_eq!(shown(&ours, 12), ["a 192.0.2.1,192.0.2.2"]);
+    // One that was not looked at yet is no other's: a new object is there before the generation that has it.
+    let new = served(vec![ingress("n", 15, 1, &[], 0)], 20);
+    let unread = Served { accepted: Arc::default(), carries: Some(Revision(14)), ..new.clone() };
+    assert_eq!(shown(&unread, 15), [""; 0]);
+    assert_eq!(shown(&new, 15), ["n 192.0.2.1,192.0.2.2"]);
+    // One that was there before is no new one: it came with its namespace, of which the other node has to know.
+    let both = served(vec![ingress("came", 7, 1, &[], 0), ingress("n", 15, 1, &[A, B], 0)], 22);
+    assert_eq!(shown(&both, 20), ["came 192.0.2.1"]);
+    assert_eq!(shown(&both, 22), ["came 192.0.2.1,192.0.2.2"]);
+}
+
+#[test]
+fn what_we_wrote_where_nothing_is_served_any_more_is_withdrawn() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    let us = Member { addresses: vec![A.parse().unwrap()], ..member() };
+    let carries = Some(Revision(10));
+    let other = Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], carries, ..us.clone() };
+    let nodes = Nodes::new(&us, [(&Arc::new(other), Life::Alive)].into_iter(), &BTreeSet::new());
+    let mut plan = |served: &Served| ledger.plan(served, &nodes, &UnderWay::new(), now);
+    let mut objects = vec![ingress("a", 1, 1, &[A, B], 0), ingress("b", 2, 1, &[A, B], 0)];
+    let inside = served(objects.clone(), 10);
+    assert_eq!(shown(&plan(&inside)), [""; 0]);
+    // The generation from before is still in force and carries b; c never was ours.
+    let outside = vec![objects.remove(1), ingress("c", 3, 1, &[FOREIGN], 0)].into();
+    let snapshot = Snapshot { ingresses: objects.into(), outside, ..Snapshot::default() };
+    let left = Served { snapshot: Arc::new(snapshot), ..inside };
+    let second = plan(&left);
+    assert_eq!((shown(&second), second.writes[0].urgent), (vec!["b ".to_owned()], true));
+    ledger.wrote(&second.writes[0], Some("11"));
+    assert_eq!(shown(&ledger.plan(&left, &nodes, &UnderWay::new(), now)), [""; 0]);
+}
+
+#[test]
 fn what_was_written_counts_until_the_cache_has_it() {
     let now = Instant::now();
     let mut ledger = Ledger::default();
@@ -186,6 +251,29 @@ fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
         revision += 2;
     }
     assert_eq!(waited, [0, 0, 0, 0, 10, 20]);
+}
+
+#[test]
+fn whoever_waits_with_one_list_of_addresses_does_not_wait_with_another() {
+    let now = Instant::now();
+    let flipped = |revision| served(vec![ingress("a", revision, 1, &[A, FOREIGN], 0)], 10);
+    // Somebody else overwrites it again and again, and what failed is not tried again at once.
+    let mut contended = Ledger::default();
+    for number in 0..4 {
+        let plan = plan(&mut contended, &flipped(5 + 2 * number), now);
+        contended.sent(&plan.writes[0], now);
+        contended.wrote(&plan.writes[0], Some(&(6 + 2 * number).to_string()));
+    }
+    let mut refused = Ledger::default();
+    let write = plan(&mut refused, &flipped(13), now).writes.remove(0);
+    refused.failed(&write, &Failure::Refused(String::new()), now);
+    for mut ledger in [contended, refused] {
+        assert!(plan(&mut ledger, &flipped(13), now).writes.is_empty());
+        // The node goes down: its address is withdrawn at once.
+        let withdrawn = ledger.plan(&flipped(13), &nodes(false), &UnderWay::new(), now);
+        assert_eq!(shown(&withdrawn), ["a "]);
+        assert!(withdrawn.writes[0].urgent);
+    }
 }
 
 #[test]

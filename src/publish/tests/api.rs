@@ -109,6 +109,10 @@ impl FakeApi {
         {
             return refusal.answer();
         }
+        // As an API server does, which takes none that counts for no time.
+        if body["kind"] == "Lease" && body["spec"]["leaseDurationSeconds"].as_i64().is_none_or(|seconds| seconds < 1) {
+            return failure(422, "Invalid");
+        }
         match head.method {
             Method::GET if is_watch => self.watch(path, mood),
             Method::GET if is_list => self.list(&path),
@@ -181,10 +185,14 @@ impl FakeApi {
         } else if state.ours.remove(path) {
             object["status"] = json!({ "loadBalancer": {} });
         }
-        match before == object {
-            true => success(&object),
-            false => success(&state.put(path, object, "MODIFIED")),
-        }
+        let mut answer = match before == object {
+            true => object,
+            false => state.put(path, object, "MODIFIED"),
+        };
+        // Somebody nested managed fields deeper than the library reads.
+        let fields = (0..150).fold(json!({}), |inner, _| json!({ "f:x": inner }));
+        answer["metadata"]["managedFields"] = json!([{ "fieldsV1": fields }]);
+        success(&answer)
     }
 
     /// Makes an Ingress, as a user would.
@@ -206,6 +214,15 @@ impl FakeApi {
         let mut object = state.objects[&path].clone();
         object["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": address }] } });
         state.ours.remove(&path);
+        state.put(&path, object, "MODIFIED");
+    }
+
+    /// Changes what an Ingress says, as a user would.
+    pub fn change(&self, name: &str, content: &str) {
+        let path = format!("{INGRESSES}/{name}");
+        let mut state = self.state();
+        let mut object = state.objects[&path].clone();
+        object["metadata"]["annotations"] = json!({ "content": content });
         state.put(&path, object, "MODIFIED");
     }
 

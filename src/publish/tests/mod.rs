@@ -1,11 +1,13 @@
 //! Several nodes on one double of the API server, in a time that passes by itself; it must not know how any part works.
 
 mod api;
+mod events;
 mod refusals;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::networking::v1::Ingress;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
@@ -14,7 +16,7 @@ use super::{Address, Announced, Carried, Counts, Options, Publisher, Revision, S
 use crate::finding::{Finding, Reason};
 use crate::model::{Kind, ObjectId, Origin};
 use crate::source::cluster::Clients;
-use crate::source::{Snapshot, Stored, Version};
+use crate::source::{Published, Snapshot, Stored, Version};
 
 /// How long a Lease counts here, and a stop in good order.
 const LEASE: Duration = Duration::from_secs(15);
@@ -32,30 +34,40 @@ struct Node {
     drained: bool,
     /// Whether it notices what is new.
     follows: bool,
+    /// Whether it can read the objects.
+    informed: bool,
     findings: Vec<Finding>,
+}
+
+/// An Ingress as the daemon keeps it. What it says stands in its annotations here.
+fn stored(ingress: Ingress) -> Stored<Ingress> {
+    Stored {
+        id: Arc::new(ObjectId::new(Kind::Ingress, "shop", ingress.metadata.name.as_deref().unwrap())),
+        version: Version(format!("{:?}", ingress.metadata.annotations).into()),
+        published: Some(Arc::new(Published::new(ingress.metadata.resource_version.clone(), ingress.status.clone()))),
+        object: Arc::new(ingress),
+        place: None,
+    }
 }
 
 impl Node {
     /// What it would be told by the daemon now.
     fn served(&self, api: &FakeApi) -> Served {
-        let stored = |ingress: k8s_openapi::api::networking::v1::Ingress| Stored {
-            id: Arc::new(ObjectId::new(Kind::Ingress, "shop", ingress.metadata.name.as_deref().unwrap())),
-            version: Version("content".into()),
-            object: Arc::new(ingress),
-            place: None,
-        };
+        if !self.informed {
+            let (serving, drained) = (self.serving, self.drained);
+            return Served { generation: Some(1), serving, drained, phase: "serving".into(), ..Served::default() };
+        }
         let ingresses: Vec<_> = api.ingresses().into_iter().map(stored).collect();
-        let revision = |stored: &Stored<_>| -> Option<Revision> {
-            let object: &k8s_openapi::api::networking::v1::Ingress = &stored.object;
-            Revision::of(object.metadata.resource_version.as_deref())
-        };
+        let revision = |stored: &Stored<_>| Revision::of(stored.revision());
         let since = std::time::Instant::now();
         let carried = ingresses.iter().map(|stored| Carried {
             id: Arc::clone(&stored.id),
             version: stored.version.clone(),
             since,
+            earlier: false,
         });
         Served {
+            informed: true,
             accepted: ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect(),
             carried: Some(carried.collect()),
             carries: ingresses.iter().filter_map(revision).max(),
@@ -74,11 +86,14 @@ impl Node {
 struct World {
     api: FakeApi,
     nodes: Vec<Node>,
+    /// The settings of nodes that are started from now on, but for their names and addresses.
+    options: Options,
 }
 
 impl World {
     fn new() -> Self {
-        World { api: FakeApi::default(), nodes: Vec::new() }
+        let options = Options { lease_duration: LEASE, grace: GRACE, status_rate: 20, ..Options::default() };
+        World { api: FakeApi::default(), nodes: Vec::new(), options }
     }
 
     /// An object, and two nodes of which the first leads.
@@ -105,19 +120,14 @@ impl World {
                     serving: true,
                     drained: false,
                     follows: true,
+                    informed: true,
                     findings: Vec::new(),
                 });
                 self.nodes.len() - 1
             }
         };
         let address: Address = format!("192.0.2.{}", place + 1).parse().unwrap();
-        let options = Options {
-            addresses: vec![Announced::Fixed(address)],
-            lease_duration: LEASE,
-            grace: GRACE,
-            status_rate: 20,
-            ..Options::default()
-        };
+        let options = Options { addresses: vec![Announced::Fixed(address)], ..self.options.clone() };
         let node = &mut self.nodes[place];
         node.served = watch::channel(Some(node.served(&self.api))).0;
         let clients = Clients::of(&self.api.client(name, node.mood.subscribe()));
@@ -156,11 +166,11 @@ impl World {
 
     /// The addresses of each object, by name.
     fn addresses(&self) -> Vec<String> {
-        let text = |ingress: &_| {
-            let addresses: Vec<_> = published(ingress).0.iter().map(ToString::to_string).collect();
+        let text = |ingress| {
+            let addresses: Vec<_> = published(&stored(ingress)).0.iter().map(ToString::to_string).collect();
             addresses.join(",")
         };
-        self.api.ingresses().iter().map(text).collect()
+        self.api.ingresses().into_iter().map(text).collect()
     }
 
     /// The nodes that hold themselves to be the leader.
@@ -265,6 +275,26 @@ async fn a_node_whose_nginx_ends_with_it_is_withdrawn_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn without_a_grace_period_a_stop_withdraws_the_node_at_once() {
+    for serving in [true, false] {
+        let mut world = World::new();
+        world.options.grace = Duration::ZERO;
+        world.api.add_ingress("a");
+        world.start("one");
+        world.seconds(1).await;
+        world.start("two");
+        world.seconds(5).await;
+        assert_eq!(world.addresses(), ["192.0.2.1,192.0.2.2"]);
+        world.node("one").serving = serving;
+        let served = world.nodes[0].served(&world.api);
+        world.nodes[0].served.send_replace(Some(served));
+        world.node("one").publisher.take().unwrap().stop().await;
+        world.seconds(2).await;
+        assert_eq!(world.addresses(), ["192.0.2.2"], "nginx serves: {serving}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_reach_the_api_gives_up_before_another_takes_over() {
     for mood in [Mood::Away, Mood::Broken] {
         let mut world = World::of_two().await;
@@ -357,6 +387,31 @@ async fn a_node_is_published_only_in_objects_that_it_serves() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_node_that_cannot_read_the_objects_keeps_what_it_has_and_leads_nobody() {
+    let mut world = World::of_two().await;
+    let both = "192.0.2.1,192.0.2.2";
+    world.node("two").publisher.take().unwrap().stop().await;
+    world.node("two").informed = false;
+    world.start("two");
+    world.pass(2 * GRACE, |addresses| assert_eq!(addresses, [both])).await;
+    world.api.add_ingress("b");
+    world.seconds(5).await;
+    assert_eq!(world.addresses(), [both, "192.0.2.1"]);
+    world.node("one").publisher = None;
+    world.seconds(3 * LEASE.as_secs()).await;
+    assert_eq!((world.addresses(), world.leaders()), (vec![both.to_owned(), "192.0.2.1".to_owned()], Vec::new()));
+    world.start("one");
+    world.seconds(2).await;
+    world.node("two").drained = true;
+    world.seconds(2).await;
+    assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1".to_owned(); 2], vec!["one"]));
+    let two = world.node("two");
+    (two.informed, two.drained) = (true, false);
+    world.seconds(2).await;
+    assert_eq!(world.addresses(), [both, both]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_record_of_a_node_that_is_gone_publishes_nothing() {
     let mut world = World::new();
     world.api.add_ingress("a");
@@ -364,7 +419,7 @@ async fn the_record_of_a_node_that_is_gone_publishes_nothing() {
     world.seconds(3).await;
     world.node("one").publisher.take().unwrap().stop().await;
     world.node("one").follows = false;
-    let mut later = World { api: world.api.clone(), nodes: Vec::new() };
+    let mut later = World { api: world.api.clone(), ..World::new() };
     later.start("other");
     later.seconds(2 * GRACE.as_secs()).await;
     // Both have the address that ends in 1; only the new node is known to live.
@@ -413,32 +468,30 @@ async fn many_objects_are_written_at_a_steady_pace_and_the_newest_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn events_are_written_once_by_the_leader_and_by_no_successor() {
+async fn what_was_withdrawn_because_a_node_was_out_comes_back_as_fast_as_it_went() {
+    const OBJECTS: usize = 400;
     let mut world = World::new();
-    world.api.add_ingress("a");
-    let finding = || {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "a"));
-        Finding::new(Reason::MissingService, Origin::object(&id), "there is no Service")
-    };
-    for name in ["one", "two"] {
-        world.start(name);
-        world.node(name).findings = vec![finding()];
-        world.seconds(3).await;
+    for number in 0..OBJECTS {
+        world.api.add_ingress(&format!("a-{number:03}"));
     }
-    let reasons = |world: &World| {
-        let mut reasons: Vec<_> = world.api.events().into_iter().filter_map(|event| event.reason).collect();
-        reasons.sort();
-        reasons
-    };
-    assert_eq!(reasons(&world), ["MissingService", "Synced"]);
-    world.node("one").publisher = None;
-    world.seconds(40).await;
-    assert_eq!(world.leaders(), ["two"]);
-    assert_eq!(reasons(&world), ["MissingService", "Synced"]);
-    // It is mended and comes back.
-    world.node("two").findings.clear();
-    world.seconds(1).await;
-    world.node("two").findings = vec![finding()];
-    world.seconds(1).await;
-    assert_eq!(reasons(&world), ["MissingService", "MissingService", "Synced"]);
+    world.start("one");
+    world.seconds(30).await;
+    let addressed = |world: &World| world.addresses().iter().filter(|addresses| !addresses.is_empty()).count();
+    assert_eq!(addressed(&world), OBJECTS);
+    for _ in 0..2 {
+        world.node("one").serving = false;
+        world.seconds(2).await;
+        assert_eq!(addressed(&world), 0);
+        world.node("one").serving = true;
+        world.seconds(2).await;
+        assert_eq!(addressed(&world), OBJECTS);
+    }
+    // New ones come at their own pace.
+    let before = world.api.status_writes().len();
+    for number in 0..OBJECTS {
+        world.api.add_ingress(&format!("b-{number:03}"));
+    }
+    world.seconds(2).await;
+    let since = world.api.status_writes().len() - before;
+    assert!((50..=110).contains(&since), "{since} writes in two seconds");
 }

@@ -105,3 +105,35 @@ async fn without_a_lease_nobody_leads_and_nothing_is_lost() {
         assert_eq!((world.addresses(), world.leaders()), (vec!["192.0.2.1".to_owned(); 2], vec!["one"]), "{refusal:?}");
     }
 }
+
+/// What the node says of its own trouble.
+fn findings(world: &World, name: &str) -> usize {
+    let node = world.nodes.iter().find(|node| node.name == name).unwrap();
+    node.publisher.as_ref().unwrap().outlook().findings().len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn trouble_with_what_nobody_wants_any_more_is_over() {
+    let refusal = REFUSALS[0];
+    // The node is out, so that nothing has to be written.
+    let mut world = world(1);
+    world.api.refuse("/status", refusal);
+    world.seconds(10).await;
+    assert_eq!(findings(&world, "one"), 1);
+    world.node("one").drained = true;
+    world.seconds(1).await;
+    assert_eq!(findings(&world, "one"), 0);
+    // Another one leads, and writes.
+    let mut world = World::of_two().await;
+    world.api.refuse("/status", refusal);
+    world.api.add_ingress("b");
+    world.seconds(5).await;
+    assert_eq!((findings(&world, "one"), findings(&world, "two")), (1, 0));
+    world.node("one").mood.send_replace(Mood::Away);
+    world.seconds(3 * LEASE.as_secs()).await;
+    world.api.relent();
+    world.node("one").mood.send_replace(Mood::Well);
+    world.seconds(60).await;
+    assert_eq!((world.leaders(), world.addresses()), (vec!["two"], vec!["192.0.2.1,192.0.2.2".to_owned(); 2]));
+    assert_eq!((findings(&world, "one"), findings(&world, "two")), (0, 0));
+}

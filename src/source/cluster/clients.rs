@@ -122,6 +122,11 @@ impl Clients {
         Clients::new(watch::channel(line).1)
     }
 
+    /// Which server is asked now; `None` before there are credentials.
+    pub fn server(&self) -> Option<String> {
+        self.line.borrow().connections.as_ref().map(|connections| connections.server.clone())
+    }
+
     /// What was asked so far.
     pub fn requests(&self) -> &Arc<Requests> {
         &self.requests

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::GetParams;
 use kube::core::Request;
 
+use super::depth;
 use super::found::Found;
 use super::kind::Item;
 use super::references::Name;
@@ -26,35 +28,34 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Asks for whatever is missing, for ever.
 pub async fn fetch(client: Client, shared: Arc<Shared>) {
+    let mut asked = FuturesUnordered::new();
+    let next = || shared.stores().missing().take();
     loop {
-        let missing = shared.stores().missing();
-        if missing.is_empty() {
-            shared.missing.notified().await;
-            continue;
-        }
-        let asked = futures_util::stream::iter(missing).map(|name| {
-            let client = client.clone();
-            async move {
-                let answer = ask(&client, &name).await;
-                (name, answer)
-            }
-        });
-        let mut answers = asked.buffer_unordered(AT_ONCE);
-        let mut failed = false;
-        while let Some((name, answer)) = answers.next().await {
-            match answer {
-                Ok(item) => {
-                    shared.stores().answered(&name, item);
-                    shared.changed.notify_one();
-                }
-                Err(why) => {
+        while asked.len() < AT_ONCE
+            && let Some((name, since)) = next()
+        {
+            let client = &client;
+            asked.push(async move {
+                let answer = ask(client, &name).await;
+                if let Err(why) = &answer {
                     tracing::debug!("the Secret {}/{} cannot be asked for: {why}", name.0, name.1);
-                    failed = true;
+                    // It counts as one that is asked for meanwhile: an API server that is in trouble is not asked more often.
+                    tokio::time::sleep(PAUSE).await;
                 }
-            }
+                (name, since, answer)
+            });
         }
-        if failed {
-            tokio::time::sleep(PAUSE).await;
+        let answered = tokio::select! {
+            Some(answered) = asked.next() => Some(answered),
+            () = shared.missing.notified() => None,
+        };
+        match answered {
+            Some((name, since, Ok(item))) => {
+                shared.stores().answered(&name, since, item);
+                shared.changed.notify_one();
+            }
+            Some((name, _, Err(_))) => shared.stores().missing().put_back(&name),
+            None => {}
         }
     }
 }
@@ -67,7 +68,7 @@ async fn ask(client: &Client, (namespace, name): &Name) -> Result<Option<Item<Se
     let answer = tokio::time::timeout(ANSWER_TIMEOUT, client.request_text(request));
     match answer.await.map_err(|_| "no answer in time".to_owned())? {
         Ok(text) => {
-            let value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+            let value = depth::read(&text).map_err(|error| error.to_string())?;
             Ok(Found::of(value).and_then(Item::of))
         }
         // Refused ones are as good as gone until the watch, which may see them, tells of them.

@@ -33,8 +33,19 @@ pub struct Found<K> {
     pub name: String,
     /// The place of this version in the history of its kind.
     pub position: Option<String>,
-    /// The object, or why it cannot be decoded and what the API server calls it.
-    pub object: Result<K, (String, Option<Arc<str>>)>,
+    /// The object, or what is known of it all the same.
+    pub object: Result<K, Undecodable>,
+}
+
+/// An object that cannot be decoded.
+#[derive(Debug)]
+pub struct Undecodable {
+    /// Why.
+    pub why: String,
+    /// What the API server calls it.
+    pub uid: Option<Arc<str>>,
+    /// Its `status`, whatever that is.
+    pub status: Option<Value>,
 }
 
 impl<K: Known> Found<K> {
@@ -54,8 +65,11 @@ impl<K: Known> Found<K> {
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let name = text("/metadata/name")?;
         let (namespace, position) = (text("/metadata/namespace"), text("/metadata/resourceVersion"));
-        let uid = text("/metadata/uid").map(Arc::from);
-        let object = serde_json::from_value(value).map_err(|error| (error.to_string(), uid));
+        let object = K::deserialize(&value).map_err(|error| Undecodable {
+            why: error.to_string(),
+            uid: text("/metadata/uid").map(Arc::from),
+            status: value.get("status").cloned(),
+        });
         Some(Found { namespace: namespace.unwrap_or_default(), name, position, object })
     }
 }

@@ -1,7 +1,10 @@
 //! How a watch is; it must not know what is done about it.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// API servers send a bookmark about once a minute where nothing else is to be told.
+const SILENCE: Duration = Duration::from_secs(75);
 
 /// A namespace, or everywhere.
 pub type Section = Option<Arc<str>>;
@@ -32,17 +35,37 @@ pub struct WatchHealth {
     pub failure: Option<Arc<str>>,
     /// Whether the failure is that we are not allowed to see the kind, or that there is none.
     pub refused: bool,
+    /// Whether it was refused once: what was done without then is done without until it is told, also while the API server is
+    /// away.
+    pub done_without: bool,
+    /// The `resourceVersion` up to which everything was told; `None` when the API server does not count.
+    pub position: Option<u128>,
 }
 
 impl WatchHealth {
     /// A watch that has not begun.
     pub fn new(kind: &'static str, section: Section, need: Need) -> Self {
-        WatchHealth { kind, section, need, synced: false, heard: None, failure: None, refused: false }
+        WatchHealth {
+            kind,
+            section,
+            need,
+            synced: false,
+            heard: None,
+            failure: None,
+            refused: false,
+            done_without: false,
+            position: None,
+        }
     }
 
     /// Whether a snapshot may be made: everything was told, or nothing will be and nobody needs it.
     pub fn is_settled(&self) -> bool {
-        self.synced || (self.need == Need::Optional && self.refused)
+        self.synced || (self.need == Need::Optional && self.done_without)
+    }
+
+    /// Whether it tells what comes: it does not fail, and was heard since the API server last had to say that nothing came.
+    pub fn is_heard(&self, now: Instant) -> bool {
+        self.failure.is_none() && self.heard.is_some_and(|heard| now.saturating_duration_since(heard) < SILENCE)
     }
 
     /// One word for machines.

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::found::{Found, Known};
+use super::found::{Found, Known, Undecodable};
 use super::references::{self, Name};
 use super::store::Store;
 use super::stores::Stores;
@@ -17,7 +18,7 @@ use crate::model::{Kind, ObjectId};
 use crate::source::identity;
 use crate::source::unread::DropUnread;
 use crate::source::validation::{Problem, Validate};
-use crate::source::{Endpoints, Stored, Version};
+use crate::source::{Endpoints, Published, Stored, Version};
 
 /// Secrets that are never referred to and can be many and large: releases of Helm, and tokens.
 const SECRETS: &str = "type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token";
@@ -35,10 +36,10 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
     const FIELDS: Option<&'static str> = None;
     /// How many objects a page of a list has at most.
     const PAGE: u32 = 500;
-    /// Whether something is published in its objects, so that it has to be known how old what is known of them is.
-    const IS_PUBLISHED: bool = false;
     /// Whether only objects are kept that something refers to.
     const REFERENCED: bool = false;
+    /// Whether something is published in its objects.
+    const PUBLISHED: bool = false;
 
     /// What is kept of an object.
     type Kept: std::fmt::Debug + Send + Sync;
@@ -54,14 +55,19 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
         BTreeSet::new()
     }
 
-    /// Does something while those parts of the object are out of it that nginx is not configured by.
-    fn without_status<T>(&mut self, act: impl FnOnce(&Self) -> T) -> T {
-        act(self)
+    /// Takes out what is published in the object, which nginx is not configured by.
+    fn take_published(&mut self) -> Option<Published> {
+        None
     }
 
-    /// Whether those parts are the same.
-    fn has_status_of(_kept: &Self::Kept, _other: &Self::Kept) -> bool {
-        true
+    /// Where those of its objects are that are not served but may have something published in them, for kinds that can.
+    fn outside(_stores: &mut Stores) -> Option<&mut Store<Self>> {
+        None
+    }
+
+    /// What is kept of an object that is not served: what is published in it, for as long as that is something.
+    fn bare(_item: Item<Self>) -> Option<Stored<Self::Kept>> {
+        None
     }
 }
 
@@ -69,7 +75,7 @@ impl Watched for Ingress {
     type Kept = Self;
 
     const MODEL_KIND: Kind = Kind::Ingress;
-    const IS_PUBLISHED: bool = true;
+    const PUBLISHED: bool = true;
 
     fn keep(self) -> Self {
         self
@@ -83,15 +89,26 @@ impl Watched for Ingress {
         references::of_ingress(kept)
     }
 
-    fn without_status<T>(&mut self, act: impl FnOnce(&Self) -> T) -> T {
-        let (status, version) = (self.status.take(), self.metadata.resource_version.take());
-        let done = act(self);
-        (self.status, self.metadata.resource_version) = (status, version);
-        done
+    fn take_published(&mut self) -> Option<Published> {
+        Some(Published::new(self.metadata.resource_version.take(), self.status.take()))
     }
 
-    fn has_status_of(kept: &Self, other: &Self) -> bool {
-        kept.status == other.status && kept.metadata.resource_version == other.metadata.resource_version
+    fn outside(stores: &mut Stores) -> Option<&mut Store<Self>> {
+        Some(&mut stores.outside)
+    }
+
+    fn bare(item: Item<Self>) -> Option<Stored<Self>> {
+        let (uid, published) = match item.outcome {
+            Ok(stored) => (stored.object.metadata.uid.clone(), stored.published?),
+            Err(unfit) => (unfit.uid.as_deref().map(str::to_owned), Arc::new(unfit.published?)),
+        };
+        let addresses = published.status.as_ref()?.load_balancer.as_ref()?.ingress.as_ref()?;
+        if addresses.is_empty() {
+            return None;
+        }
+        let object = Ingress { metadata: ObjectMeta { uid, ..ObjectMeta::default() }, ..Ingress::default() };
+        let version = version(&object);
+        Some(Stored { id: item.id, version, object: Arc::new(object), published: Some(published), place: None })
     }
 }
 
@@ -111,12 +128,12 @@ impl Watched for IngressClass {
 }
 
 impl Watched for Service {
-    type Kept = Self;
+    type Kept = crate::source::Service;
 
     const MODEL_KIND: Kind = Kind::Service;
 
-    fn keep(self) -> Self {
-        self
+    fn keep(self) -> Self::Kept {
+        self.into()
     }
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
@@ -188,6 +205,8 @@ pub struct Unfit {
     pub problems: Vec<Problem>,
     /// What the API server calls it.
     pub uid: Option<Arc<str>>,
+    /// What is published in it, which is true whatever is wrong with the rest.
+    pub published: Option<Published>,
 }
 
 impl<K: Watched> Item<K> {
@@ -203,16 +222,25 @@ impl<K: Watched> Item<K> {
                 object.validate(&mut problems);
                 match problems.is_empty() {
                     true => Ok(stored(&id, object)),
-                    false => Err(Unfit { problems, uid: object.metadata().uid.as_deref().map(Arc::from) }),
+                    false => {
+                        let uid = object.metadata().uid.as_deref().map(Arc::from);
+                        Err(Unfit { problems, uid, published: object.take_published() })
+                    }
                 }
             }
-            Err((why, uid)) => Err(Unfit { problems: vec![Problem::undecodable(why)], uid }),
+            Err(Undecodable { why, uid, status }) => {
+                // Other kinds have a status of another form, which is not published by us.
+                let status = status.and_then(|status| serde_json::from_value(status).ok());
+                let published = Some(Published::new(found.position, status));
+                Err(Unfit { problems: vec![Problem::undecodable(why)], uid, published })
+            }
         };
         Some(Item { id, outcome })
     }
 }
 
 fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K::Kept> {
+    let published = object.take_published().map(Arc::new);
     object.drop_unread();
     let metadata = object.metadata_mut();
     metadata.managed_fields = None;
@@ -220,18 +248,15 @@ fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K::Kept> {
     metadata.finalizers = None;
     metadata.generate_name = None;
     metadata.self_link = None;
+    metadata.resource_version = None;
     metadata.generation = None;
-    if !K::IS_PUBLISHED {
-        metadata.resource_version = None;
-    }
     if let Some(annotations) = &mut metadata.annotations {
         annotations.remove(LAST_APPLIED);
         if annotations.is_empty() {
             metadata.annotations = None;
         }
     }
-    let version = object.without_status(version);
-    Stored { id: Arc::clone(id), version, object: Arc::new(object.keep()), place: None }
+    Stored { id: Arc::clone(id), version: version(&object), object: Arc::new(object.keep()), published, place: None }
 }
 
 /// A digest of what is kept: a change of anything else, such as a status or a label, makes no new version. It stays the same over

@@ -2,6 +2,8 @@
 
 mod administrator;
 mod clients;
+mod depth;
+mod events;
 mod fetch;
 mod found;
 mod health;
@@ -27,8 +29,9 @@ pub use administrator::{Administrator, AdministratorError, Token, try_out};
 pub use clients::Clients;
 pub use health::{Need, Section, WatchHealth};
 pub use kubeconfig::{DEFAULT_KUBECONFIG, KubeconfigError};
+pub use references::{Name, may_refer, of_ingress as secrets_of};
 pub use renewal::{Connected, connect};
 pub use requests::Requests;
-pub use source::{ClusterSource, Scope, WatchOptions};
+pub use source::{ClusterSource, Holder, Scope, WatchOptions};
 pub use stores::Reading;
 pub use stream::Timing;

@@ -18,7 +18,7 @@ use tokio::process::Command;
 /// How long a plugin may take.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// Most bytes that are read of what a plugin gives, and of what it complains about.
+/// Most bytes that are kept of what a plugin gives, and of what it complains about.
 const LONGEST_ANSWER: u64 = 1024 * 1024;
 const LONGEST_COMPLAINT: u64 = 400;
 
@@ -174,11 +174,12 @@ fn information(plugin: &ExecConfig) -> String {
     json!({ "apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": specification }).to_string()
 }
 
-/// The first bytes of what is written there. Whoever writes more is not listened to any longer.
+/// The first bytes of what is written there. The rest is read too, and thrown away: whoever writes where nobody reads is killed.
 async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if let Some(from) = from {
-        from.take(most).read_to_end(&mut bytes).await?;
+    if let Some(mut from) = from {
+        (&mut from).take(most).read_to_end(&mut bytes).await?;
+        tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
     }
     Ok(bytes)
 }

@@ -1,21 +1,37 @@
 //! Which Secrets objects may refer to, so that only those stay in memory; it must not know what any annotation means.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use k8s_openapi::api::networking::v1::Ingress;
+use tokio::time::Instant;
 
 use crate::source::validation::is_subdomain;
 
 /// Namespace and name.
 pub type Name = (String, String);
 
-/// Names of Secrets that an Ingress may refer to: those in its `tls`, and every value of an annotation that could be one,
-/// alone or behind a namespace. That is more than its dialect would find, and never less.
+/// How the keys of annotations end that name a Secret, in every dialect; no other value is taken for a name.
+const SUFFIX: &str = "-secret";
+
+/// How many annotations of an object may name Secrets. No dialect has half as many, and whoever makes up keys has every node
+/// ask for what they name.
+const MOST_ANNOTATIONS: usize = 64;
+
+/// Whether an annotation with this key may name a Secret.
+pub fn may_refer(key: &str) -> bool {
+    key.ends_with(SUFFIX)
+}
+
+/// Names of Secrets that an Ingress may refer to: those in its `tls`, and the values of annotations that may name one, alone or
+/// behind a namespace. That is more than its dialect would find, and never less.
 pub fn of_ingress(ingress: &Ingress) -> BTreeSet<Name> {
     let own = ingress.metadata.namespace.as_deref().unwrap_or_default();
     let tls = ingress.spec.iter().flat_map(|spec| spec.tls.iter().flatten());
     let of_tls = tls.filter_map(|tls| tls.secret_name.as_deref());
-    let values = ingress.metadata.annotations.iter().flatten().map(|(_, value)| value.trim());
+    let annotations = ingress.metadata.annotations.iter().flatten().filter(|(key, _)| may_refer(key));
+    let values = annotations.take(MOST_ANNOTATIONS).map(|(_, value)| value.trim());
     let name = |text: &str| match text.split_once('/') {
         Some((namespace, name)) => (namespace.to_owned(), name.to_owned()),
         None => (own.to_owned(), text.to_owned()),
@@ -33,8 +49,7 @@ pub struct References {
     listed: BTreeSet<Option<String>>,
     /// By part that is being listed: what came to be referred to since, as pages that came before may have had it.
     fresh: BTreeMap<Option<String>, BTreeSet<Name>>,
-    /// What is to be asked for, or asked for already and not yet answered.
-    missing: BTreeSet<Name>,
+    missing: Missing,
 }
 
 impl References {
@@ -81,7 +96,7 @@ impl References {
                 fresh.insert(name.clone());
             }
             if self.listed.contains(&section) {
-                self.missing.insert(name.clone());
+                self.missing.add(name);
             }
         }
     }
@@ -95,26 +110,98 @@ impl References {
     pub fn end(&mut self, section: Option<&str>) -> BTreeSet<Name> {
         let section = section.map(str::to_owned);
         let fresh = self.fresh.remove(&section).unwrap_or_default();
-        self.missing.extend(fresh.iter().cloned());
+        fresh.iter().for_each(|name| self.missing.add(name));
         self.listed.insert(section);
         fresh
     }
 
     /// The watch told of it: whatever else is answered about it is older.
     pub fn told(&mut self, namespace: &str, name: &str) {
-        if !self.missing.is_empty() {
+        if !self.missing.since.is_empty() {
             self.missing.remove(&(namespace.to_owned(), name.to_owned()));
         }
     }
 
-    /// An answer came to a question. Whether it counts: the watch may have told of it meanwhile.
-    pub fn answered(&mut self, name: &Name) -> bool {
-        self.missing.remove(name)
+    /// What is to be asked for.
+    pub fn missing(&mut self) -> &mut Missing {
+        &mut self.missing
+    }
+}
+
+/// What is to be asked for, each namespace in its turn: whoever names many Secrets waits for them alone.
+#[derive(Debug, Default)]
+pub struct Missing {
+    /// Everything that was not answered yet, and since when it is missing.
+    since: BTreeMap<Name, Instant>,
+    /// What of it nobody asks for at this moment, by namespace.
+    waiting: BTreeMap<String, BTreeSet<String>>,
+    /// The namespace that had its turn last.
+    last: String,
+    /// What came to be missing, in order, down to the youngest that still is.
+    arrivals: Vec<(Instant, Name)>,
+}
+
+impl Missing {
+    fn add(&mut self, name: &Name) {
+        let now = Instant::now();
+        if let Entry::Vacant(entry) = self.since.entry(name.clone()) {
+            entry.insert(now);
+            self.arrivals.push((now, name.clone()));
+            self.wait(name);
+        }
     }
 
-    /// What is to be asked for.
-    pub fn missing(&self) -> &BTreeSet<Name> {
-        &self.missing
+    fn wait(&mut self, (namespace, name): &Name) {
+        self.waiting.entry(namespace.clone()).or_default().insert(name.clone());
+    }
+
+    fn remove(&mut self, name: &Name) -> bool {
+        self.stop_waiting(name);
+        self.since.remove(name).is_some()
+    }
+
+    fn stop_waiting(&mut self, (namespace, name): &Name) {
+        if let Some(names) = self.waiting.get_mut(namespace) {
+            names.remove(name);
+            if names.is_empty() {
+                self.waiting.remove(namespace);
+            }
+        }
+    }
+
+    /// What is asked for next, of the namespace whose turn it is, and since when it is missing.
+    pub fn take(&mut self) -> Option<(Name, Instant)> {
+        let later = self.waiting.range::<str, _>((Bound::Excluded(self.last.as_str()), Bound::Unbounded)).next();
+        let (namespace, names) = later.or_else(|| self.waiting.first_key_value())?;
+        let name = (namespace.clone(), names.first()?.clone());
+        self.last.clone_from(&name.0);
+        self.stop_waiting(&name);
+        let since = *self.since.get(&name)?;
+        Some((name, since))
+    }
+
+    /// No answer came: it is asked for again, if it still is to be.
+    pub fn put_back(&mut self, name: &Name) {
+        if self.since.contains_key(name) {
+            self.wait(name);
+        }
+    }
+
+    /// An answer came about what is missing since then. Whether it counts: the watch may have told of it meanwhile, or nothing
+    /// may have referred to it for a while in which nobody listened.
+    pub fn answered(&mut self, name: &Name, since: Instant) -> bool {
+        self.since.get(name) == Some(&since) && self.remove(name)
+    }
+
+    /// Since when that is missing which came last.
+    pub fn youngest(&mut self) -> Option<Instant> {
+        while let Some((since, name)) = self.arrivals.last() {
+            if self.since.get(name) == Some(since) {
+                return Some(*since);
+            }
+            self.arrivals.pop();
+        }
+        None
     }
 }
 
@@ -127,15 +214,17 @@ mod tests {
     }
 
     #[test]
-    fn every_value_that_could_be_a_name_counts() {
+    fn every_value_that_could_be_a_name_counts_where_one_may_stand() {
         let annotation = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         let annotations = [
             annotation("auth-secret", "passwords"),
             annotation("auth-tls-secret", " other/authority "),
-            annotation("proxy-body-size", "8m"),
-            annotation("configuration-snippet", "deny all;"),
-            annotation("path", "a/b/c"),
-            annotation("empty", ""),
+            annotation("proxy-ssl-secret", "8m"),
+            annotation("proxy-body-size", "9m"),
+            annotation("auth-secret-type", "auth-file"),
+            annotation("snippet-secret", "deny all;"),
+            annotation("path-secret", "a/b/c"),
+            annotation("empty-secret", ""),
         ];
         let tls = r#"{"tls": [{"secretName": "tls.example"}, {"secretName": ""}, {}]}"#;
         let ingress = Ingress {
@@ -158,15 +247,74 @@ mod tests {
         references.change(&BTreeSet::new(), &early);
         references.begin(None);
         references.change(&BTreeSet::new(), &late);
-        assert!(references.missing().is_empty(), "the list may still bring it");
+        assert!(references.missing().take().is_none(), "the list may still bring it");
         assert_eq!(references.end(None), late);
-        assert_eq!(*references.missing(), late);
+        let (name, since) = references.missing().take().unwrap();
+        assert_eq!(late, [name.clone()].into());
         references.change(&BTreeSet::new(), &later);
-        assert_eq!(references.missing().len(), 2);
+        let (other, other_since) = references.missing().take().unwrap();
+        assert_eq!((later, references.missing().take()), ([other.clone()].into(), None));
         // What the watch tells meanwhile is newer than the answer.
         references.told("a", "late");
-        assert!(!references.answered(&("a".to_owned(), "late".to_owned())));
-        assert!(references.answered(&("a".to_owned(), "later".to_owned())));
+        assert!(!references.missing().answered(&name, since));
+        assert!(references.missing().answered(&other, other_since));
+        // So is what it told while nothing referred to it.
+        references.change(&late, &BTreeSet::new());
+        references.change(&BTreeSet::new(), &late);
+        assert!(!references.missing().answered(&name, since));
+        assert_eq!(references.missing().take().unwrap().0, name, "it is asked for anew");
+    }
+
+    #[test]
+    fn each_namespace_has_its_turn() {
+        let mut references = References::default();
+        references.end(None);
+        let flood: BTreeSet<Name> = (0..9999).map(|number| ("a".to_owned(), format!("{number:04}"))).collect();
+        references.change(&BTreeSet::new(), &flood);
+        let mut order = Vec::new();
+        let mut take = |references: &mut References| {
+            let (name, since) = references.missing().take().unwrap();
+            order.push(name.0.clone());
+            (name, since)
+        };
+        take(&mut references);
+        references.change(&BTreeSet::new(), &names(&[("b", "x"), ("b", "y"), ("c", "x")]));
+        for _ in 0..3 {
+            take(&mut references);
+        }
+        // What failed has its turn again, unless nothing refers to it any more.
+        let failed = take(&mut references);
+        references.change(&names(&[("b", "y")]), &BTreeSet::new());
+        references.missing().put_back(&failed.0);
+        for _ in 0..3 {
+            take(&mut references);
+        }
+        assert_eq!(order, ["a", "b", "c", "a", "b", "a", "a", "a"]);
+    }
+
+    #[test]
+    fn the_youngest_is_the_last_that_is_still_missing() {
+        let mut references = References::default();
+        references.end(None);
+        assert_eq!(references.missing().youngest(), None);
+        references.change(&BTreeSet::new(), &names(&[("a", "old")]));
+        let old = references.missing().youngest();
+        references.change(&BTreeSet::new(), &names(&[("b", "new")]));
+        assert!(references.missing().youngest() > old && old.is_some());
+        references.told("b", "new");
+        assert_eq!(references.missing().youngest(), old);
+        references.told("a", "old");
+        assert_eq!(references.missing().youngest(), None);
+        assert!(references.missing.arrivals.is_empty());
+    }
+
+    #[test]
+    fn whoever_makes_up_keys_has_few_of_them_asked_for() {
+        let annotations = (0..43_000).map(|number| (format!("example.com/{number}-secret"), format!("name-{number}")));
+        let mut ingress = Ingress::default();
+        ingress.metadata.namespace = Some("shop".to_owned());
+        ingress.metadata.annotations = Some(annotations.collect());
+        assert_eq!(of_ingress(&ingress).len(), MOST_ANNOTATIONS);
     }
 
     #[test]
@@ -187,8 +335,10 @@ mod tests {
         references.begin(Some("b"));
         references.end(Some("b"));
         references.change(&BTreeSet::new(), &names(&[("a", "x"), ("b", "x")]));
-        assert_eq!(*references.missing(), names(&[("b", "x")]));
+        let mut missing = || references.missing().take().map(|(name, _)| name);
+        assert_eq!((missing(), missing()), (Some(("b".to_owned(), "x".to_owned())), None));
         references.end(Some("a"));
-        assert_eq!(references.missing().len(), 2);
+        let mut missing = || references.missing().take().map(|(name, _)| name);
+        assert_eq!((missing(), missing()), (Some(("a".to_owned(), "x".to_owned())), None));
     }
 }

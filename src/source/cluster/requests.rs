@@ -15,7 +15,7 @@ impl Requests {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner).entry((verb, answer)).or_default() += 1;
     }
 
-    /// Verb, status code as text (`error` when there was no answer) and count, sorted.
+    /// Verb, status code as text (`error` when there was no answer, or none for as long as somebody waited) and count, sorted.
     pub fn counts(&self) -> Vec<(&'static str, String, u64)> {
         let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let name = |answer: Option<StatusCode>| answer.map_or("error".to_owned(), |code| code.as_str().to_owned());

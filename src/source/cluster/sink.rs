@@ -14,6 +14,7 @@ use super::stores::Stores;
 use super::stream::{Failure, Sink};
 use super::words::words;
 use crate::model::Kind;
+use crate::source::Stored;
 
 /// What is known, shared by the watches and whoever reads it.
 #[derive(Debug)]
@@ -65,16 +66,18 @@ impl Shared {
                 tracing::warn!(KIND = kind, "{kind} cannot be watched{}: {why}", place.unwrap_or_default());
             }
             health.refused = failure.is_refusal();
+            health.done_without |= health.refused;
             health.failure = Some(why);
         });
     }
 
-    fn note_answer(&self, kind: &'static str, section: &Section) {
+    fn note_answer(&self, kind: &'static str, section: &Section, position: Option<&str>) {
         self.note_health(kind, section, |health| {
             if health.failure.take().is_some() {
                 tracing::info!(KIND = kind, "{kind} is watched again");
             }
             (health.refused, health.heard) = (false, Some(Instant::now()));
+            health.position = position.and_then(|position| position.parse().ok());
         });
     }
 }
@@ -86,12 +89,14 @@ pub struct ObjectSink<K: Watched> {
     section: Section,
     /// The list so far.
     listed: Vec<Item<K>>,
+    /// What is published in those of it that are not served.
+    outside: Vec<Stored<K::Kept>>,
 }
 
 impl<K: Watched> ObjectSink<K> {
     /// For this namespace, or everywhere.
     pub fn new(shared: Arc<Shared>, section: Section) -> Self {
-        ObjectSink { shared, section, listed: Vec::new() }
+        ObjectSink { shared, section, listed: Vec::new(), outside: Vec::new() }
     }
 
     fn settle(&self) {
@@ -107,29 +112,37 @@ impl<K: Watched> ObjectSink<K> {
 impl<K: Watched> Sink<K> for ObjectSink<K> {
     fn begin(&mut self) {
         self.listed.clear();
+        self.outside.clear();
         self.shared.stores().begin::<K>(&self.section);
     }
 
-    fn page(&mut self, mut found: Vec<Found<K>>) {
-        {
+    fn page(&mut self, found: Vec<Found<K>>) {
+        let (kept, others): (Vec<_>, Vec<_>) = {
             let stores = self.shared.stores();
-            found.retain(|found| stores.keeps::<K>(&found.namespace, &found.name));
+            found.into_iter().partition(|found| stores.keeps::<K>(&found.namespace, &found.name))
+        };
+        self.listed.extend(kept.into_iter().filter_map(Item::of));
+        if K::PUBLISHED {
+            self.outside.extend(others.into_iter().filter_map(Item::of).filter_map(K::bare));
         }
-        self.listed.extend(found.into_iter().filter_map(Item::of));
     }
 
     fn end(&mut self) {
-        let listed = std::mem::take(&mut self.listed);
-        self.shared.stores().replace(&self.section, listed);
+        let (listed, outside) = (std::mem::take(&mut self.listed), std::mem::take(&mut self.outside));
+        self.shared.stores().replace(&self.section, listed, outside);
         self.shared.missing.notify_one();
         self.settle();
     }
 
     fn applied(&mut self, found: Found<K>) {
-        if self.shared.stores().keeps::<K>(&found.namespace, &found.name)
+        let is_kept = self.shared.stores().keeps::<K>(&found.namespace, &found.name);
+        if (is_kept || K::PUBLISHED)
             && let Some(item) = Item::of(found)
         {
-            self.shared.stores().apply(item);
+            match is_kept {
+                true => self.shared.stores().apply(item),
+                false => self.shared.stores().pass_over(item),
+            }
             self.settle();
         }
     }
@@ -139,8 +152,8 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
         self.settle();
     }
 
-    fn heard(&mut self) {
-        self.shared.note_answer(K::MODEL_KIND.name(), &self.section);
+    fn heard(&mut self, position: Option<&str>) {
+        self.shared.note_answer(K::MODEL_KIND.name(), &self.section, position);
     }
 
     fn failed(&mut self, failure: &Failure) {
@@ -203,8 +216,8 @@ impl Sink<Namespace> for NamespaceSink {
         }
     }
 
-    fn heard(&mut self) {
-        self.shared.note_answer(NAMESPACE, &None);
+    fn heard(&mut self, position: Option<&str>) {
+        self.shared.note_answer(NAMESPACE, &None, position);
     }
 
     fn failed(&mut self, failure: &Failure) {

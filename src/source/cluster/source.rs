@@ -9,11 +9,13 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::clients::{Clients, Line};
 use super::fetch::fetch;
 use super::health::{Need, Section};
 use super::kind::Watched;
+use super::references::Name;
 use super::sink::{NAMESPACE, NamespaceSink, ObjectSink, Shared};
 use super::stores::{Reading, Stores};
 use super::stream::{Stream, Timing};
@@ -55,6 +57,20 @@ pub struct ClusterSource {
     tasks: JoinSet<()>,
 }
 
+/// Has a source keep Secrets that nothing in the cluster refers to any more.
+#[derive(Debug)]
+pub struct Holder(Arc<Shared>);
+
+impl Holder {
+    /// These and no others from now on.
+    pub fn hold(&self, secrets: &BTreeSet<Name>) {
+        if self.0.stores().hold(secrets) {
+            self.0.missing.notify_one();
+            self.0.changed.notify_one();
+        }
+    }
+}
+
 impl ClusterSource {
     /// Begins to watch.
     pub fn start(clients: &Clients, options: &WatchOptions) -> Self {
@@ -88,6 +104,11 @@ impl ClusterSource {
         let shared = Arc::clone(&source.shared);
         source.tasks.spawn(fetch(clients.watch.clone(), shared));
         source
+    }
+
+    /// By which it can be had to keep more.
+    pub fn holder(&self) -> Holder {
+        Holder(Arc::clone(&self.shared))
     }
 
     fn watch<K: Watched>(&mut self, clients: &Clients, section: Section, need: Need, selects: bool) {
@@ -150,9 +171,15 @@ impl ClusterSource {
                 std::future::pending::<()>().await;
             }
         }
-        let asked = tokio::time::Instant::now();
-        while !self.shared.stores().missing().is_empty() && asked.elapsed() < PATIENCE {
-            let left = PATIENCE.saturating_sub(asked.elapsed());
+        let asked = Instant::now();
+        loop {
+            let youngest = self.shared.stores().missing().youngest();
+            let Some(youngest) = youngest else { break };
+            // Each is waited for once, from when it came to be missing: whoever refers to many holds up nobody for long.
+            let left = PATIENCE.saturating_sub(youngest.elapsed().max(asked.elapsed()));
+            if left.is_zero() {
+                break;
+            }
             let _ = tokio::time::timeout(left, self.shared.changed.notified()).await;
         }
         let credentials = self.line.borrow_and_update().failure.clone();

@@ -7,7 +7,7 @@ use super::kind::{Item, Unfit, Watched};
 use crate::finding::Finding;
 use crate::model::{ObjectId, Origin};
 use crate::source::validation::Problem;
-use crate::source::{List, Stored};
+use crate::source::{List, Published, Stored};
 
 /// What a change means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,8 +75,7 @@ impl<K: Watched> Store<K> {
                 let effect = effect::<K>(&self.list[index], &stored);
                 if effect != Effect::Nothing {
                     let place = &mut self.list.edit()[index];
-                    // Whoever refers to the name shares it.
-                    *place = Stored { id: Arc::clone(&place.id), ..stored };
+                    *place = follow(place, stored, effect);
                 }
                 effect
             }
@@ -88,14 +87,20 @@ impl<K: Watched> Store<K> {
     }
 
     fn object_to(&mut self, id: &Arc<ObjectId>, unfit: Unfit) -> Effect {
-        let Unfit { problems, uid } = unfit;
+        let Unfit { problems, uid, published } = unfit;
         let finding = |problem: Problem| {
             let note = format!("{}; the last version that could be used goes on being served", problem.note);
             Finding::new(problem.reason, Origin::field(id, problem.field), note)
         };
         let findings: Vec<_> = problems.into_iter().map(finding).collect();
         let before = self.problems.insert(Arc::clone(id), Unusable { findings, uid });
-        if before.as_ref() == self.problems.get(id) { Effect::Nothing } else { Effect::Objects }
+        let known = self.list.position(&id.namespace, &id.name).ok();
+        let told = known.and_then(|index| Some((index, published_in(&self.list[index], published)?)));
+        let effect = if told.is_some() { Effect::Status } else { Effect::Nothing };
+        if let Some((index, told)) = told {
+            self.list.edit()[index] = told;
+        }
+        if before.as_ref() == self.problems.get(id) { effect } else { Effect::Objects }
     }
 
     /// Something is gone.
@@ -132,7 +137,7 @@ impl<K: Watched> Store<K> {
                     Effect::Nothing => objects.push(known.clone()),
                     differs => {
                         effect = effect.max(differs);
-                        objects.push(stored);
+                        objects.push(follow(known, stored, differs));
                     }
                 },
                 (Ok(stored), None) => {
@@ -140,8 +145,10 @@ impl<K: Watched> Store<K> {
                     objects.push(stored);
                 }
                 (Err(unfit), known) => {
+                    let told = known.and_then(|known| published_in(known, unfit.published.clone()));
+                    effect = effect.max(if told.is_some() { Effect::Status } else { Effect::Nothing });
+                    objects.extend(told.or_else(|| known.cloned()));
                     self.object_to(&item.id, unfit);
-                    objects.extend(known.cloned());
                 }
             }
         }
@@ -159,10 +166,26 @@ impl<K: Watched> Store<K> {
     }
 }
 
+/// An earlier version of an object that broke, with what is published in it now; `None` when that is the same.
+fn published_in<K>(known: &Stored<K>, published: Option<Published>) -> Option<Stored<K>> {
+    let before = known.published.as_deref()?;
+    (Some(before) != published.as_ref()).then(|| Stored { published: published.map(Arc::new), ..known.clone() })
+}
+
+/// What takes the place of an object. Whoever refers to the name shares it, and whoever has the object while only what is
+/// published in it differs.
+fn follow<K>(known: &Stored<K>, new: Stored<K>, effect: Effect) -> Stored<K> {
+    let id = Arc::clone(&known.id);
+    match effect {
+        Effect::Objects => Stored { id, ..new },
+        Effect::Status | Effect::Nothing => Stored { published: new.published, ..known.clone() },
+    }
+}
+
 fn effect<K: Watched>(known: &Stored<K::Kept>, new: &Stored<K::Kept>) -> Effect {
     match known.version == new.version {
         false => Effect::Objects,
-        true if K::has_status_of(&known.object, &new.object) => Effect::Nothing,
+        true if known.published == new.published => Effect::Nothing,
         true => Effect::Status,
     }
 }
@@ -222,8 +245,8 @@ mod tests {
         let find = |id: &ObjectId| *KEYS.iter().find(|key| (&*id.namespace, &*id.name) == **key).unwrap();
         let mut contents: BTreeMap<Key, (Option<i32>, bool)> = BTreeMap::new();
         for stored in store.list() {
-            let ports = stored.object.spec.as_ref().and_then(|spec| spec.ports.as_ref()).unwrap();
-            assert!(contents.insert(find(&stored.id), (Some(ports[0].port), false)).is_none());
+            let number = stored.object.ports[0].number;
+            assert!(contents.insert(find(&stored.id), (Some(number), false)).is_none());
         }
         for id in store.problems().keys() {
             contents.entry(find(id)).or_default().1 = true;

@@ -10,22 +10,26 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 use super::health::{Need, Section, WatchHealth};
 use super::kind::{Item, Watched};
-use super::references::{Name, References};
+use super::references::{Missing, Name, References};
 use super::store::{Effect, Store, Unusable};
 use crate::finding::Finding;
-use crate::model::ObjectId;
-use crate::source::{LeftOut, List, Snapshot};
+use crate::model::{Kind, ObjectId};
+use crate::source::{LeftOut, List, Snapshot, Stored};
 
 /// Everything that is known of the cluster.
 #[derive(Debug, Default)]
 pub struct Stores {
     pub(super) ingresses: Store<Ingress>,
+    /// Those of namespaces that are not selected, for as long as something is published in them.
+    pub(super) outside: Store<Ingress>,
     pub(super) ingress_classes: Store<IngressClass>,
     pub(super) services: Store<Service>,
     pub(super) endpoint_slices: Store<EndpointSlice>,
     pub(super) secrets: Store<Secret>,
     pub(super) nodes: Store<Node>,
     references: References,
+    /// Secrets that are kept for whoever reads snapshots, whatever refers to them here.
+    held: BTreeSet<Name>,
     /// The namespaces that the settings select by their labels; `None` when they do not.
     selected: Option<BTreeSet<String>>,
     health: BTreeMap<(&'static str, Section), WatchHealth>,
@@ -92,23 +96,40 @@ impl Stores {
 
     /// Whether something new or changed is to be kept, by its name.
     pub fn keeps<K: Watched>(&self, namespace: &str, name: &str) -> bool {
-        let selected = !K::NAMESPACED || self.selected.as_ref().is_none_or(|selected| selected.contains(namespace));
-        selected && (!K::REFERENCED || self.references.holds(namespace, name))
+        match K::REFERENCED {
+            // What is referred to may be where nothing is served, if the administrator lets Ingresses reach so far.
+            true => self.references.holds(namespace, name),
+            false => !K::NAMESPACED || self.selected.as_ref().is_none_or(|selected| selected.contains(namespace)),
+        }
     }
 
     /// A watch told that something is new or changed.
     pub fn apply<K: Watched>(&mut self, item: Item<K>) {
-        let (namespace, name) = (&*item.id.namespace, &*item.id.name);
+        let id = Arc::clone(&item.id);
         if K::REFERENCED {
-            self.references.told(namespace, name);
+            self.references.told(&id.namespace, &id.name);
         }
-        let before = K::store(self).list().find(namespace, name).map(|known| K::references(&known.object));
+        let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(&known.object));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(&stored.object));
         let effect = K::store(self).apply(item);
         // One that broke is served as it was, with what it referred to.
         let after = after.or_else(|| before.clone()).unwrap_or_default();
         self.refer(&before.unwrap_or_default(), &after);
         self.note(effect);
+        if let Some(outside) = K::outside(self) {
+            outside.delete(&id.namespace, &id.name);
+        }
+    }
+
+    /// A watch told of something that is not to be kept. What is kept of earlier goes with the next list.
+    pub fn pass_over<K: Watched>(&mut self, item: Item<K>) {
+        let id = Arc::clone(&item.id);
+        let is_kept = K::store(self).list().find(&id.namespace, &id.name).is_some();
+        let Some(outside) = K::outside(self).filter(|_| !is_kept) else { return };
+        match K::bare(item) {
+            Some(bare) => outside.apply(Item { id, outcome: Ok(bare) }),
+            None => outside.delete(&id.namespace, &id.name),
+        };
     }
 
     /// A watch told that something is gone.
@@ -120,6 +141,9 @@ impl Stores {
         let effect = K::store(self).delete(namespace, name);
         self.refer(&before.unwrap_or_default(), &BTreeSet::new());
         self.note(effect);
+        if let Some(outside) = K::outside(self) {
+            outside.delete(namespace, name);
+        }
     }
 
     /// A list begins.
@@ -129,8 +153,12 @@ impl Stores {
         }
     }
 
-    /// A list is complete.
-    pub fn replace<K: Watched>(&mut self, section: &Section, items: Vec<Item<K>>) {
+    /// A list is complete; `outside` is what is published in those that are not served.
+    pub fn replace<K: Watched>(&mut self, section: &Section, items: Vec<Item<K>>, outside: Vec<Stored<K::Kept>>) {
+        if let Some(store) = K::outside(self) {
+            let items = outside.into_iter().map(|bare| Item { id: Arc::clone(&bare.id), outcome: Ok(bare) });
+            store.replace(section.as_deref(), items.collect(), |_| false);
+        }
         let fresh = if K::REFERENCED { self.references.end(section.as_deref()) } else { BTreeSet::new() };
         let spared =
             |id: &ObjectId| !fresh.is_empty() && fresh.contains(&(id.namespace.to_string(), id.name.to_string()));
@@ -164,6 +192,13 @@ impl Stores {
         }
     }
 
+    /// These Secrets are kept from now on, whatever refers to them; whether they differ from those before.
+    pub fn hold(&mut self, secrets: &BTreeSet<Name>) -> bool {
+        let before = std::mem::replace(&mut self.held, secrets.clone());
+        self.refer(&before, secrets);
+        before != *secrets
+    }
+
     fn refer(&mut self, before: &BTreeSet<Name>, after: &BTreeSet<Name>) {
         for (namespace, name) in self.references.change(before, after) {
             let effect = self.secrets.delete(&namespace, &name);
@@ -179,13 +214,13 @@ impl Stores {
     }
 
     /// What Secrets are to be asked for.
-    pub fn missing(&self) -> Vec<Name> {
-        self.references.missing().iter().cloned().collect()
+    pub fn missing(&mut self) -> &mut Missing {
+        self.references.missing()
     }
 
-    /// What came of asking for one; `None` when there is none.
-    pub fn answered(&mut self, name: &Name, item: Option<Item<Secret>>) {
-        if let (true, Some(item)) = (self.references.answered(name), item) {
+    /// What came of asking for one that is missing since then; `None` when there is none.
+    pub fn answered(&mut self, name: &Name, since: tokio::time::Instant, item: Option<Item<Secret>>) {
+        if let (true, Some(item)) = (self.missing().answered(name, since), item) {
             let effect = self.secrets.apply(item);
             self.note(effect);
         }
@@ -215,6 +250,18 @@ impl Stores {
         }
     }
 
+    /// Up to where that was told which decides whose Ingresses are. Watches of several kinds and namespaces that work are at most
+    /// moments apart; without any that tells of Ingresses, how far others have come says nothing of those.
+    fn position(&self, now: Instant) -> Option<u128> {
+        let of = |kind: Kind| self.health.values().filter(move |health| health.kind == kind.name());
+        let ingresses = of(Kind::Ingress);
+        let newest = ingresses.clone().filter_map(|health| health.position).max();
+        match ingresses.clone().any(|health| health.is_heard(now)) {
+            true => newest.max(of(Kind::IngressClass).filter_map(|health| health.position).max()),
+            false => newest,
+        }
+    }
+
     fn snapshot(&self) -> Snapshot {
         let problems = [
             self.ingresses.problems(),
@@ -236,6 +283,7 @@ impl Stores {
         left_out.sort();
         Snapshot {
             ingresses: self.ingresses.list().clone(),
+            outside: self.outside.list().clone(),
             ingress_classes: self.ingress_classes.list().clone(),
             services: self.services.list().clone(),
             endpoint_slices: self.endpoint_slices.list().clone(),
@@ -243,6 +291,7 @@ impl Stores {
             nodes: self.nodes.list().clone(),
             findings,
             left_out,
+            position: self.position(Instant::now()),
             ..Snapshot::default()
         }
     }
@@ -252,7 +301,72 @@ impl Stores {
 mod tests {
     use std::time::Duration;
 
+    use serde_json::json;
+
+    use super::super::found::Found;
     use super::*;
+
+    #[test]
+    fn an_object_is_in_one_list_also_before_the_next_is_complete() {
+        let mut stores = Stores::default();
+        let item = || {
+            let published = json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } });
+            let spec = json!({ "rules": [{ "host": "shop.example" }] });
+            let metadata = json!({ "namespace": "shop", "name": "web" });
+            let object = json!({ "metadata": metadata, "spec": spec, "status": published });
+            Item::of(Found::<Ingress>::of(object).unwrap()).unwrap()
+        };
+        let lists = |stores: &Stores| (stores.ingresses.list().len(), stores.outside.list().len());
+        let shop = || BTreeSet::from(["shop".to_owned()]);
+        stores.select(BTreeSet::new());
+        assert!(!stores.keeps::<Ingress>("shop", "web"));
+        stores.pass_over(item());
+        assert_eq!(lists(&stores), (0, 1));
+        stores.select(shop());
+        assert!(stores.keeps::<Ingress>("shop", "web"));
+        stores.apply(item());
+        assert_eq!(lists(&stores), (1, 0));
+        stores.select(BTreeSet::new());
+        stores.pass_over(item());
+        assert_eq!(lists(&stores), (1, 0));
+        stores.replace::<Ingress>(&None, Vec::new(), Ingress::bare(item()).into_iter().collect());
+        assert_eq!(lists(&stores), (0, 1));
+        stores.delete::<Ingress>("shop", "web");
+        assert_eq!(lists(&stores), (0, 0));
+    }
+
+    #[test]
+    fn how_far_classes_have_come_says_nothing_of_ingresses_that_nobody_tells() {
+        let now = Instant::now();
+        let ago = |seconds| Some(now - Duration::from_secs(seconds));
+        let watch = |kind: Kind, section: Option<&str>, position, heard, failure: Option<&str>| WatchHealth {
+            position: Some(position),
+            heard,
+            failure: failure.map(Arc::from),
+            ..WatchHealth::new(kind.name(), section.map(Arc::from), Need::Required)
+        };
+        let class = || watch(Kind::IngressClass, None, 120, ago(1), None);
+        let services = || watch(Kind::Service, None, 500, ago(1), None);
+        for (what, ingresses, expected) in [
+            ("both work", vec![watch(Kind::Ingress, None, 100, ago(59), None)], 120),
+            ("it is ahead", vec![watch(Kind::Ingress, None, 130, ago(59), None)], 130),
+            ("it fails", vec![watch(Kind::Ingress, None, 100, ago(1), Some("refused"))], 100),
+            ("it hangs", vec![watch(Kind::Ingress, None, 100, ago(80), None)], 100),
+            ("it never began", vec![watch(Kind::Ingress, None, 100, None, None)], 100),
+            (
+                "one namespace may not be seen",
+                vec![
+                    watch(Kind::Ingress, Some("a"), 90, ago(1), Some("refused")),
+                    watch(Kind::Ingress, Some("b"), 100, ago(1), None),
+                ],
+                120,
+            ),
+        ] {
+            let watches = ingresses.into_iter().chain([class(), services()]);
+            let health = watches.map(|health| ((health.kind, health.section.clone()), health)).collect();
+            assert_eq!(Stores { health, ..Stores::default() }.position(now), Some(expected), "{what}");
+        }
+    }
 
     #[test]
     fn the_age_is_that_of_the_oldest_and_failures_are_told_once() {
@@ -269,7 +383,7 @@ mod tests {
             WatchHealth { failure: away.clone(), ..watch("Secret", Need::Required, Some(5)) },
             WatchHealth { failure: away, ..watch("Service", Need::Required, Some(9)) },
         ];
-        watches[1].refused = true;
+        (watches[1].refused, watches[1].done_without) = (true, true);
         watches[1].failure = Some("forbidden".into());
         let reading = |watches: &[WatchHealth]| Reading { watches: watches.into(), ..Reading::default() };
         assert_eq!(reading(&watches).confirmed(), Some(now + Duration::from_secs(5)));

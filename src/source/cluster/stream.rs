@@ -17,6 +17,7 @@ use tokio::sync::watch;
 use super::clients::Line;
 use super::found::{Found, Known};
 use super::words::words;
+use super::{depth, events};
 
 /// How patient a stream is.
 #[derive(Debug, Clone, Copy)]
@@ -54,8 +55,8 @@ pub trait Sink<K>: Send {
     fn applied(&mut self, found: Found<K>);
     /// It is gone.
     fn deleted(&mut self, namespace: &str, name: &str);
-    /// The API server says that what was told is true.
-    fn heard(&mut self);
+    /// The API server says that what was told is true, up to this position in the history of the kind.
+    fn heard(&mut self, position: Option<&str>);
     /// It cannot be told now.
     fn failed(&mut self, failure: &Failure);
 }
@@ -116,6 +117,12 @@ struct Page<T> {
     metadata: ListMeta,
     #[serde(default = "Option::default")]
     items: Option<Vec<T>>,
+}
+
+impl<T> Page<T> {
+    fn found<K>(self, found: impl Fn(T) -> Option<Found<K>>) -> (ListMeta, Vec<Found<K>>) {
+        (self.metadata, self.items.unwrap_or_default().into_iter().filter_map(found).collect())
+    }
 }
 
 impl<K: Known> Stream<K> {
@@ -221,7 +228,7 @@ impl<K: Known> Stream<K> {
         };
         let mut request = Request::new(&self.path).watch(&parameters, &from)?;
         request.extensions_mut().insert("watch");
-        let beginning = tokio::time::timeout(self.timing.answer, self.client.request_events::<Value>(request));
+        let beginning = tokio::time::timeout(self.timing.answer, events::begin(&self.client, request));
         let events = match beginning.await.map_err(|_| Failure::TooSlow(self.timing.answer))? {
             Err(error) if is_gone(&error) => {
                 *position = None;
@@ -229,7 +236,7 @@ impl<K: Known> Stream<K> {
             }
             begun => begun?,
         };
-        sink.heard();
+        sink.heard(position.as_deref());
         if std::mem::take(failing) {
             self.revived.send_modify(|number| *number += 1);
         }
@@ -270,7 +277,7 @@ impl<K: Known> Stream<K> {
                     return Err(error.into());
                 }
             }
-            sink.heard();
+            sink.heard(position.as_deref());
         }
     }
 
@@ -301,13 +308,17 @@ impl<K: Known> Stream<K> {
     }
 }
 
-/// Typed at once, which takes little memory; only when that fails, object by object.
+/// Typed at once, which takes little memory; only when that fails, without what is nested too deep, and then object by object.
 fn read_page<K: Known>(text: &str) -> Result<(ListMeta, Vec<Found<K>>), serde_json::Error> {
-    if let Ok(Page { metadata, items }) = serde_json::from_str::<Page<K>>(text) {
-        return Ok((metadata, items.unwrap_or_default().into_iter().filter_map(Found::typed).collect()));
+    let typed = |text: &str| serde_json::from_str::<Page<K>>(text).map(|page| page.found(Found::typed));
+    if let Ok(page) = typed(text) {
+        return Ok(page);
     }
-    let Page { metadata, items } = serde_json::from_str::<Page<Value>>(text)?;
-    Ok((metadata, items.unwrap_or_default().into_iter().filter_map(Found::of).collect()))
+    let cut = depth::cut(text);
+    if let Some(page) = cut.as_deref().and_then(|text| typed(text).ok()) {
+        return Ok(page);
+    }
+    serde_json::from_str::<Page<Value>>(cut.as_deref().unwrap_or(text)).map(|page| page.found(Found::of))
 }
 
 fn is_gone(error: &kube::Error) -> bool {

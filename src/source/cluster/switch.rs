@@ -66,6 +66,7 @@ impl Service<Request<Body>> for Switch {
         let (purpose, requests, unknown) = (self.purpose, Arc::clone(&self.requests), Arc::clone(&self.unknown));
         let verb = verb(request.method(), request.extensions().get::<&'static str>().copied());
         Box::pin(async move {
+            let mut asked = Asked { requests, verb, answer: None };
             let sent = async { Ok(worded(connections.client(purpose).send(request).await?).await) };
             let answer = match purpose.deadline() {
                 None => sent.await.map_err(|error: kube::Error| error.into()),
@@ -77,8 +78,55 @@ impl Service<Request<Body>> for Switch {
             if answer.as_ref().is_ok_and(|answer| answer.status() == StatusCode::UNAUTHORIZED) {
                 unknown.notify_one();
             }
-            requests.count(verb, answer.as_ref().ok().map(Response::status));
+            asked.answer = answer.as_ref().ok().map(Response::status);
             answer
         })
+    }
+}
+
+/// A request that is sent. It is counted when it is over, which is also when whoever asks waits for the answer no longer: most
+/// deadlines are theirs.
+struct Asked {
+    requests: Arc<Requests>,
+    verb: &'static str,
+    answer: Option<StatusCode>,
+}
+
+impl Drop for Asked {
+    fn drop(&mut self) {
+        self.requests.count(self.verb, self.answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::time::Duration;
+
+    use super::super::clients::Clients;
+    use super::*;
+
+    /// The path of what is never answered.
+    const SILENT: &str = "/silent";
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_nobody_waits_for_any_more_is_counted_once_as_one_without_an_answer() {
+        let api = tower::service_fn(async |request: Request<Body>| {
+            if request.uri() == SILENT {
+                std::future::pending::<()>().await;
+            }
+            Ok::<_, Infallible>(Response::new(Body::from(b"{}".to_vec())))
+        });
+        let clients = Clients::of(&Client::new(api, "default"));
+        let ask = async |client: &Client, path: &str| {
+            let asked = client.request_text(Request::get(path).body(Vec::new()).unwrap());
+            tokio::time::timeout(Duration::from_secs(1), asked).await.is_ok()
+        };
+        for client in [&clients.watch, &clients.write, &clients.lease] {
+            assert!(!ask(client, SILENT).await && ask(client, "/").await);
+        }
+        let counts = clients.requests().counts();
+        let counts: Vec<_> = counts.iter().map(|(verb, code, count)| (*verb, code.as_str(), *count)).collect();
+        assert_eq!(counts, [("get", "error", 3), ("get", "200", 3)]);
     }
 }

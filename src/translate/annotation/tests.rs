@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use super::{Effect, Gives, OnError, PREFIX, Row, outline, read, rows};
 use crate::finding::{Reason, Severity};
 use crate::model::{Kind, ObjectId, catalogue};
+use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
 use crate::translate::ingress_nginx::FAMILIES;
 use crate::translate::{Dialect, Options, Reading};
@@ -24,6 +25,7 @@ fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret
         id: Arc::new(ObjectId::new(Kind::Secret, namespace, name)),
         version: Version("1".into()),
         object: Arc::new(Secret { data: Some(data), ..Secret::default() }),
+        published: None,
         place: None,
     }
 }
@@ -157,6 +159,19 @@ fn rows_are_sorted_and_keys_are_unique() {
             assert!(seen.insert(*name), "{name} is there twice");
         }
     }
+}
+
+#[test]
+fn whatever_names_a_secret_is_known_to_the_source() {
+    for row in rows() {
+        let is_about_secret =
+            row.tries.iter().any(|(_, gives)| matches!(gives, Gives::Sets(line) if line.contains("Secret ")));
+        if is_about_secret && !row.beside.iter().any(|(key, _)| may_refer(key)) {
+            let mut keys = std::iter::once(&row.key).chain(row.aliases);
+            assert!(keys.all(|key| may_refer(&format!("{PREFIX}{key}"))), "{}", row.key);
+        }
+    }
+    assert!(rows().any(|row| may_refer(row.key) && row.is_served()));
 }
 
 #[test]

@@ -38,8 +38,9 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "ssl-redirect",
-            documentation: "Sends requests over http to https when the host is listed under spec.tls. The default is \
-                the administrator's, true when not set. Strict-Transport-Security has no annotation: it is a setting \
+            documentation: "Sends requests over http to https when the host is listed under spec.tls of an Ingress \
+                of the same namespace, or of that of the oldest one that has the host. The default is the \
+                administrator's, true when not set. Strict-Transport-Security has no annotation: it is a setting \
                 of the administrator.",
             tries: &[
                 ("true", Gives::Sets("http: 308 to https, where the host has a certificate")),

@@ -152,6 +152,88 @@ fn the_oldest_object_with_tls_gives_the_certificate() {
 }
 
 #[test]
+fn tls_of_a_host_is_for_the_namespace_of_its_oldest_object_to_decide() {
+    let (chain, key) = made(&["a.example"], "", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let elsewhere = |document: String| document.replace("namespace: default", "namespace: other");
+    let aged = |document: String, year: &str| {
+        document.replace("metadata: {", &format!("metadata: {{creationTimestamp: '{year}-01-01T00:00:00Z', "))
+    };
+    for class in ["nginx", "ingressd"] {
+        let plain = aged(ingress("plain", class, "a.example", "", &[path("/", "Prefix", "web")]), "2024");
+        let stranger = elsewhere(tls_ingress("stranger", class, "2025-01-01T00:00:00Z", "a.example", "made"))
+            .replace("path: '/'", "path: '/stranger'")
+            .replace("path: /,", "path: /stranger,");
+        let late = tls_ingress("late", class, "2026-01-01T00:00:00Z", "a.example", "made")
+            .replace("path: '/'", "path: '/late'")
+            .replace("path: /,", "path: /late,");
+        let secrets = [tls_secret("made", &chain, &key), elsewhere(tls_secret("made", &chain, &key))];
+        let told = |documents: &[&String]| {
+            let documents: Vec<_> = secrets.iter().chain(documents.iter().copied()).map(String::as_str).collect();
+            let translation = translate(&documents.join("\n---\n"), options());
+            let mut found = findings(&translation);
+            found.retain(|finding| finding.contains("TlsConflict"));
+            let namespaces = translation.model.certificates.iter().map(|one| one.origin.object.namespace.to_string());
+            let paths = translation.model.servers.iter().map(|server| server.routes.len()).sum::<usize>();
+            (routes(&translation).swap_remove(0), namespaces.collect::<Vec<_>>(), paths, found)
+        };
+        let redirects = |documents: &[&String]| {
+            let documents: Vec<_> = secrets.iter().chain(documents.iter().copied()).map(String::as_str).collect();
+            let model = translate(&documents.join("\n---\n"), options()).model;
+            let routes = model.servers[0].routes.iter().chain([&model.servers[0].fallback]);
+            let sent = routes.filter(|route| route.behaviour.https_redirect.is_some());
+            sent.map(|route| route.origin.object.name.to_string()).collect::<Vec<_>>()
+        };
+        let conflict = vec!["stranger TlsConflict".to_owned()];
+        let (server, certificates, paths, found) = told(&[&plain, &stranger]);
+        assert_eq!((server.as_str(), paths, &found), ("a.example own", 2, &conflict), "{class}");
+        assert_eq!(certificates, ["other"], "better than none");
+        let (server, certificates, paths, found) = told(&[&plain, &stranger, &late]);
+        assert_eq!((server.as_str(), paths, found), ("a.example own", 3, conflict), "{class}");
+        assert_eq!(certificates, ["default"]);
+        let (server, _, _, found) = told(&[&stranger]);
+        assert_eq!((server.as_str(), found.len()), ("a.example own", 0), "whoever is alone decides");
+        if class == "nginx" {
+            assert!(redirects(&[&plain]).contains(&"plain".to_owned()));
+            let alone = redirects(&[&plain, &stranger]);
+            assert!(!alone.is_empty() && alone.iter().all(|name| name == "stranger"), "{alone:?}");
+            assert!(redirects(&[&plain, &stranger, &late]).contains(&"plain".to_owned()));
+        }
+    }
+}
+
+#[test]
+fn of_many_entries_the_same_one_counts_as_of_few() {
+    let (chain, key) = made(&["b.example", "*.wild.example"], "", &rcgen::PKCS_ECDSA_P256_SHA256);
+    let hosts = ["a.example", "b.example", "x.wild.example", "x.listed.example", "other.example", "*.listed.example"];
+    for class in ["nginx", "ingressd"] {
+        for entries in [
+            "{hosts: [A.example], secretName: made}, {hosts: ['*.Listed.example']}, {secretName: made}, {hosts: [a.example]}",
+            "{hosts: ['*.listed.example'], secretName: none}, {hosts: [x.listed.example], secretName: made}",
+            "{hosts: [unrelated.example], secretName: made}",
+        ] {
+            let documents = |filler: &str| {
+                let rules =
+                    hosts.map(|host| format!("{{host: '{host}', http: {{paths: [{}]}}}}", path("/", "Prefix", "web")));
+                let spec = format!(
+                    "spec: {{tls: [{entries}{filler}], ingressClassName: {class}, rules: [{}",
+                    rules.join(", ")
+                );
+                let document = ingress("i", class, "gone.example", "", &[]);
+                let head = document.split("spec:").next().unwrap();
+                format!("{}\n---\n{head}{spec}]}}\n", tls_secret("made", &chain, &key))
+            };
+            let filler: Vec<_> =
+                (0..20).map(|number| format!(", {{hosts: [f{number}.example, g{number}.example]}}")).collect();
+            let [few, many] = [String::new(), filler.concat()].map(|filler| translate(&documents(&filler), options()));
+            assert_eq!(routes(&few), routes(&many), "{class} {entries}");
+            assert_eq!(few.findings, many.findings, "{class} {entries}");
+            let is_found = routes(&few).iter().any(|line| line.ends_with(" own"));
+            assert_eq!(is_found, class == "nginx" || !entries.contains("unrelated"), "{class} {entries}");
+        }
+    }
+}
+
+#[test]
 fn the_default_certificate_is_configured_or_made() {
     let own = Arc::new(Certificate {
         id: CertificateId::SelfSigned,

@@ -163,3 +163,35 @@ fn closed_objects_answer_503_everywhere() {
     assert_eq!(routes(&translation), ["a.example", "  /a -> 503", "  else / -> 503"]);
     assert_eq!(findings(&translation), ["i ClosedRoute", "i InvalidSecurityValue"]);
 }
+
+#[test]
+fn each_host_of_an_object_is_named_once_however_many_it_has() {
+    let rules = |count: usize| {
+        let hosts = (0..count).chain(0..count).map(|number| format!("{{host: h{number}.example}}"));
+        hosts.collect::<Vec<_>>().join(", ")
+    };
+    for count in [1, 15, 16, 17, 100] {
+        let document = ingress("i", "nginx", "gone.example", "", &[]);
+        let head = document.split("spec:").next().unwrap();
+        let translation =
+            translate(&format!("{head}spec: {{ingressClassName: nginx, rules: [{}]}}\n", rules(count)), options());
+        let expected: Vec<_> = (0..count).map(|number| format!("h{number}.example")).collect();
+        assert!(
+            translation.accepted[0].hosts.iter().map(|host| &**host).eq(expected.iter().map(String::as_str)),
+            "{count}"
+        );
+    }
+}
+
+#[test]
+fn a_host_has_a_bounded_number_of_paths_and_the_youngest_goes_without() {
+    let many = |name: &str, count: usize| {
+        let paths: Vec<_> = (0..count).map(|number| path(&format!("/{name}/{number}"), "Exact", "web")).collect();
+        ingress(name, "nginx", "a.example", "", &paths)
+    };
+    // Of the same age they come by name.
+    let documents = [many("a", 6000), many("b", 4001), many("c", 2).replace("a.example", "b.example")];
+    let translation = translate(&documents.join("\n---\n"), options());
+    let paths: Vec<_> = translation.model.servers.iter().map(|server| server.routes.len()).collect();
+    assert_eq!((paths, findings(&translation)), (vec![10_000, 2], vec!["b TooManyPaths".to_owned()]));
+}

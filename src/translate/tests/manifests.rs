@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{ByteString, Metadata};
@@ -27,11 +27,9 @@ fn add(snapshot: &mut Snapshot, document: &str) {
     match head["kind"].as_str() {
         Some("Ingress") => snapshot.ingresses.edit().push(stored(Kind::Ingress, document)),
         Some("IngressClass") => snapshot.ingress_classes.edit().push(stored(Kind::IngressClass, document)),
-        Some("Service") => snapshot.services.edit().push(stored(Kind::Service, document)),
+        Some("Service") => snapshot.services.edit().push(kept(stored::<Service>(Kind::Service, document))),
         Some("EndpointSlice") => {
-            let Stored { id, version, object, place } = stored::<EndpointSlice>(Kind::EndpointSlice, document);
-            let object = Arc::new(EndpointSlice::clone(&object).into());
-            snapshot.endpoint_slices.edit().push(Stored { id, version, object, place });
+            snapshot.endpoint_slices.edit().push(kept(stored::<EndpointSlice>(Kind::EndpointSlice, document)));
         }
         Some("Node") => snapshot.nodes.edit().push(stored(Kind::Node, document)),
         Some("Secret") => {
@@ -51,12 +49,18 @@ fn add(snapshot: &mut Snapshot, document: &str) {
     }
 }
 
+/// What a source keeps of an object.
+fn kept<K: Clone, Kept: From<K>>(stored: Stored<K>) -> Stored<Kept> {
+    let Stored { id, version, object, published, place } = stored;
+    Stored { id, version, object: Arc::new(K::clone(&object).into()), published, place }
+}
+
 fn stored<K: DeserializeOwned + Metadata<Ty = ObjectMeta>>(kind: Kind, document: &str) -> Stored<K> {
     let object: K = serde_saphyr::from_str(document).unwrap_or_else(|error| panic!("{error}\n{document}"));
     let metadata = object.metadata();
     let name = metadata.name.as_deref().unwrap_or_default();
     let id = Arc::new(ObjectId::new(kind, metadata.namespace.as_deref().unwrap_or_default(), name));
-    Stored { id, version: Version(document.into()), object: Arc::new(object), place: None }
+    Stored { id, version: Version(document.into()), object: Arc::new(object), published: None, place: None }
 }
 
 /// Puts every list into the order that a source promises.

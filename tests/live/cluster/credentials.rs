@@ -3,13 +3,21 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
+use kube::Api;
+use kube::api::PostParams;
 use serde_json::{Value, json};
 
 use super::control_plane::ControlPlane;
-use super::objects::Objects;
+use super::objects::{Objects, patiently};
 use super::rights;
+use crate::rig::wait;
+
+/// A group of resources that no cluster has. Each version of a role allows another one of them, to be told from others.
+const MARKS: &str = "marks.test";
 
 /// The kubeconfig of a daemon and the files that it names, which can be changed one by one.
 pub struct Credentials {
@@ -22,7 +30,7 @@ impl Credentials {
     pub async fn make(folder: &Path, objects: &Objects, rules: &Value, url: &str, authority: &str) -> Self {
         fs::create_dir_all(folder).unwrap();
         let credentials = Credentials { folder: folder.to_owned(), account: "ingressd".to_owned() };
-        credentials.set_rules(objects, rules).await;
+        let everywhere = credentials.write_rules(objects, "ClusterRole", objects.namespace(), rules).await;
         let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": credentials.account}});
         objects.apply(account).await;
         let name = objects.namespace();
@@ -34,7 +42,8 @@ impl Credentials {
             }))
             .await;
         let subjects = json!([{"kind": "ServiceAccount", "name": credentials.account, "namespace": name}]);
-        credentials.set_lease_rules(objects, &rights::shipped_for_leases()).await;
+        let rules = rights::shipped_for_leases();
+        let here = credentials.write_rules(objects, "Role", &credentials.account, &rules).await;
         objects
             .apply(json!({
                 "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "ingressd"},
@@ -45,6 +54,9 @@ impl Credentials {
         credentials.renew_token(objects, Duration::from_secs(3600)).await;
         credentials.write_authority(authority);
         credentials.write_kubeconfig(url);
+        for mark in [everywhere, here] {
+            credentials.until_in_force(objects, &mark).await;
+        }
         credentials
     }
 
@@ -53,22 +65,46 @@ impl Credentials {
         self.folder.join("kubeconfig")
     }
 
-    /// Makes these the rights of the ServiceAccount: the `rules` of a ClusterRole.
+    /// Makes these the rights of the ServiceAccount: the `rules` of a ClusterRole. They are in force when this returns.
     pub async fn set_rules(&self, objects: &Objects, rules: &Value) {
-        objects
-            .apply(json!({
-                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-                "metadata": {"name": objects.namespace()}, "rules": rules
-            }))
-            .await;
+        let mark = self.write_rules(objects, "ClusterRole", objects.namespace(), rules).await;
+        self.until_in_force(objects, &mark).await;
     }
 
-    /// Makes these the rights of the ServiceAccount in the namespace of the Leases.
+    /// Makes these the rights of the ServiceAccount in the namespace of the Leases. They are in force when this returns.
     pub async fn set_lease_rules(&self, objects: &Objects, rules: &Value) {
-        let role = json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "ingressd"}, "rules": rules
-        });
-        objects.apply(role).await;
+        let mark = self.write_rules(objects, "Role", &self.account, rules).await;
+        self.until_in_force(objects, &mark).await;
+    }
+
+    /// Writes the rules of a role, and gives the mark of this version.
+    async fn write_rules(&self, objects: &Objects, kind: &str, name: &str, rules: &Value) -> String {
+        static WRITTEN: AtomicUsize = AtomicUsize::new(0);
+        let mark = format!("mark-{}", WRITTEN.fetch_add(1, Ordering::Relaxed));
+        let mut rules = rules.as_array().expect("a list of rules").clone();
+        rules.push(json!({"apiGroups": [MARKS], "resources": [mark], "verbs": ["get"]}));
+        objects
+            .apply(json!({
+                "apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind, "metadata": {"name": name}, "rules": rules
+            }))
+            .await;
+        mark
+    }
+
+    /// Waits until the API server goes by the version of a role with this mark. It learns of roles and bindings by watches of
+    /// its own, and may allow or refuse something for a while as before.
+    async fn until_in_force(&self, objects: &Objects, mark: &str) {
+        let namespace = objects.namespace();
+        let user = format!("system:serviceaccount:{namespace}:{}", self.account);
+        let attributes = json!({"group": MARKS, "resource": mark, "verb": "get", "namespace": namespace});
+        let review = json!({"spec": {"user": user, "resourceAttributes": attributes}});
+        let review: SubjectAccessReview = serde_json::from_value(review).unwrap();
+        let reviews = Api::<SubjectAccessReview>::all(objects.client());
+        wait::until("rights to be in force", async || {
+            let answer = patiently(async || reviews.create(&PostParams::default(), &review).await).await.unwrap();
+            answer.status.unwrap().allowed.then_some(())
+        })
+        .await;
     }
 
     /// Writes a token that is valid for this long, and returns it.

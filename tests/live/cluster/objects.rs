@@ -203,6 +203,11 @@ impl Objects {
         wait::until_right(&format!("the addresses of {name}"), published, |published| published == addresses).await;
     }
 
+    /// Those of another namespace, with the same rights.
+    pub fn in_namespace(&self, namespace: &str) -> Self {
+        Objects { client: self.client.clone(), namespace: namespace.to_owned() }
+    }
+
     /// The API of a kind.
     pub fn api(&self, kind: &str) -> Api<DynamicObject> {
         self.api_in(kind, Some(&self.namespace))

@@ -172,7 +172,11 @@ async fn a_plugin_that_gives_nothing_of_use_is_named_with_its_reason() {
         ("it is killed", "kill -9 $$".to_owned(), "failed (signal: 9 (SIGKILL)): "),
         ("it says nothing", ":".to_owned(), "gave nothing"),
         ("it prints garbage", "echo secret garbage".to_owned(), "gave something that is no ExecCredential"),
-        ("it never stops printing", "exec yes secret".to_owned(), "failed (signal: 13 (SIGPIPE)): "),
+        (
+            "it prints too much",
+            "head -c 2000000 /dev/zero | tr '\\0' 'x'; echo secret".to_owned(),
+            "gave something that is no ExecCredential",
+        ),
         ("bytes that are no text", "printf '\\377'".to_owned(), "gave something that is no text"),
         ("no status", credential("null"), "gave an ExecCredential without a status"),
         ("nothing in it", credential("{}"), "gave neither a token nor a certificate with its key"),
@@ -195,6 +199,23 @@ async fn a_plugin_that_gives_nothing_of_use_is_named_with_its_reason() {
     let error = plugin::replace(&mut user(Path::new("/nowhere/plugin"))).await.unwrap_err().to_string();
     assert!(error.starts_with("the credential plugin /nowhere/plugin cannot be run: No such file"), "{error}");
     assert!(error.ends_with("; get it at the counter"), "{error}");
+}
+
+#[tokio::test]
+async fn a_plugin_may_complain_as_long_as_it_likes() {
+    let folder = tempfile::tempdir().unwrap();
+    // More than a pipe holds, and more after that.
+    let complaint = "head -c 300000 /dev/zero | tr '\\0' 'x' >&2 || exit 7";
+    let credential = format!(r#"echo '{{"apiVersion":"{VERSION}","status":{{"token":"t"}}}}'"#);
+    let lines = format!("{complaint}\n{complaint}\n{credential}");
+    let mut talkative = user(&plugin(folder.path(), "plugin", &lines));
+    plugin::replace(&mut talkative).await.unwrap();
+    assert!(talkative.token.is_some());
+    // Of one that fails, the beginning is told.
+    let path = plugin(folder.path(), "plugin", &format!("{complaint}\nexit 3"));
+    let error = plugin::replace(&mut user(&path)).await.unwrap_err().to_string();
+    let expected = format!("failed (exit status: 3): {}", "x".repeat(400));
+    assert_eq!(error, format!("the credential plugin {} {expected}", path.display()));
 }
 
 #[tokio::test]

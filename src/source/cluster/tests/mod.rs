@@ -2,16 +2,18 @@
 
 mod credentials;
 mod double;
+mod secrets;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::{Value, json};
 
 use self::double::{Double, Fault};
 use super::*;
 use crate::finding::Reason;
-use crate::source::Snapshot;
+use crate::source::{List, Snapshot};
 
 /// How long a test waits for what has to come.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -95,12 +97,10 @@ async fn changes_are_followed_and_what_is_the_same_is_shared() {
     double.put("services", service("shop", "bb"));
     double.delete("services", "shop", "d");
     let mut changed = service("shop", "c");
-    changed["spec"]["type"] = json!("NodePort");
+    changed["spec"]["externalTrafficPolicy"] = json!("Local");
     double.put("services", changed);
-    let fits = |snapshot: &Snapshot, _: &Reading| {
-        let service = snapshot.service("shop", "c").and_then(|stored| stored.object.spec.clone());
-        service.is_some_and(|spec| spec.type_.as_deref() == Some("NodePort"))
-    };
+    let fits =
+        |snapshot: &Snapshot, _: &Reading| snapshot.service("shop", "c").is_some_and(|stored| stored.object.is_local);
     let (second, _) = until(&mut source, fits).await;
     assert_eq!(names(&second.services), ["a", "b", "bb", "c", "e"]);
     assert!(Arc::ptr_eq(&first.services[0].object, &second.services[0].object));
@@ -118,7 +118,11 @@ async fn what_does_not_configure_nginx_is_no_change() {
     published["metadata"]["generation"] = json!(4);
     published["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } });
     double.put("ingresses", published);
-    let (second, after) = until(&mut source, |snapshot, _| snapshot.ingresses[0].object.status.is_some()).await;
+    let (second, after) = until(&mut source, |snapshot, _| {
+        snapshot.ingresses[0].published.as_ref().is_some_and(|published| published.status.is_some())
+    })
+    .await;
+    assert!(Arc::ptr_eq(&first.ingresses[0].object, &second.ingresses[0].object), "the object stays where it is");
     assert_eq!(first.ingresses[0].version, second.ingresses[0].version);
     assert_eq!(before.revision, after.revision);
     assert!(second.ingresses[0].object.metadata.managed_fields.is_none());
@@ -156,6 +160,11 @@ async fn kinds_that_nobody_needs_come_and_go() {
     let (snapshot, reading) = until(&mut source, |_, _| true).await;
     assert!(snapshot.nodes.is_empty());
     assert_eq!(watch_of(&reading, "Node").state(), "refused");
+    // Who does without does so also while the API server does not answer for it.
+    double.fail("nodes", "list", Some(Fault::Status(503)));
+    until(&mut source, |_, reading| watch_of(reading, "Node").state() == "failing").await;
+    double.put("services", service("shop", "a"));
+    until(&mut source, |snapshot, _| names(&snapshot.services) == ["a"]).await;
     double.fail("nodes", "list", None);
     until(&mut source, |snapshot, _| names(&snapshot.nodes) == ["n"]).await;
     // Taken away again: what was known stays, and its age is told.
@@ -271,60 +280,85 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     assert!(uid.is_some() && matches!(&*snapshot.left_out, [left_out] if left_out.uid.as_deref() == uid), "{uid:?}");
     // One that breaks stays as it was, and the others change.
     later["metadata"]["name"] = json!("a");
-    double.put("ingresses", later);
+    double.put("ingresses", later.clone());
     double.put("ingresses", ingress("b", &json!({ "x": "y" }), &[]));
     let changed = |snapshot: &Snapshot, _: &Reading| snapshot.ingresses[1].object.metadata.annotations.is_some();
     let (broken, _) = until(&mut source, changed).await;
     assert_eq!(names(&broken.ingresses), ["a", "b"]);
     assert!(Arc::ptr_eq(&broken.ingresses[0].object, &snapshot.ingresses[0].object));
     assert_eq!(told(&broken).len(), 2);
+    // What is published in it is followed all the same: else it could not be withdrawn.
+    let address = |snapshot: &Snapshot| {
+        let status = snapshot.ingresses[0].published.as_ref()?.status.clone()?;
+        status.load_balancer?.ingress?.pop()?.ip
+    };
+    let publish = |object: &mut Value, ip: &str| {
+        object["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": ip }] } });
+        double.put("ingresses", object.clone());
+    };
+    publish(&mut later, "192.0.2.1");
+    let (told, _) = until(&mut source, |snapshot, _| address(snapshot).as_deref() == Some("192.0.2.1")).await;
+    assert_ne!(told.ingresses[0].revision(), broken.ingresses[0].revision());
+    // Also where it can be read, but not be used.
+    let mut invalid = ingress("a", &json!({ "kubernetes.io/ingress.class": "one" }), &[]);
+    invalid["spec"]["ingressClassName"] = json!("another");
+    publish(&mut invalid, "192.0.2.2");
+    let (told, _) = until(&mut source, |snapshot, _| address(snapshot).as_deref() == Some("192.0.2.2")).await;
+    assert!(Arc::ptr_eq(&told.ingresses[0].object, &snapshot.ingresses[0].object));
     // It survives a list in which it is still broken, and is mended.
+    double.fail("ingresses", "watch", Some(Fault::Gone));
     double.end_watches("ingresses", true);
+    publish(&mut invalid, "192.0.2.3");
     double.put("ingresses", ingress("d", &json!({}), &[]));
     let (relisted, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 3).await;
     assert_eq!(names(&relisted.ingresses), ["a", "b", "d"]);
+    assert_eq!(address(&relisted).as_deref(), Some("192.0.2.3"));
+    double.fail("ingresses", "watch", None);
     double.put("ingresses", ingress("a", &json!({}), &[]));
     double.delete("ingresses", "shop", "c");
     until(&mut source, |snapshot, _| snapshot.findings.is_empty() && snapshot.left_out.is_empty()).await;
 }
 
+/// The object with managed fields that are nested deeper than JSON is read.
+fn deep(mut object: Value) -> Value {
+    let fields = (0..150).fold(json!({}), |inner, _| json!({ "f:x": inner }));
+    object["metadata"]["managedFields"] = json!([{ "manager": "kubectl", "fieldsV1": fields }]);
+    object
+}
+
 #[tokio::test]
-async fn only_secrets_that_are_referred_to_are_kept() {
+async fn an_object_that_is_nested_too_deep_is_served_and_holds_up_nobody() {
     let double = Double::default();
-    for name in ["tls", "passwords", "other", "late"] {
-        double.put("secrets", secret(name, "MQ=="));
-    }
-    double.put("ingresses", ingress("a", &json!({ "auth-secret": "passwords", "b": "no name" }), &["tls"]));
+    double.put("services", service("shop", "a"));
+    double.put("services", deep(service("shop", "b")));
     let mut source = start(&double);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
-    assert_eq!(names(&snapshot.secrets), ["passwords", "tls"]);
-    assert!(!double.requests().contains(&"get secrets".to_owned()), "the list had them");
-    // One that comes to be referred to later is asked for, and no reading shows the reference without it.
-    double.put("ingresses", ingress("b", &json!({ "auth-secret": "shop/late" }), &[]));
-    let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 2).await;
-    assert_eq!(names(&snapshot.secrets), ["late", "passwords", "tls"]);
-    double.put("secrets", secret("late", "Mg=="));
-    let value =
-        |snapshot: &Snapshot| snapshot.secret("shop", "late").unwrap().object.data.as_ref().unwrap()["value"].0.clone();
-    until(&mut source, |snapshot, _| value(snapshot) == b"2").await;
-    // One that is not there yet comes by the watch.
-    double.put("ingresses", ingress("c", &json!({}), &["soon"]));
-    until(&mut source, |snapshot, _| snapshot.ingresses.len() == 3).await;
-    double.put("secrets", secret("soon", "MQ=="));
-    until(&mut source, |snapshot, _| snapshot.secret("shop", "soon").is_some()).await;
-    // Nothing refers to it any more, or it is deleted.
-    double.delete("ingresses", "shop", "b");
-    double.delete("secrets", "shop", "tls");
-    until(&mut source, |snapshot, _| names(&snapshot.secrets) == ["passwords", "soon"]).await;
-    // A new list changes nothing.
-    double.end_watches("secrets", true);
+    assert_eq!((names(&snapshot.services), &*snapshot.findings), (vec!["a", "b"], [].as_slice()));
+    // In a stream, new, changed and gone.
+    double.put("services", deep(service("shop", "c")));
+    let mut changed = service("shop", "b");
+    changed["spec"]["externalTrafficPolicy"] = json!("Local");
+    double.put("services", deep(changed));
+    double.put("services", deep(service("shop", "d")));
+    double.delete("services", "shop", "d");
+    double.put("services", service("shop", "e"));
+    let (snapshot, _) = until(&mut source, |snapshot, _| names(&snapshot.services).contains(&"e")).await;
+    assert_eq!((names(&snapshot.services), &*snapshot.findings), (vec!["a", "b", "c", "e"], [].as_slice()));
+    assert!(snapshot.service("shop", "b").is_some_and(|stored| stored.object.is_local));
+    let asked = double.requests().iter().filter(|request| request.ends_with("services")).count();
+    assert_eq!(asked, 2, "one list and one watch");
+    // Whatever else is wrong with it is told of it alone, also where the same list has others that are nested too deep.
+    let mut broken = ingress("broken", &json!({}), &[]);
+    broken["spec"]["rules"] = (0..150).fold(json!({}), |inner, _| json!([inner]));
+    double.put("ingresses", broken);
     double.end_watches("ingresses", true);
-    double.put("secrets", secret("passwords", "Mw=="));
-    let renewed = |snapshot: &Snapshot, _: &Reading| {
-        snapshot.secret("shop", "passwords").unwrap().object.data.as_ref().unwrap()["value"].0 == b"3"
-    };
-    let (snapshot, _) = until(&mut source, renewed).await;
-    assert_eq!(names(&snapshot.secrets), ["passwords", "soon"]);
+    double.put("ingresses", deep(ingress("web", &json!({ "auth-secret": "late" }), &[])));
+    // One that is asked for.
+    double.put("secrets", deep(secret("late", "MQ==")));
+    let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.secret("shop", "late").is_some()).await;
+    assert_eq!(names(&snapshot.ingresses), ["web"]);
+    let told: Vec<_> = snapshot.findings.iter().map(|finding| finding.origin.to_string()).collect();
+    assert_eq!(told, ["Ingress shop/broken"]);
 }
 
 #[tokio::test]
@@ -354,7 +388,69 @@ async fn namespaces_are_named_or_selected() {
     assert_eq!(spaces(&snapshot), ["one"]);
     double.put("namespaces", namespace("three"));
     until(&mut source, |snapshot, _| spaces(snapshot) == ["one", "three"]).await;
+    // What is referred to may be elsewhere, and is followed there.
+    let elsewhere = |value: &str| {
+        let mut secret = secret("late", value);
+        secret["metadata"]["namespace"] = json!("two");
+        double.put("secrets", secret);
+    };
+    let value = |snapshot: &Snapshot| Some(snapshot.secret("two", "late")?.object.data.as_ref()?["value"].0.clone());
+    elsewhere("MQ==");
+    let mut referring = ingress("web", &json!({ "auth-secret": "two/late" }), &[]);
+    referring["metadata"]["namespace"] = json!("three");
+    double.put("ingresses", referring);
+    until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some(b"1")).await;
+    elsewhere("Mg==");
+    until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some(b"2")).await;
     double.put("services", service("two", "t"));
     double.delete("namespaces", "", "one");
     until(&mut source, |snapshot, _| spaces(snapshot) == ["three"]).await;
+}
+
+#[tokio::test]
+async fn of_what_is_not_served_only_what_is_published_is_known() {
+    let double = Double::default();
+    let namespace = |name: &str| json!({ "metadata": { "name": name } });
+    let published = |namespace: &str, name: &str, addresses: &[&str]| {
+        let mut object = ingress(name, &json!({ "some": "annotation" }), &[]);
+        object["metadata"]["namespace"] = json!(namespace);
+        object["metadata"]["uid"] = json!(format!("uid-{name}"));
+        let entries: Vec<_> = addresses.iter().map(|address| json!({ "ip": address })).collect();
+        object["status"] = json!({ "loadBalancer": { "ingress": entries } });
+        double.put("ingresses", object);
+    };
+    fn names(list: &List<Ingress>) -> Vec<&str> {
+        list.iter().map(|stored| &*stored.id.name).collect()
+    }
+    double.put("namespaces", namespace("one"));
+    published("one", "in", &["192.0.2.1"]);
+    published("two", "empty", &[]);
+    published("two", "out", &["192.0.2.1"]);
+    let options = WatchOptions { scope: Scope::Selected("team=a".to_owned()), ..options() };
+    let mut source = ClusterSource::start(&Clients::of(&double.client()), &options);
+    let (snapshot, _) = until(&mut source, |_, _| true).await;
+    assert_eq!((names(&snapshot.ingresses), names(&snapshot.outside)), (vec!["in"], vec!["out"]));
+    let bare = &snapshot.outside[0];
+    assert_eq!(bare.object.metadata.uid.as_deref(), Some("uid-out"));
+    assert_eq!((&bare.object.metadata.annotations, &bare.object.spec), (&None, &None));
+
+    // What is published there comes and goes, and makes no other objects.
+    let (_, before) = until(&mut source, |_, _| true).await;
+    published("two", "empty", &["192.0.2.2"]);
+    let (_, after) = until(&mut source, |snapshot, _| names(&snapshot.outside) == ["empty", "out"]).await;
+    assert_eq!(after.revision, before.revision);
+    published("two", "empty", &[]);
+    double.delete("ingresses", "two", "out");
+    until(&mut source, |snapshot, _| snapshot.outside.is_empty()).await;
+
+    // Namespaces come and go; nothing is in both lists.
+    published("two", "out", &["192.0.2.1"]);
+    until(&mut source, |snapshot, _| names(&snapshot.outside) == ["out"]).await;
+    double.put("namespaces", namespace("two"));
+    let served = ["in", "empty", "out"];
+    let (snapshot, _) = until(&mut source, |snapshot, _| names(&snapshot.ingresses) == served).await;
+    assert!(snapshot.outside.is_empty());
+    double.delete("namespaces", "", "one");
+    let (snapshot, _) = until(&mut source, |snapshot, _| names(&snapshot.ingresses) == served[1..]).await;
+    assert_eq!(names(&snapshot.outside), ["in"]);
 }

@@ -1,0 +1,159 @@
+//! What follows from nginx's complaints: who is convicted, and whom a search is begun for; it must not know how files are made or applied.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+use super::Cycle;
+use super::trial::{Suspect, Trial, Verdict};
+use crate::apply::Complaint;
+use crate::daemon::last_good::LastGood;
+use crate::daemon::objects;
+use crate::model::{Field, ObjectId};
+use crate::source::Snapshot;
+use crate::translate::Accepted;
+
+/// What nginx's complaints are about.
+pub(super) struct Attempt<'a> {
+    /// What the cluster says.
+    pub(super) snapshot: &'a Snapshot,
+    /// What the files were made from.
+    pub(super) served: &'a Snapshot,
+    /// The Ingresses in them.
+    pub(super) accepted: &'a [Accepted],
+    /// So many attempts were made that nobody is searched for any more: files become what they were.
+    pub(super) in_a_hurry: bool,
+}
+
+impl Attempt<'_> {
+    /// The object as a suspect: what is complained about may be what took its place already.
+    fn suspect(&self, id: &Arc<ObjectId>) -> Suspect {
+        let left_out = objects::version(self.served, id) != objects::version(self.snapshot, id);
+        Suspect { id: Arc::clone(id), left_out }
+    }
+
+    /// Those that have a host in common with this object: whoever has no line of its file may still change what its lines mean.
+    fn neighbours(&self, id: &ObjectId) -> impl Iterator<Item = &Arc<ObjectId>> {
+        let hosts = self.accepted.iter().find(|accepted| *accepted.id == *id).map(|accepted| &accepted.hosts);
+        let is_shared = move |host: &Arc<str>| hosts.into_iter().flatten().any(|own| own.eq_ignore_ascii_case(host));
+        let neighbours = self.accepted.iter().filter(move |accepted| accepted.hosts.iter().any(&is_shared));
+        neighbours.map(|accepted| &accepted.id)
+    }
+}
+
+impl Cycle {
+    /// Decides what the next attempt does without. False when nobody can be blamed.
+    pub(super) fn judge(&mut self, complaints: &[Complaint], attempt: &Attempt<'_>, trials: &mut Vec<Trial>) -> bool {
+        let mut convicted = BTreeSet::new();
+        if !self.go_on(complaints, attempt, trials, &mut convicted) {
+            return false;
+        }
+        let mut doubtful = Vec::new();
+        for complaint in complaints {
+            let (suspects, changed) = self.suspects(complaint, attempt);
+            let is_tried = |id: &ObjectId| trials.iter().any(|trial| trial.concerns(id));
+            let is_about_trial = trials.iter().any(|trial| trial.is_about_file_of(complaint));
+            if is_about_trial || suspects.iter().any(|suspect| is_tried(&suspect.id)) {
+                continue;
+            }
+            match &suspects[..] {
+                [] => {}
+                // An object may be complained about several times; what takes its place was not tested yet.
+                [only] if convicted.insert(Arc::clone(&only.id)) => self.convict(complaint, only, attempt.snapshot),
+                [_] => {}
+                _ => doubtful.push(Trial::new(complaint, suspects, changed)),
+            }
+        }
+        for trial in doubtful {
+            // Without those who are convicted the complaint may be gone; and trials of the same objects would mislead each other.
+            let is_tried = |id| trials.iter().any(|other| other.concerns(id));
+            let is_settled = trial.everybody().any(|suspect| convicted.contains(&suspect.id) || is_tried(&suspect.id));
+            match is_settled {
+                true => {}
+                false if attempt.in_a_hurry => self.give_up(trial, attempt, &mut convicted),
+                false => trials.push(trial),
+            }
+        }
+        !convicted.is_empty() || !trials.is_empty()
+    }
+
+    /// Goes on with the trials that run. False when nobody can be blamed.
+    fn go_on(
+        &mut self,
+        complaints: &[Complaint],
+        attempt: &Attempt<'_>,
+        trials: &mut Vec<Trial>,
+        convicted: &mut BTreeSet<Arc<ObjectId>>,
+    ) -> bool {
+        for mut trial in std::mem::take(trials) {
+            let stays = complaints.iter().any(|complaint| trial.is_about(complaint));
+            match if stays { trial.complaint_stays() } else { trial.complaint_is_gone() } {
+                Verdict::Continue if attempt.in_a_hurry => self.give_up(trial, attempt, convicted),
+                Verdict::Continue => trials.push(trial),
+                Verdict::Guilty => {
+                    self.convict_all(&trial, attempt.snapshot);
+                    convicted.extend(trial.excluded().map(|suspect| Arc::clone(&suspect.id)));
+                }
+                Verdict::Nobody => match trial.again_without_substitutes() {
+                    Some(again) => trials.push(again),
+                    None => return false,
+                },
+            }
+        }
+        true
+    }
+
+    /// Ends a trial that would take too long.
+    fn give_up(&mut self, mut trial: Trial, attempt: &Attempt<'_>, convicted: &mut BTreeSet<Arc<ObjectId>>) {
+        trial.give_up();
+        self.convict_all(&trial, attempt.snapshot);
+        convicted.extend(trial.excluded().map(|suspect| Arc::clone(&suspect.id)));
+    }
+
+    /// Who may have caused a complaint and can still be taken out. Those that are not what nginx ran before come first, and
+    /// are counted.
+    fn suspects(&self, complaint: &Complaint, attempt: &Attempt<'_>) -> (Vec<Suspect>, usize) {
+        let can_be_taken_out = |id: &Arc<ObjectId>| {
+            objects::version(attempt.served, id).is_some()
+                && objects::version(attempt.snapshot, id).is_some()
+                && !self.quarantine.get(id).is_some_and(|entry| entry.left_out)
+        };
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_new = |id: &Arc<ObjectId>| self.is_new(id, attempt.served, &store);
+        let culprit = complaint.origin.as_ref().map(|origin| &origin.object).filter(|id| can_be_taken_out(id));
+        if let Some(culprit) = culprit.filter(|id| is_new(id)) {
+            return (vec![attempt.suspect(culprit)], 1);
+        }
+        // What nginx ran before became wrong by what others changed, if any of them did.
+        let neighbours = culprit.into_iter().flat_map(|culprit| attempt.neighbours(culprit));
+        let mut seen = BTreeSet::new();
+        let all = complaint.suspects.iter().chain(neighbours);
+        let all = all.filter(|id| can_be_taken_out(id) && seen.insert(Arc::clone(id)));
+        let (new, old): (Vec<_>, Vec<_>) = all.partition(|id| is_new(id));
+        let old = match culprit {
+            Some(culprit) => vec![culprit],
+            None => old,
+        };
+        let suspects = new.iter().chain(&old).map(|id| attempt.suspect(id)).collect();
+        (suspects, new.len())
+    }
+
+    /// Whether the version of an object is none that nginx ran before, as far as is known.
+    fn is_new(&self, id: &ObjectId, served: &Snapshot, store: &LastGood) -> bool {
+        let Some(version) = objects::version(served, id) else { return false };
+        objects::version(&self.confirmed, id) != Some(version) && !store.has(id, version)
+    }
+
+    pub(super) fn convict_all(&mut self, trial: &Trial, snapshot: &Snapshot) {
+        for suspect in trial.excluded() {
+            self.convict(&trial.complaint, suspect, snapshot);
+        }
+    }
+
+    fn convict(&mut self, complaint: &Complaint, suspect: &Suspect, snapshot: &Snapshot) {
+        let Suspect { id, left_out } = suspect;
+        let Some(version) = objects::version(snapshot, id).cloned() else { return };
+        let origin = complaint.origin.as_ref().filter(|origin| origin.object == *id);
+        let field = origin.map_or(Field::Object, |origin| origin.field.clone());
+        self.quarantine.put(Arc::clone(id), version, complaint.words.clone(), field, *left_out);
+    }
+}

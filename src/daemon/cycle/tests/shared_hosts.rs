@@ -1,0 +1,219 @@
+//! The search for culprits on hosts that several objects share; it must not know how a real nginx judges them.
+
+use super::*;
+
+/// What nginx says of a file in which these objects are: its words, and the object at whose line it says so.
+type Rule = fn(&[&str]) -> Option<(&'static str, Option<&'static str>)>;
+
+/// An nginx that judges each host by itself.
+struct Hosts {
+    /// Each host and the objects that have lines in its file.
+    files: Vec<(String, Vec<String>)>,
+    /// Objects that name a host without a line in its file.
+    guests: Vec<(&'static str, &'static str)>,
+    rule: Rule,
+    made: Vec<String>,
+    accepted: Vec<Accepted>,
+}
+
+impl Hosts {
+    fn new(files: &[(&str, &[&str])], rule: Rule) -> Self {
+        let owned = |owners: &[&str]| owners.iter().map(|owner| (*owner).to_owned()).collect();
+        let files = files.iter().map(|(host, owners)| ((*host).to_owned(), owned(owners))).collect();
+        Hosts { files, guests: Vec::new(), rule, made: Vec::new(), accepted: Vec::new() }
+    }
+
+    fn hosts(&self, name: &str) -> Vec<Arc<str>> {
+        let own = self.files.iter().filter(|(_, owners)| owners.iter().any(|owner| owner == name));
+        let guest = self.guests.iter().filter(|(guest, _)| *guest == name);
+        own.map(|(host, _)| host.as_str()).chain(guest.map(|(_, host)| *host)).map(Arc::from).collect()
+    }
+
+    fn complaint(&self, host: &str, owners: &[String]) -> Option<Complaint> {
+        let name = |made: &str| made.split_once('@').unwrap().0.to_owned();
+        let is_inside = |made: &&String| {
+            owners.contains(&name(made)) || self.guests.iter().any(|(guest, of)| *guest == name(made) && *of == host)
+        };
+        let inside: Vec<_> = self.made.iter().filter(is_inside).map(String::as_str).collect();
+        let (words, culprit) = (self.rule)(&inside)?;
+        let with_lines = inside.iter().map(|made| name(made)).filter(|name| owners.contains(name));
+        Some(Complaint {
+            place: Some((format!("http/{host}.conf").into(), culprit.map(|_| 7))),
+            words: words.into(),
+            origin: culprit.map(|name| Origin::field(&id(name), Field::Rule(0))),
+            suspects: with_lines.map(|name| id(&name)).collect(),
+        })
+    }
+}
+
+impl Stages for Hosts {
+    fn judge(&self) -> Arc<str> {
+        "nginx".into()
+    }
+
+    fn make(&mut self, snapshot: &Snapshot) -> Product {
+        self.made = names(snapshot);
+        let accepted = snapshot.ingresses.iter().map(|stored| Accepted {
+            id: Arc::clone(&stored.id),
+            version: stored.version.clone(),
+            hosts: self.hosts(&stored.id.name),
+            routes: 1,
+            served: 1,
+        });
+        self.accepted = accepted.collect();
+        Product { accepted: self.accepted.clone(), ..Product::default() }
+    }
+
+    fn apply(&mut self, _: &FileSet) -> Outcome {
+        let complaints = self.files.iter().filter_map(|(host, owners)| self.complaint(host, owners));
+        let complaints: Vec<_> = complaints.collect();
+        match complaints.is_empty() {
+            true => Outcome::Unchanged { generation: 1 },
+            false => Outcome::Refused { complaints, test: TEST },
+        }
+    }
+
+    fn part(&mut self, _: &str) -> bool {
+        false
+    }
+
+    fn join(&mut self) {}
+
+    fn complaints_without_templates(&mut self, _: &Snapshot) -> Option<Vec<Complaint>> {
+        None
+    }
+}
+
+/// A mistake that nginx names no line for.
+fn bad_sizes(made: &[&str]) -> Option<(&'static str, Option<&'static str>)> {
+    made.iter().any(|made| made.starts_with("bad") && made.ends_with("@2")).then_some(("must be less", None))
+}
+
+fn turn(cycle: &mut Cycle, objects: &[&str], stages: &mut Hosts) -> Report {
+    let mut sorted = objects.to_vec();
+    sorted.sort_unstable_by_key(|text| text.split_once('@'));
+    cycle.turn(&snapshot(&sorted), stages)
+}
+
+#[test]
+fn the_same_mistake_on_two_hosts_blocks_nobody_else() {
+    let files: [(&str, &[&str]); 2] = [("h1", &["bad1", "b1"]), ("h2", &["bad2", "b2"])];
+    for before in [&["bad1@1", "b1@1", "bad2@1", "b2@1", "c@1"][..], &[]] {
+        let state = tempfile::tempdir().unwrap();
+        let mut cycle = Cycle::open(state.path(), None);
+        let mut hosts = Hosts::new(&files, bad_sizes);
+        turn(&mut cycle, before, &mut hosts);
+        let report = turn(&mut cycle, &["bad1@2", "b1@2", "bad2@2", "b2@2", "c@2"], &mut hosts);
+        assert!(report.outcome.is_in_place());
+        assert_eq!(quarantined(&report), ["Ingress shop/bad1", "Ingress shop/bad2"]);
+        let expected: &[&str] = match before {
+            [] => &["b1@2", "b2@2", "c@2"],
+            _ => &["b1@2", "b2@2", "bad1@1", "bad2@1", "c@2"],
+        };
+        assert_eq!(hosts.made, expected);
+    }
+}
+
+#[test]
+fn hosts_are_searched_side_by_side_and_many_suspects_in_few_attempts() {
+    let names: Vec<_> = (0..60).map(|number| (format!("bad{number}"), format!("good{number}"))).collect();
+    let mut hosts = Hosts::new(&[], bad_sizes);
+    hosts.files = names.iter().map(|(bad, good)| (bad.clone(), vec![bad.clone(), good.clone()])).collect();
+    hosts.files.push(("crowd".into(), (0..50).map(|number| format!("a{number}")).chain(["bad-z".into()]).collect()));
+    let all: Vec<_> = hosts.files.iter().flat_map(|(_, owners)| owners).map(|name| format!("{name}@2")).collect();
+    let all: Vec<_> = all.iter().map(String::as_str).collect();
+    let state = tempfile::tempdir().unwrap();
+    let report = turn(&mut Cycle::open(state.path(), None), &all, &mut hosts);
+    assert!(report.outcome.is_in_place());
+    assert_eq!(quarantined(&report).len(), 61);
+    assert!(report.attempts < 20, "{}", report.attempts);
+}
+
+#[test]
+fn when_a_search_takes_too_long_the_suspects_stay_as_they_were() {
+    let mut hosts = Hosts::new(&[], bad_sizes);
+    // Nobody can be searched for side by side: one object is on all hosts.
+    let of = |number| ["bad", "good", "fine"].map(|name| format!("{name}{number}"));
+    hosts.files =
+        (0..40).map(|number| (format!("h{number}"), [&of(number)[..], &["common".into()]].concat())).collect();
+    let at = |version: &str| {
+        let names: BTreeSet<_> = hosts.files.iter().flat_map(|(_, owners)| owners).collect();
+        names
+            .into_iter()
+            .map(|name| format!("{name}@{version}"))
+            .chain([format!("other@{version}")])
+            .collect::<Vec<_>>()
+    };
+    let (old, new) = (at("1"), at("2"));
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    turn(&mut cycle, &old.iter().map(String::as_str).collect::<Vec<_>>(), &mut hosts);
+    let report = turn(&mut cycle, &new.iter().map(String::as_str).collect::<Vec<_>>(), &mut hosts);
+    assert!(report.outcome.is_in_place());
+    assert!(report.attempts < MOST_ATTEMPTS, "{}", report.attempts);
+    assert!(hosts.made.contains(&"other@2".to_owned()), "everybody else's change goes through");
+    assert_eq!(hosts.made.len(), new.len(), "and nobody is gone: {:?}", hosts.made);
+}
+
+#[test]
+fn an_object_that_is_bad_on_two_hosts_goes_on_in_its_last_good_version() {
+    let files: [(&str, &[&str]); 2] = [("example.com", &["a"]), ("www.example.com", &["a"])];
+    let rule: Rule = |made| made.contains(&"a@2").then_some(("missing )", Some("a")));
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    let mut hosts = Hosts::new(&files, rule);
+    turn(&mut cycle, &["a@1", "b@1"], &mut hosts);
+    let report = turn(&mut cycle, &["a@2", "b@2"], &mut hosts);
+    assert_eq!((hosts.made.as_slice(), report.attempts), (["a@1".to_owned(), "b@2".to_owned()].as_slice(), 2));
+    let notes: Vec<_> = report.findings.iter().map(|finding| &*finding.note).collect();
+    assert!(matches!(notes[..], [note] if note.contains("last good version goes on")), "{notes:?}");
+}
+
+#[test]
+fn what_others_made_wrong_is_not_the_fault_of_whoever_did_not_change() {
+    let rule: Rule = |made| {
+        let spoils = made.contains(&"young@1") && made.contains(&"victim@1");
+        spoils.then_some(("missing )", Some("victim")))
+    };
+    // The culprit has a line in the file, or none: all its paths there are an older object's.
+    for owners in [&["victim", "other", "young"][..], &["victim", "other"]] {
+        for is_restarted in [false, true] {
+            let state = tempfile::tempdir().unwrap();
+            let mut hosts = Hosts::new(&[("h", owners)], rule);
+            hosts.guests.push(("young", "h"));
+            let mut cycle = Cycle::open(state.path(), None);
+            turn(&mut cycle, &["victim@1", "other@1", "far@1"], &mut hosts);
+            if is_restarted {
+                drop(cycle);
+                cycle = Cycle::open(state.path(), None);
+            }
+            let report = turn(&mut cycle, &["victim@1", "other@2", "far@2", "young@1"], &mut hosts);
+            assert_eq!(quarantined(&report), ["Ingress shop/young"], "{owners:?} {is_restarted}");
+            assert_eq!(hosts.made, ["far@2", "other@2", "victim@1"]);
+        }
+    }
+    // Where nobody changed, the object itself is all that is left.
+    let state = tempfile::tempdir().unwrap();
+    let mut hosts = Hosts::new(&[("h", &["victim", "other"])], |_| None);
+    let mut cycle = Cycle::open(state.path(), None);
+    turn(&mut cycle, &["victim@1", "other@1"], &mut hosts);
+    hosts.rule = |made| made.contains(&"victim@1").then_some(("unknown variable", Some("victim")));
+    let report = turn(&mut cycle, &["victim@1", "other@1"], &mut hosts);
+    assert_eq!((quarantined(&report).len(), hosts.made), (1, vec!["other@1".to_owned()]));
+}
+
+#[test]
+fn substitutes_that_became_wrong_block_nobody_else() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    let mut hosts = Hosts::new(&[("h", &["a", "b"])], |_| None);
+    turn(&mut cycle, &["a@1", "b@1", "c@1"], &mut hosts);
+    // As with another nginx: what it took of this object before it takes no longer.
+    hosts.rule = |made| made.iter().any(|made| made.starts_with("a@")).then_some(("must be less", None));
+    let report = turn(&mut cycle, &["a@2", "b@2", "c@2"], &mut hosts);
+    assert!(report.outcome.is_in_place());
+    assert_eq!(
+        (hosts.made.as_slice(), quarantined(&report).len()),
+        (["b@2".to_owned(), "c@2".to_owned()].as_slice(), 1)
+    );
+}

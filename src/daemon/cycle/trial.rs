@@ -1,0 +1,181 @@
+//! The search for whoever of several objects caused a complaint; it must not know versions, files or how nginx is asked.
+
+use std::sync::Arc;
+
+use crate::apply::Complaint;
+use crate::model::ObjectId;
+
+/// An object that may have caused a complaint.
+#[derive(Debug, Clone)]
+pub(super) struct Suspect {
+    pub(super) id: Arc<ObjectId>,
+    /// Taken out altogether: what took its place already is what is complained about.
+    pub(super) left_out: bool,
+}
+
+/// Several objects may have caused one complaint. The shortest beginning of their list without which it falls silent ends
+/// with a guilty one. The others come back, and are searched again only if the complaint comes back with them.
+#[derive(Debug)]
+pub(super) struct Trial {
+    pub(super) complaint: Complaint,
+    guilty: Vec<Suspect>,
+    /// The likeliest first.
+    suspects: Vec<Suspect>,
+    /// How many of them are not what nginx ran before; others are not taken out before it stays without these.
+    changed: usize,
+    /// How many are taken out now.
+    taken: usize,
+    /// The longest beginning that it is known to stay without, and the shortest that it is known to be gone without.
+    stays: Option<usize>,
+    gone: Option<usize>,
+}
+
+/// How a trial stands after an attempt.
+pub(super) enum Verdict {
+    Continue,
+    Guilty,
+    Nobody,
+}
+
+impl Trial {
+    /// Begins with the first suspect.
+    pub(super) fn new(complaint: &Complaint, suspects: Vec<Suspect>, changed: usize) -> Self {
+        let (complaint, guilty, taken) = (complaint.clone(), Vec::new(), suspects.len().min(1));
+        Trial { complaint, guilty, suspects, changed, taken, stays: Some(0), gone: None }
+    }
+
+    /// What the next attempt does without.
+    pub(super) fn excluded(&self) -> impl Iterator<Item = &Suspect> {
+        self.guilty.iter().chain(&self.suspects[..self.taken])
+    }
+
+    /// Whether it is about this complaint.
+    pub(super) fn is_about(&self, complaint: &Complaint) -> bool {
+        self.complaint.words == complaint.words && self.is_about_file_of(complaint)
+    }
+
+    /// Whether it is about the file of this complaint: lines shift when an object is taken out.
+    pub(super) fn is_about_file_of(&self, complaint: &Complaint) -> bool {
+        let file = |complaint: &Complaint| complaint.place.as_ref().map(|(file, _)| Arc::clone(file));
+        file(&self.complaint) == file(complaint)
+    }
+
+    /// All who were suspected and are not cleared.
+    pub(super) fn everybody(&self) -> impl Iterator<Item = &Suspect> {
+        self.guilty.iter().chain(&self.suspects)
+    }
+
+    /// Whether it is about this object, so that what is complained about may be what took its place for a moment.
+    pub(super) fn concerns(&self, id: &ObjectId) -> bool {
+        self.everybody().any(|suspect| *suspect.id == *id)
+    }
+
+    pub(super) fn complaint_stays(&mut self) -> Verdict {
+        self.stays = Some(self.taken);
+        self.go_on()
+    }
+
+    pub(super) fn complaint_is_gone(&mut self) -> Verdict {
+        if self.taken == 0 {
+            return Verdict::Guilty;
+        }
+        self.gone = Some(self.taken);
+        self.go_on()
+    }
+
+    fn go_on(&mut self) -> Verdict {
+        let all = self.suspects.len();
+        let stays = self.stays.unwrap_or_default();
+        self.taken = match self.gone {
+            None if stays == all => return Verdict::Nobody,
+            None => {
+                let bound = if stays < self.changed { self.changed } else { all };
+                (2 * stays).clamp(1, bound)
+            }
+            Some(gone) if gone - stays > 1 => gone.midpoint(stays),
+            Some(gone) => {
+                self.suspects.truncate(gone);
+                self.guilty.extend(self.suspects.pop());
+                self.changed = self.changed.min(self.suspects.len());
+                (self.stays, self.gone) = (None, Some(self.suspects.len()));
+                0
+            }
+        };
+        match self.suspects.is_empty() {
+            true => Verdict::Guilty,
+            false => Verdict::Continue,
+        }
+    }
+
+    /// Ends the search: what nginx did not run before is guilty, or else everybody is.
+    pub(super) fn give_up(&mut self) {
+        self.taken = if self.changed == 0 { self.suspects.len() } else { self.changed };
+    }
+
+    /// Begins anew with the suspects left out altogether, when what took their places may be the fault.
+    pub(super) fn again_without_substitutes(&self) -> Option<Self> {
+        let had_substitutes = self.everybody().any(|suspect| !suspect.left_out);
+        let left_out = self.everybody().map(|suspect| Suspect { left_out: true, ..suspect.clone() }).collect();
+        had_substitutes.then(|| Trial::new(&self.complaint, left_out, self.changed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Kind;
+
+    fn suspects(count: usize) -> Vec<Suspect> {
+        let id = |number: usize| Arc::new(ObjectId::new(Kind::Ingress, "shop", &number.to_string()));
+        (0..count).map(|number| Suspect { id: id(number), left_out: false }).collect()
+    }
+
+    /// The guilty that are found, and the attempts that it took; `None` when nobody is.
+    fn run(count: usize, changed: usize, bad: &[usize], stays_always: bool) -> (Option<Vec<usize>>, usize) {
+        let complaint = Complaint { place: None, words: String::new(), origin: None, suspects: Vec::new() };
+        let mut trial = Trial::new(&complaint, suspects(count), changed);
+        let number = |suspect: &Suspect| suspect.id.name.parse::<usize>().unwrap();
+        for attempts in 1.. {
+            let taken: Vec<_> = trial.excluded().map(number).collect();
+            let is_gone = !stays_always && bad.iter().all(|bad| taken.contains(bad));
+            assert!(
+                taken.iter().all(|taken| *taken < changed) || bad.iter().any(|bad| *bad >= changed) || stays_always
+            );
+            match if is_gone { trial.complaint_is_gone() } else { trial.complaint_stays() } {
+                Verdict::Continue => {}
+                Verdict::Nobody => return (None, attempts),
+                Verdict::Guilty => {
+                    let mut guilty: Vec<_> = trial.excluded().map(number).collect();
+                    guilty.sort_unstable();
+                    return (Some(guilty), attempts);
+                }
+            }
+        }
+        unreachable!("a trial ends")
+    }
+
+    #[test]
+    fn each_culprit_costs_a_few_attempts_however_many_suspects_there_are() {
+        for (bad, most) in [(vec![0], 2), (vec![63], 14), (vec![31, 32], 20), (vec![5, 40, 41, 99], 36)] {
+            let (guilty, attempts) = run(100, 3, &bad, false);
+            assert_eq!(guilty, Some(bad));
+            assert!(attempts <= most, "{attempts}");
+        }
+    }
+
+    #[test]
+    fn every_set_of_culprits_is_found_and_nobody_else() {
+        for set in 1_usize..1 << 7 {
+            let bad: Vec<_> = (0..7).filter(|number| set >> number & 1 == 1).collect();
+            for changed in [0, 3, 7] {
+                assert_eq!(run(7, changed, &bad, false).0, Some(bad.clone()), "{changed}");
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_is_guilty_of_what_stays_without_all() {
+        assert_eq!(run(100, 3, &[], true).0, None);
+        assert_eq!(run(1, 0, &[], true), (None, 1));
+    }
+}

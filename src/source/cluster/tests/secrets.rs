@@ -1,0 +1,78 @@
+//! Which Secrets are kept, asked for and waited for; it must not know what refers to them in earnest.
+
+use super::*;
+
+#[tokio::test]
+async fn only_secrets_that_are_referred_to_are_kept() {
+    let double = Double::default();
+    for name in ["tls", "passwords", "other", "late"] {
+        double.put("secrets", secret(name, "MQ=="));
+    }
+    double.put("ingresses", ingress("a", &json!({ "auth-secret": "passwords", "b": "no name" }), &["tls"]));
+    let mut source = start(&double);
+    let (snapshot, _) = until(&mut source, |_, _| true).await;
+    assert_eq!(names(&snapshot.secrets), ["passwords", "tls"]);
+    assert!(!double.requests().contains(&"get secrets".to_owned()), "the list had them");
+    // One that comes to be referred to later is asked for, and no reading shows the reference without it.
+    double.put("ingresses", ingress("b", &json!({ "auth-secret": "shop/late" }), &[]));
+    let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 2).await;
+    assert_eq!(names(&snapshot.secrets), ["late", "passwords", "tls"]);
+    double.put("secrets", secret("late", "Mg=="));
+    let value =
+        |snapshot: &Snapshot| snapshot.secret("shop", "late").unwrap().object.data.as_ref().unwrap()["value"].0.clone();
+    until(&mut source, |snapshot, _| value(snapshot) == b"2").await;
+    // One that is not there yet comes by the watch.
+    double.put("ingresses", ingress("c", &json!({}), &["soon"]));
+    until(&mut source, |snapshot, _| snapshot.ingresses.len() == 3).await;
+    double.put("secrets", secret("soon", "MQ=="));
+    until(&mut source, |snapshot, _| snapshot.secret("shop", "soon").is_some()).await;
+    // Nothing refers to it any more, or it is deleted.
+    double.delete("ingresses", "shop", "b");
+    double.delete("secrets", "shop", "tls");
+    until(&mut source, |snapshot, _| names(&snapshot.secrets) == ["passwords", "soon"]).await;
+    // A new list changes nothing.
+    double.end_watches("secrets", true);
+    double.end_watches("ingresses", true);
+    double.put("secrets", secret("passwords", "Mw=="));
+    let renewed = |snapshot: &Snapshot, _: &Reading| {
+        snapshot.secret("shop", "passwords").unwrap().object.data.as_ref().unwrap()["value"].0 == b"3"
+    };
+    let (snapshot, _) = until(&mut source, renewed).await;
+    assert_eq!(names(&snapshot.secrets), ["passwords", "soon"]);
+}
+
+#[tokio::test]
+async fn secrets_can_be_held_that_nothing_refers_to() {
+    let double = Double::default();
+    double.put("secrets", secret("old", "MQ=="));
+    let mut source = start(&double);
+    let (snapshot, _) = until(&mut source, |_, _| true).await;
+    assert!(snapshot.secrets.is_empty());
+    let (holder, held) = (source.holder(), [("shop".to_owned(), "old".to_owned())].into());
+    holder.hold(&held);
+    until(&mut source, |snapshot, _| names(&snapshot.secrets) == ["old"]).await;
+    // It is followed, and the same wish changes nothing.
+    double.put("secrets", secret("old", "Mg=="));
+    holder.hold(&held);
+    let value = |snapshot: &Snapshot| Some(snapshot.secret("shop", "old")?.object.data.as_ref()?["value"].0.clone());
+    until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some(b"2")).await;
+    holder.hold(&[].into());
+    until(&mut source, |snapshot, _| snapshot.secrets.is_empty()).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_stays_missing_is_waited_for_once() {
+    let double = Double::default();
+    let mut source = start(&double);
+    until(&mut source, |_, _| true).await;
+    double.fail("secrets", "get", Some(Fault::Silence));
+    double.put("ingresses", ingress("a", &json!({ "auth-secret": "late" }), &[]));
+    until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
+    let began = tokio::time::Instant::now();
+    for name in ["a", "b"] {
+        double.put("services", service("shop", name));
+        until(&mut source, |snapshot, _| snapshot.service("shop", name).is_some()).await;
+    }
+    // The clock stands still unless everybody waits.
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}

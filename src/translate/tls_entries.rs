@@ -1,0 +1,113 @@
+//! Which entry of an object's `spec.tls` counts for a host; it must not know what is served with it.
+
+use std::collections::{HashMap, HashSet};
+
+use k8s_openapi::api::networking::v1::IngressTLS;
+
+use super::certificate::Certificates;
+use super::subject::Subject;
+use super::{Dialect, host};
+use crate::model::{ObjectId, ServerName};
+use crate::source::Snapshot;
+
+/// Where an object lists more names than this they are looked up: to compare each host with each name takes minutes.
+const FEW: usize = 16;
+
+/// Finds entries.
+#[derive(Debug)]
+pub struct Entries<'a> {
+    snapshot: &'a Snapshot,
+    certificates: &'a Certificates,
+    indexes: HashMap<&'a ObjectId, Index>,
+}
+
+/// The entries of an object that lists many names: the first for each.
+#[derive(Debug, Default)]
+struct Index {
+    listed: HashMap<String, usize>,
+    certified: HashMap<String, usize>,
+    without_hosts: Option<usize>,
+}
+
+impl<'a> Entries<'a> {
+    /// Nothing looked at yet.
+    pub fn new(snapshot: &'a Snapshot, certificates: &'a Certificates) -> Self {
+        Entries { snapshot, certificates, indexes: HashMap::new() }
+    }
+
+    /// The entry of `spec.tls` that counts for the host.
+    pub fn of_host(&mut self, subject: &Subject<'a>, name: &ServerName) -> Option<(usize, &'a IngressTLS)> {
+        let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+        let number = match has_few(entries) {
+            true => self.compared(entries, subject, name),
+            false => self.looked_up(entries, subject, name),
+        };
+        number.map(|number| (number, &entries[number]))
+    }
+
+    fn compared(&self, entries: &[IngressTLS], subject: &Subject<'_>, name: &ServerName) -> Option<usize> {
+        let hosts = |matches: fn(&str, &ServerName) -> bool| {
+            entries.iter().position(|entry| entry.hosts.iter().flatten().any(|listed| matches(listed, name)))
+        };
+        let listed = hosts(host::is_listed);
+        match subject.rule.dialect {
+            _ if listed.is_some() => listed,
+            Dialect::Specification => hosts(host::covers).or_else(|| entries.iter().position(is_without_hosts)),
+            Dialect::IngressNginx => entries.iter().position(|entry| {
+                let secret = entry.secret_name.as_deref().unwrap_or_default();
+                let secret = self.snapshot.secret(&subject.id().namespace, secret);
+                secret.is_some_and(|secret| self.certificates.check(secret).is_ok_and(|checked| checked.covers(name)))
+            }),
+        }
+    }
+
+    fn looked_up(&mut self, entries: &[IngressTLS], subject: &Subject<'a>, name: &ServerName) -> Option<usize> {
+        if !self.indexes.contains_key(&**subject.id()) {
+            let index = self.index(entries, subject);
+            self.indexes.insert(subject.id(), index);
+        }
+        let index = self.indexes.get(&**subject.id())?;
+        let (own, wildcard) = host::patterns(name);
+        let first = |map: &HashMap<String, usize>, pattern: &Option<String>| {
+            pattern.as_deref().and_then(|pattern| map.get(pattern)).copied()
+        };
+        let listed = first(&index.listed, &own);
+        match subject.rule.dialect {
+            _ if listed.is_some() => listed,
+            Dialect::Specification => first(&index.listed, &wildcard).or(index.without_hosts),
+            Dialect::IngressNginx => {
+                first(&index.certified, &own).into_iter().chain(first(&index.certified, &wildcard)).min()
+            }
+        }
+    }
+
+    fn index(&self, entries: &[IngressTLS], subject: &Subject<'_>) -> Index {
+        let mut index = Index { without_hosts: entries.iter().position(is_without_hosts), ..Index::default() };
+        let mut secrets = HashSet::new();
+        for (number, entry) in entries.iter().enumerate() {
+            for listed in entry.hosts.iter().flatten() {
+                index.listed.entry(listed.to_ascii_lowercase()).or_insert(number);
+            }
+            let secret = entry.secret_name.as_deref().unwrap_or_default();
+            if subject.rule.dialect != Dialect::IngressNginx || !secrets.insert(secret) {
+                continue;
+            }
+            let secret = self.snapshot.secret(&subject.id().namespace, secret);
+            let checked = secret.and_then(|secret| self.certificates.check(secret).ok());
+            for pattern in checked.iter().flat_map(|checked| checked.names()) {
+                index.certified.entry(pattern.to_ascii_lowercase()).or_insert(number);
+            }
+        }
+        index
+    }
+}
+
+fn is_without_hosts(entry: &IngressTLS) -> bool {
+    entry.hosts.as_deref().unwrap_or_default().is_empty()
+}
+
+/// Whether comparing costs less than an index would; it does not look further than that takes.
+fn has_few(entries: &[IngressTLS]) -> bool {
+    let names = |entry: &IngressTLS| entry.hosts.as_deref().unwrap_or_default().len();
+    entries.len() <= FEW && entries.iter().map(names).sum::<usize>() <= FEW
+}
