@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -21,6 +21,11 @@ use crate::translate::Accepted;
 /// The name of the host and the mark of the machine, which together tell nodes apart.
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 const MACHINE_ID: &str = "/etc/machine-id";
+
+/// How long an nginx that runs may say nothing, as on a host that has too much to do, before this node is withdrawn: it may well
+/// serve, and its requests would go to the others, who may have as much to do. That it does not run, or serves another generation,
+/// is no silence.
+const SILENCE: Duration = Duration::from_secs(5);
 
 /// What is published, and who does it.
 #[derive(Debug)]
@@ -40,6 +45,8 @@ pub struct Publication {
     cycled: Option<(u64, Arc<Snapshot>)>,
     confirmed: Option<u64>,
     read: Option<u64>,
+    /// Since when nginx runs and says nothing.
+    silent: Option<Instant>,
 }
 
 impl Publication {
@@ -69,6 +76,7 @@ impl Publication {
             cycled: None,
             confirmed: None,
             read: None,
+            silent: None,
         };
         publication.publish();
         publication
@@ -215,8 +223,8 @@ impl Publication {
     }
 
     /// Tells what is true now, if it differs.
-    pub fn tell(&mut self, status: &Status, drained: bool) {
-        let serving = status.master.is_some() && status.generation.is_some() && status.served == status.generation;
+    pub fn tell(&mut self, status: &Status, drained: bool, now: Instant) {
+        let serving = self.is_serving(status, now);
         self.served.generation = status.generation;
         self.served.findings = Arc::clone(&status.findings);
         (self.served.serving, self.served.drained) = (serving, drained);
@@ -234,6 +242,16 @@ impl Publication {
             }
             differs
         });
+    }
+
+    fn is_serving(&mut self, status: &Status, now: Instant) -> bool {
+        let runs = status.master.is_some() && status.generation.is_some();
+        if !runs || status.served.is_some() {
+            self.silent = None;
+            return runs && status.served == status.generation;
+        }
+        let since = *self.silent.get_or_insert(now);
+        self.served.serving && now < since + SILENCE
     }
 
     /// What was told, for whoever asks this host.
@@ -290,8 +308,6 @@ fn identity(node: Option<&str>) -> Arc<str> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::apply::ServedObject;
     use crate::model::Kind;
@@ -378,6 +394,31 @@ mod tests {
             publication.began();
             publication.concluded(&report, None, Instant::now());
             assert_eq!(publication.served().accepted.len(), expected);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_nginx_that_runs_and_says_nothing_for_a_moment_may_well_serve() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        let status = |master, served| Status { master, generation: Some(2), served, ..Status::default() };
+        let (good, silent) = (status(Some(1), Some(2)), status(Some(1), None));
+        let began = Instant::now();
+        for (what, status, seconds, expected) in [
+            ("nothing was heard yet", &silent, 0, false),
+            ("it answers", &good, 1, true),
+            ("silence begins", &silent, 10, true),
+            ("silence goes on", &silent, 14, true),
+            ("too long", &silent, 15, false),
+            ("and longer", &silent, 16, false),
+            ("it answers again", &good, 20, true),
+            ("another silence", &silent, 21, true),
+            ("another generation", &status(Some(1), Some(1)), 22, false),
+            ("silence after that", &silent, 23, false),
+            ("it answers once more", &good, 24, true),
+            ("it does not run", &status(None, None), 25, false),
+        ] {
+            publication.tell(status, false, began + Duration::from_secs(seconds));
+            assert_eq!(publication.served().serving, expected, "{what}");
         }
     }
 

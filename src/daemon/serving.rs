@@ -193,7 +193,7 @@ impl Daemon {
                 reporter.publishes_anew(self.publication.outlook());
             }
             self.follow_peers(now);
-            self.publication.tell(&reporter.status().borrow(), *self.drained.borrow());
+            self.publication.tell(&reporter.status().borrow(), *self.drained.borrow(), now);
             reporter.published(&self.publication);
             reporter.turned(now);
         }

@@ -43,7 +43,7 @@ pub struct Write {
     pub urgent: bool,
     /// Whether an address is given back that was withdrawn because of what became of a node, not of the object.
     pub back: bool,
-    /// Whether the same was written before and somebody else changed it.
+    /// Whether addresses were written before and somebody else changed them.
     pub again: bool,
     created: Option<Timestamp>,
 }
@@ -57,12 +57,12 @@ pub struct Plan {
     pub next: Option<Instant>,
     /// Objects whose status somebody else keeps changing, sorted.
     pub contended: Vec<Arc<ObjectId>>,
-    /// Whether something was left out because something else was under way for it.
+    /// Whether something has to be looked at again when what is under way for it has ended.
     pub left_out: bool,
 }
 
-/// The objects that are being written, with the addresses.
-pub type UnderWay = HashMap<Arc<ObjectId>, Vec<Address>>;
+/// The objects that are being written, and what is written.
+pub type UnderWay = HashMap<Arc<ObjectId>, Write>;
 
 /// What is remembered of each object.
 #[derive(Debug, Default)]
@@ -158,12 +158,14 @@ impl Ledger {
                 plan.contended.push(Arc::clone(&stored.id));
             }
             if let Some(sent) = under_way.get(&stored.id) {
-                plan.left_out |= *sent != addresses;
+                // Somebody may have changed it again before the answer came.
+                let is_new = *sent.over != *version && !is_exactly(&current, &sent.addresses);
+                plan.left_out |= is_new || sent.addresses != addresses;
                 continue;
             }
             let is_done = match addresses.is_empty() {
                 true => !entry.is_ours(subject, nodes),
-                false => current.1 && current.0 == addresses,
+                false => is_exactly(&current, &addresses),
             };
             if is_done {
                 (entry.outdated, entry.patience) = (None, None);
@@ -175,9 +177,10 @@ impl Ledger {
                 (entry.outdated, entry.patience) = (None, None);
             }
             let back = entry.written.as_ref().is_some_and(|written| written.withdrew);
-            let same = entry.written.as_ref().is_some_and(|written| written.addresses == addresses);
-            // What is wanted now may be to withdraw an address: it must not wait for what was wanted before.
-            let contended = entry.contention.paused_until(now).filter(|_| same);
+            let urgent = current.0.iter().any(|address| nodes.knows(address) && !addresses.contains(address));
+            let written = entry.written.as_ref().filter(|written| !is_exactly(&current, &written.addresses));
+            // Whatever is wanted by now, somebody else would change it again. To withdraw an address must not wait for that.
+            let contended = entry.contention.paused_until(now).filter(|_| written.is_some() && !urgent);
             let refused = entry.patience.as_ref().filter(|patience| patience.addresses == addresses);
             let waits = [contended, refused.map(|patience| patience.until)];
             if let Some(until) = waits.into_iter().flatten().filter(|until| *until > now).max() {
@@ -189,9 +192,9 @@ impl Ledger {
                 uid: Arc::clone(&entry.uid),
                 over,
                 at,
-                urgent: current.0.iter().any(|address| nodes.knows(address) && !addresses.contains(address)),
+                urgent,
                 back,
-                again: same && !is_stale,
+                again: written.is_some_and(|written| !written.addresses.is_empty()),
                 addresses,
                 created: metadata.creation_timestamp.as_ref().map(|time| time.0),
             });
@@ -319,6 +322,11 @@ impl Entry {
         let withdrawn = self.written.as_ref().is_some_and(|written| written.addresses.is_empty());
         !withdrawn && subject.current.iter().any(|address| subject.accepted || nodes.knows(address))
     }
+}
+
+/// Whether these addresses and nothing else stand there.
+fn is_exactly((current, is_plain): &(Vec<Address>, bool), addresses: &[Address]) -> bool {
+    *is_plain && *current == addresses
 }
 
 /// Whether our confirmed generation serves an object. One that is older than the object's content says nothing about it.

@@ -205,7 +205,7 @@ impl Writer {
             // A write that lasts longer than this node is known to lead could undo what the next leader wrote.
             let limit = leadership.until? + (timing.duration - timing.deadline) - now;
             self.ledger.sent(&write, now);
-            self.under_way.insert(Arc::clone(&write.id), write.addresses.clone());
+            self.under_way.insert(Arc::clone(&write.id), write.clone());
             let client = self.client.clone();
             let parameters = PatchParams::apply(&self.options.manager()).force();
             self.requests.spawn(async move {

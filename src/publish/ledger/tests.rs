@@ -201,11 +201,19 @@ fn what_was_written_counts_until_the_cache_has_it() {
     let caught_up = served(vec![ingress("a", 8, 1, &[A], 0)], 10);
     assert_eq!(shown(&plan(&mut ledger, &caught_up, now)), [""; 0]);
     // What is being written is not written twice, and looked at again when something else is.
-    for (addresses, left_out) in [(&[A][..], false), (&[], true)] {
+    let overtaken = served(vec![ingress("a", 9, 1, &[FOREIGN], 0)], 10);
+    for (addresses, seen, left_out) in [
+        (&[A][..], &behind, false),
+        (&[], &behind, true),
+        (&[A], &caught_up, false),
+        // Somebody else was there before we know that ours was written.
+        (&[A], &overtaken, true),
+    ] {
         let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
-        let under_way = UnderWay::from([(Arc::clone(&first.writes[0].id), addresses)]);
+        let write = Write { addresses, ..first.writes[0].clone() };
+        let under_way = UnderWay::from([(Arc::clone(&write.id), write)]);
         let expected = Plan { left_out, ..Plan::default() };
-        assert_eq!(ledger.plan(&behind, &nodes(true), &under_way, now), expected);
+        assert_eq!(ledger.plan(seen, &nodes(true), &under_way, now), expected);
     }
 }
 
@@ -251,6 +259,12 @@ fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
         revision += 2;
     }
     assert_eq!(waited, [0, 0, 0, 0, 10, 20]);
+    // What its owner changes meanwhile waits as well, before it is served and after.
+    for (carries, later) in [(revision, 0), (revision + 1, 0), (revision + 1, 40)] {
+        let changed = served(vec![ingress("a", revision + 1, 2, &[FOREIGN], 0)], carries.into());
+        let writes = shown(&plan(&mut ledger, &changed, now + Duration::from_secs(later)));
+        assert_eq!(writes.is_empty(), later == 0, "{writes:?}");
+    }
 }
 
 #[test]
