@@ -15,6 +15,7 @@ mod options;
 #[path = "../../tests/rig/mod.rs"]
 mod rig;
 mod targets;
+mod withdrawal;
 
 use std::process::ExitCode;
 

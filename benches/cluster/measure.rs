@@ -15,6 +15,7 @@ use crate::common::stage::stage;
 use crate::common::times::{percentiles, served};
 use crate::objects::{create, published, write};
 use crate::rig::signals;
+use crate::withdrawal::withdrawal;
 
 /// How long the control plane rests after everything was created.
 const SETTLING: Duration = Duration::from_secs(3);
@@ -23,13 +24,14 @@ const SETTLING: Duration = Duration::from_secs(3);
 const BESIDE: usize = 5;
 
 /// Written statuses, and how many of them there are at least each second.
-const STATUS_WRITES: &str = "ingressd_status_writes_total{result=\"written\"}";
+pub const STATUS_WRITES: &str = "ingressd_status_writes_total{result=\"written\"}";
 const STATUS_RATE: u64 = 10;
 
 /// Limits of stages.
 const CREATION: Duration = Duration::from_secs(900);
 const STATUSES: Duration = Duration::from_secs(120);
 const CHURN: Duration = Duration::from_secs(90);
+const WITHDRAWAL: Duration = Duration::from_secs(600);
 const RESTART: Duration = Duration::from_secs(120);
 
 /// Measures with this many Ingresses, so many changes of each sort, and so long a time of many changes. `None` when this
@@ -70,6 +72,7 @@ async fn figures(cluster: &mut Cluster, size: usize, samples: usize, churn: Dura
         session.memory("at the end");
     };
     stage(size, "churn", churn + CHURN, work).await;
+    stage(size, "withdrawal", WITHDRAWAL, withdrawal(&mut session)).await;
     stage(size, "restart", RESTART, session.restart()).await;
     session.figures
 }
