@@ -27,6 +27,9 @@ mod pinning;
 
 pub use pinning::Pinned;
 
+/// At so many looks in a row a master that runs says nothing before something is done about it.
+const SILENT_LOOKS: u32 = 3;
+
 /// Applies file sets to the nginx of one host.
 #[derive(Debug)]
 pub struct Applier<H> {
@@ -36,6 +39,8 @@ pub struct Applier<H> {
     steps: Steps,
     /// The master that was seen to run the current generation.
     running: Option<Process>,
+    /// A master that did not say what it serves, and at how many looks.
+    silent: Option<(Process, u32)>,
     /// What the files that come next serve.
     contents: Arc<Contents>,
     pinned: Option<Pinned>,
@@ -77,7 +82,7 @@ impl<H: Host> Applier<H> {
         let generations = Generations::open(&options)?;
         let pinned = generations.pinned().map(|pin| Pinned::of(&generations, pin));
         let (steps, contents) = (Steps::default(), Arc::default());
-        Ok(Applier { options, host, generations, steps, running: None, contents, pinned })
+        Ok(Applier { options, host, generations, steps, running: None, silent: None, contents, pinned })
     }
 
     /// The files of the generation in place, as far as they are still what was written.
@@ -161,9 +166,20 @@ impl<H: Host> Applier<H> {
         let outcome = match at_rest(&table, generation, served) {
             Verdict::Confirmed => self.record(Effort::none(generation), master, Duration::ZERO),
             Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Effort::none(generation)),
+            Verdict::Pending(Pending::Serves(None)) if self.is_silent_again(master) => {
+                self.activate(Effort::none(generation))
+            }
             _ => return None,
         };
         Some(outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() }))
+    }
+
+    /// Whether this master has been silent for long enough to be told to read its configuration, which happens once: it may have
+    /// read it right before there was anything of ours.
+    fn is_silent_again(&mut self, master: Process) -> bool {
+        let looks = self.silent.filter(|(known, _)| *known == master).map_or(0, |(_, looks)| looks);
+        self.silent = Some((master, looks.saturating_add(1)));
+        looks + 1 == SILENT_LOOKS
     }
 
     /// What is true now.

@@ -51,6 +51,9 @@ impl Idleness {
     }
 }
 
+/// How often nginx is asked again what it serves when it says nothing, each time for half a second.
+const MOST_UNANSWERED: u32 = 3;
+
 /// What to wait for, and how.
 #[derive(Debug)]
 pub struct Confirm<'a> {
@@ -66,12 +69,17 @@ impl<'a> Confirm<'a> {
 
     /// Whether this master, left alone, runs the generation; waits while its workers are too young to tell.
     pub fn at_rest(&self, host: &mut impl Host, master: Process) -> bool {
-        let begun = Instant::now();
+        let (begun, mut unanswered) = (Instant::now(), 0);
         while begun.elapsed() < self.options.confirm_timeout {
             let Some(table) = host.table(master) else { return false };
             match self.with_served(host, |served| at_rest(&table, self.generation, served)) {
                 Verdict::Confirmed => return true,
                 Verdict::Pending(Pending::Count { .. }) => self.pause(begun),
+                // A busy host may be silent for a moment; a reload would add to its work.
+                Verdict::Pending(Pending::Serves(None)) if unanswered < MOST_UNANSWERED => {
+                    unanswered += 1;
+                    self.pause(begun);
+                }
                 _ => return false,
             }
         }

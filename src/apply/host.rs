@@ -218,7 +218,7 @@ impl Host for System {
 
 /// Whether systemd is taking the whole host down, rather than us alone.
 pub fn host_stops() -> bool {
-    let asked = || run(Path::new("systemctl"), &["is-system-running".into()], Duration::from_secs(1));
+    let asked = || run(Path::new("systemctl"), &["is-system-running".into()], Duration::from_secs(10));
     sd_notify::booted().unwrap_or(false) && asked().is_ok_and(|told| told.words.trim() == "stopping")
 }
 

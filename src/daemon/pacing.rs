@@ -14,6 +14,9 @@ pub struct Pacer {
     last: Option<Reload>,
     /// When the running cycle began.
     running_since: Option<Duration>,
+    /// Until when there is rest after a cycle without a reload: objects that change all the time and mean nothing to nginx take no
+    /// more than half of a processor.
+    rests: Duration,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -26,7 +29,7 @@ struct Reload {
 impl Pacer {
     /// A pacer at rest.
     pub fn new(rules: Pacing) -> Self {
-        Pacer { rules, waiting_since: None, last: None, running_since: None }
+        Pacer { rules, waiting_since: None, last: None, running_since: None, rests: Duration::ZERO }
     }
 
     /// Something changed.
@@ -41,8 +44,10 @@ impl Pacer {
     }
 
     /// The cycle ended. `reload` is what its reload cost, test included, when there was one; `draining` counts old workers that still serve.
-    pub fn ended(&mut self, reload: Option<Duration>, draining: usize) {
+    pub fn ended(&mut self, now: Duration, reload: Option<Duration>, draining: usize) {
         let began = self.running_since.take();
+        let idle = began.filter(|_| reload.is_none());
+        self.rests = idle.map_or(Duration::ZERO, |began| now + now.saturating_sub(began));
         if let (Some(began), Some(cost)) = (began, reload) {
             self.last = Some(Reload { began, cost, draining });
         }
@@ -61,7 +66,7 @@ impl Pacer {
         let gathered = waiting_since + self.rules.gather;
         let spaced = self.last.map_or(Duration::ZERO, |last| last.began + self.spacing(last));
         let latest = waiting_since + self.rules.ceiling;
-        Some(gathered.max(spaced).min(latest))
+        Some(gathered.max(spaced).max(self.rests).min(latest))
     }
 
     /// Each old worker costs memory until its last connection ends: the more there are, the longer the next reload waits.
@@ -77,7 +82,7 @@ mod tests {
 
     enum Step {
         Change(u64),
-        /// A cycle from here to there, with what a reload cost and how many workers drain.
+        /// A cycle of 10 ms that begins here, with what a reload cost and how many workers drain.
         Cycle(u64, Option<u64>, usize),
         Due(Option<u64>),
     }
@@ -102,6 +107,7 @@ mod tests {
             ("soon after a reload the next waits", &[Change(0), Cycle(20, Some(50), 0), Change(100), Due(Some(520))]),
             ("long after it does not", &[Change(0), Cycle(20, Some(50), 0), Change(900), Due(Some(920))]),
             ("without a reload nothing waits", &[Change(0), Cycle(20, None, 0), Change(100), Due(Some(120))]),
+            ("but for as long as the work took", &[Change(0), Cycle(20, None, 0), Change(1), Due(Some(40))]),
             ("a dear reload spaces more", &[Change(0), Cycle(20, Some(700), 0), Change(100), Due(Some(720))]),
             ("draining workers too", &[Change(0), Cycle(20, Some(200), 3), Change(100), Due(Some(820))]),
             (
@@ -117,7 +123,7 @@ mod tests {
                     Cycle(began, cost, draining) => {
                         pacer.began(milliseconds(began));
                         assert_eq!(pacer.due(), None, "{name}: no second cycle while one runs");
-                        pacer.ended(cost.map(milliseconds), draining);
+                        pacer.ended(milliseconds(began + 10), cost.map(milliseconds), draining);
                     }
                     Due(expected) => assert_eq!(pacer.due(), expected.map(milliseconds), "{name}"),
                 }
@@ -138,7 +144,7 @@ mod tests {
         assert_eq!(pacer.began(milliseconds(20)), Some(milliseconds(0)));
         pacer.changed(milliseconds(30));
         assert_eq!(pacer.due(), None);
-        pacer.ended(Some(milliseconds(3000)), 0);
+        pacer.ended(milliseconds(3020), Some(milliseconds(3000)), 0);
         assert_eq!(pacer.due(), Some(milliseconds(1030)), "it has passed: the next cycle begins at once");
     }
 
@@ -156,7 +162,7 @@ mod tests {
             pacer.changed(milliseconds(now));
             if pacer.due().is_some_and(|due| due <= milliseconds(now)) {
                 pacer.began(milliseconds(now));
-                pacer.ended(Some(milliseconds(60)), 2);
+                pacer.ended(milliseconds(now + 5), Some(milliseconds(60)), 2);
                 reloads += 1;
             }
         }

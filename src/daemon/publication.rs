@@ -15,6 +15,7 @@ use crate::apply::{Contents, Outcome, Pinned};
 use crate::config::Settings;
 use crate::model::ObjectId;
 use crate::publish::{Address, Carried, Counts, Life, Options, Outlook, Publisher, Revision, Served};
+use crate::source::cluster::{Need, WatchHealth};
 use crate::source::{Snapshot, Version};
 use crate::translate::Accepted;
 
@@ -47,6 +48,8 @@ pub struct Publication {
     read: Option<u64>,
     /// Since when nginx runs and says nothing.
     silent: Option<Instant>,
+    /// Since when another server is asked, of which not everything was read yet.
+    asked_anew: Option<Instant>,
 }
 
 impl Publication {
@@ -77,6 +80,7 @@ impl Publication {
             confirmed: None,
             read: None,
             silent: None,
+            asked_anew: None,
         };
         publication.publish();
         publication
@@ -98,11 +102,21 @@ impl Publication {
         }
         let is_other = std::mem::replace(&mut self.server, server).is_some();
         if is_other {
-            // Nothing can be said any more where it was: the record there ends by itself.
+            // Nothing can be said any more where it was: the record there ends by itself. And nothing is said there of what
+            // was read here.
             self.publisher = None;
+            self.forget();
             self.publish();
         }
         is_other
+    }
+
+    /// What was read is of another cluster, perhaps. What nginx serves is what it was.
+    fn forget(&mut self) {
+        self.served = Served { serving: self.served.serving, ..Served::default() };
+        (self.cycled, self.confirmed, self.read, self.earlier) = (None, None, None, None);
+        self.asked_anew = Some(Instant::now());
+        self.told.send_replace(None);
     }
 
     /// The connection to the cluster.
@@ -150,15 +164,22 @@ impl Publication {
         self.served.carried.take().or(earlier)
     }
 
-    /// The source was read.
-    pub fn read(&mut self, reading: &Reading) {
-        let Some(snapshot) = &reading.snapshot else { return };
+    /// The source was read. Tells whether a cycle is needed to know what of that is served, even if nothing changed.
+    pub fn read(&mut self, reading: &Reading) -> bool {
+        let Some(snapshot) = &reading.snapshot else { return false };
+        if let Some(since) = self.asked_anew {
+            let needed = |watch: &&WatchHealth| watch.need == Need::Required;
+            if !reading.watches.iter().filter(needed).all(|watch| watch.heard.is_some_and(|heard| heard > since)) {
+                return false;
+            }
+        }
         self.served.snapshot = Arc::clone(snapshot);
         self.read = Some(reading.revision);
         if self.confirmed == self.read {
             // Nothing differs but what is published: the generation holds this as well.
             self.served.carries = newest(snapshot);
         }
+        self.asked_anew.take().is_some()
     }
 
     /// A cycle begins with what was read last.
@@ -420,6 +441,29 @@ mod tests {
             publication.tell(status, false, began + Duration::from_secs(seconds));
             assert_eq!(publication.served().serving, expected, "{what}");
         }
+    }
+
+    #[tokio::test]
+    async fn what_was_read_of_one_server_is_not_told_to_another() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        let mut watch = WatchHealth::new("Ingress", None, Need::Required);
+        let heard = |watch: &WatchHealth| Reading { watches: vec![watch.clone()].into(), ..reading(1) };
+        watch.heard = Some(Instant::now());
+        assert!(!publication.read(&heard(&watch)));
+        publication.began();
+        publication.forget();
+        // The cycle that was under way, and what was known before, are of the other one.
+        publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
+        assert!(!publication.read(&heard(&watch)), "nothing came from the new one yet");
+        publication.began();
+        publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
+        assert!(!publication.served().informed && publication.served().accepted.is_empty());
+        // Now it did, and may hold the same: that takes a cycle all the same.
+        watch.heard = Some(Instant::now() + Duration::from_secs(1));
+        assert!(publication.read(&heard(&watch)) && !publication.read(&heard(&watch)));
+        publication.began();
+        publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
+        assert!(publication.served().informed && publication.served().accepted.len() == 1);
     }
 
     #[test]

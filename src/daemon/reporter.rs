@@ -105,11 +105,15 @@ impl Reporter {
         });
     }
 
-    /// The generation that nginx names. One answer that does not come in time on a busy host is not believed to mean anything.
+    /// The generation that nginx names. One answer that does not come in time on a busy host is not believed to mean anything,
+    /// unless another generation was confirmed since the one before.
     fn served(&mut self, nginx: &Nginx) -> Option<u64> {
         let was_unanswered = std::mem::replace(&mut self.unanswered, nginx.status.served.is_none());
+        let status = self.status.borrow();
         match nginx.status.served {
-            None if nginx.status.master.is_ok() && !was_unanswered => self.status.borrow().served,
+            None if nginx.status.master.is_ok() && !was_unanswered && nginx.status.confirmed == status.generation => {
+                status.served
+            }
             served => served,
         }
     }
@@ -137,7 +141,15 @@ impl Reporter {
         let Report { outcome, findings, accepted, certificates, tests, .. } = report;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
-        let served = self.served(nginx);
+        // Whoever confirmed it had it from nginx a moment ago.
+        let heard = match &outcome {
+            Outcome::Confirmed { generation, .. } => Some(*generation),
+            // The first cycle of a run has asked as well.
+            Outcome::Unchanged { generation } if !self.status.borrow().concluded => Some(*generation),
+            _ => None,
+        };
+        let heard = heard.filter(|_| nginx.status.served.is_none() && nginx.status.master.is_ok());
+        let served = self.served(nginx).or(heard);
         // At once, so that nobody sees the new generation run before it is the confirmed one.
         self.change(|status| {
             set_nginx(status, nginx, served);

@@ -260,12 +260,12 @@ impl Daemon {
 
     fn read(&mut self, reading: Reading, now: Instant, reporter: &Reporter) {
         reporter.read(&reading);
-        self.publication.read(&reading);
+        let is_new = self.publication.read(&reading);
         let Some(snapshot) = reading.snapshot else { return };
         self.names.want(Names::wanted(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
-        if self.revision.replace(reading.revision) != Some(reading.revision) {
+        if self.revision.replace(reading.revision) != Some(reading.revision) || is_new {
             // Names that are never answered must not put off what came before: it waits no longer than it would have.
             if self.pacer.due().is_none() {
                 self.patience = now + PATIENCE;
@@ -361,7 +361,7 @@ impl Daemon {
             Outcome::RolledBack { .. } => Some(Duration::ZERO),
             _ => None,
         };
-        self.pacer.ended(reload, nginx.status.draining);
+        self.pacer.ended(now - self.began, reload, nginx.status.draining);
         self.retry.ended(&report.outcome, now);
         self.feed.hold(&report.held);
         let carried = self.carried.take();

@@ -125,7 +125,7 @@ impl Status {
         let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress.name());
         let is_current =
             of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
-        Withdrawal::of(&self.told.snapshot, self.outlook.as_ref().map(Outlook::view), is_current)
+        Withdrawal::of(&self.told, self.outlook.as_ref().map(Outlook::view), is_current)
     }
 
     /// What is wrong with objects and host, and with what is published.

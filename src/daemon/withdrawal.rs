@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::{Value, json};
 
-use crate::publish::{Address, Life, Peer, View, published};
-use crate::source::Snapshot;
+use crate::publish::{Address, Life, Peer, Served, View, published};
+use crate::source::Stored;
 
 /// What is true of a node that the administrator took out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +27,9 @@ pub enum Withdrawal {
 }
 
 impl Withdrawal {
-    /// Looks at the statuses and Leases that the cluster returned last.
-    pub fn of(snapshot: &Snapshot, view: Option<View>, current: bool) -> Self {
+    /// Looks at the statuses and Leases that the cluster returned last. What another instance applied into objects that are not
+    /// ours stays, as it should.
+    pub fn of(served: &Served, view: Option<View>, current: bool) -> Self {
         let Some(view) = view else { return Withdrawal::Unpublished };
         let own = view.members.iter().find(|peer| peer.member.identity == view.identity);
         let others = view.members.iter().filter(|Peer { member, life, .. }| {
@@ -38,7 +40,12 @@ impl Withdrawal {
         let ours: Vec<_> = own.iter().flat_map(|peer| &peer.member.addresses).collect();
         let ours: Vec<_> = ours.into_iter().filter(|address| !theirs.contains(address)).collect();
         let has_ours = |addresses: &[Address]| ours.iter().any(|address| addresses.contains(address));
-        let ingresses = snapshot.published().filter(|stored| has_ours(&published(stored).0)).count();
+        let is_left_to_others = |stored: &&Stored<Ingress>| {
+            let applied = stored.published.as_ref().and_then(|published| published.is_applied_by(&view.manager));
+            applied == Some(false) && served.accepted.binary_search(&stored.id).is_err()
+        };
+        let with_ours = served.snapshot.published().filter(|stored| has_ours(&published(stored).0));
+        let ingresses = with_ours.filter(|stored| !is_left_to_others(stored)).count();
         let noted = own.is_some_and(|peer| peer.member.drained);
         Withdrawal::Published { ingresses, noted, current, others: others.len() }
     }
@@ -65,12 +72,12 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use k8s_openapi::api::networking::v1::Ingress;
-
     use super::*;
     use crate::model::{Kind, ObjectId};
     use crate::publish::{Member, Mode};
-    use crate::source::{Published, Stored, Version};
+    use crate::source::{Published, Snapshot, Version};
+
+    const MANAGER: &str = "ingressd/ingressd/ingressd";
 
     fn member(identity: &str, address: &str, drained: bool) -> Arc<Member> {
         Arc::new(Member {
@@ -98,7 +105,7 @@ mod tests {
                 id: Arc::new(ObjectId::new(Kind::Ingress, "shop", &number.to_string())),
                 version: Version("1".into()),
                 object: Arc::new(Ingress::default()),
-                published: Some(Arc::new(Published { revision: None, status })),
+                published: Some(Arc::new(Published::new(None, status))),
                 place: None,
             });
         }
@@ -131,11 +138,44 @@ mod tests {
             let members = [(Arc::clone(us), Life::Alive)].into_iter().chain(other);
             let members = members.map(|(member, life)| Peer { member, life, age: Duration::ZERO }).collect();
             let (mode, addresses) = (Mode::Nodes, None);
-            let view = View { identity: "a".into(), leads: false, leader: None, mode, addresses, members };
-            let withdrawal = Withdrawal::of(&snapshot(statuses), Some(view), current).json(Some(7));
+            let view = View { identity: "a".into(), manager: MANAGER.into(), leads: false, leader: None, mode, addresses, members };
+            let served = Served { snapshot: Arc::new(snapshot(statuses)), ..Served::default() };
+            let withdrawal = Withdrawal::of(&served, Some(view), current).json(Some(7));
             assert_eq!((&withdrawal["done"], &withdrawal["ingresses"]), (&json!(done), &json!(left)), "{what}");
             assert_eq!(withdrawal["connections"], 7);
         }
-        assert_eq!(Withdrawal::of(&snapshot(&[&[A]]), None, true).json(None)["done"], true, "nothing is published");
+        let served = Served { snapshot: Arc::new(snapshot(&[&[A]])), ..Served::default() };
+        assert_eq!(Withdrawal::of(&served, None, true).json(None)["done"], true, "nothing is published");
+    }
+
+    #[test]
+    fn what_another_instance_of_this_host_publishes_is_not_waited_for() {
+        const A: &str = "192.0.2.1";
+        for (what, appliers, accepted, left) in [
+            ("ours", Some(vec![MANAGER]), true, 1),
+            ("ours, of a class that is not any more", Some(vec!["other", MANAGER]), false, 1),
+            ("written by hand into ours", Some(vec![]), true, 1),
+            ("another's", Some(vec!["other"]), false, 0),
+            ("nobody knows", None, false, 1),
+        ] {
+            let mut snapshot = snapshot(&[&[A]]);
+            let stored = &mut snapshot.ingresses.edit()[0];
+            let published = Published::clone(stored.published.as_ref().unwrap());
+            let appliers = appliers.map(|names| names.into_iter().map(Box::from).collect());
+            stored.published = Some(Arc::new(Published { appliers, ..published }));
+            let accepted = accepted.then(|| Arc::clone(&stored.id)).into_iter().collect();
+            let served = Served { snapshot: Arc::new(snapshot), accepted, ..Served::default() };
+            let peer = Peer { member: member("a", A, true), life: Life::Alive, age: Duration::ZERO };
+            let view = View {
+                identity: "a".into(),
+                manager: MANAGER.into(),
+                leads: false,
+                leader: None,
+                mode: Mode::Nodes,
+                addresses: None,
+                members: vec![peer],
+            };
+            assert_eq!(Withdrawal::of(&served, Some(view), true).json(None)["ingresses"], left, "{what}");
+        }
     }
 }

@@ -80,8 +80,14 @@ pub async fn follow<K: Addressed>(api: Api<K>, name: &str, told: watch::Sender<F
                     trouble.worked();
                     tell(std::mem::replace(&mut listed, Followed::Absent));
                 }
-                Ok(Event::Apply(object)) => tell(Followed::Present(object.addresses())),
-                Ok(Event::Delete(_)) => tell(Followed::Absent),
+                Ok(Event::Apply(object)) => {
+                    trouble.worked();
+                    tell(Followed::Present(object.addresses()));
+                }
+                Ok(Event::Delete(_)) => {
+                    trouble.worked();
+                    tell(Followed::Absent);
+                }
                 Err(error) => {
                     let code = code(&error);
                     trouble.failed(code, &error);

@@ -45,6 +45,10 @@ pub struct Write {
     pub back: bool,
     /// Whether addresses were written before and somebody else changed them.
     pub again: bool,
+    /// Whether it could not be written the last time.
+    pub failed: bool,
+    /// Whether an address of a node is withdrawn that somebody else wrote, into an object that is ours.
+    pub theirs: bool,
     created: Option<Timestamp>,
 }
 
@@ -67,6 +71,8 @@ pub type UnderWay = HashMap<Arc<ObjectId>, Write>;
 /// What is remembered of each object.
 #[derive(Debug, Default)]
 pub struct Ledger {
+    /// The name under which all of us write.
+    manager: Arc<str>,
     entries: HashMap<Arc<ObjectId>, Entry>,
     /// Up to where our generation knew everything at the plan before.
     known: Option<Revision>,
@@ -83,6 +89,8 @@ struct Entry {
     written: Option<Written>,
     contention: Contention,
     patience: Option<Patience>,
+    /// Whether the last write failed, whatever became of the object since.
+    failed: bool,
     /// The version that turned out not to be the newest.
     outdated: Option<Arc<str>>,
 }
@@ -130,6 +138,11 @@ pub fn published(ingress: &Stored<Ingress>) -> (Vec<Address>, bool) {
 }
 
 impl Ledger {
+    /// Of those who write under this name.
+    pub fn new(manager: Arc<str>) -> Self {
+        Ledger { manager, ..Ledger::default() }
+    }
+
     /// Compares what should be with what is. Objects in `under_way` are being written.
     pub fn plan(&mut self, served: &Served, nodes: &Nodes, under_way: &UnderWay, now: Instant) -> Plan {
         let mut plan = Plan::default();
@@ -140,7 +153,7 @@ impl Ledger {
         for (stored, is_inside) in inside.chain(outside) {
             let metadata = &stored.object.metadata;
             let (Some(uid), Some(version)) = (&metadata.uid, stored.revision()) else { continue };
-            let entry = self.entry(stored, uid, version);
+            let entry = Self::entry(&mut self.entries, self.known, stored, uid, version);
             let seen = published(stored);
             let (current, is_stale) = entry.current(seen, version);
             let is_carried = carried.as_mut().map(|list| is_inside && is_next(list, &stored.id, |carried| &carried.id));
@@ -163,12 +176,13 @@ impl Ledger {
                 plan.left_out |= is_new || sent.addresses != addresses;
                 continue;
             }
+            let applied = stored.published.as_ref().and_then(|published| published.is_applied_by(&self.manager));
             let is_done = match addresses.is_empty() {
-                true => !entry.is_ours(subject, nodes),
+                true => !entry.is_ours(subject, nodes, applied),
                 false => is_exactly(&current, &addresses),
             };
             if is_done {
-                (entry.outdated, entry.patience) = (None, None);
+                (entry.outdated, entry.patience, entry.failed) = (None, None, false);
                 continue;
             }
             let over: Arc<str> = version.into();
@@ -195,6 +209,8 @@ impl Ledger {
                 urgent,
                 back,
                 again: written.is_some_and(|written| !written.addresses.is_empty()),
+                failed: entry.failed,
+                theirs: addresses.is_empty() && is_accepted && applied == Some(false),
                 addresses,
                 created: metadata.creation_timestamp.as_ref().map(|time| time.0),
             });
@@ -204,15 +220,21 @@ impl Ledger {
             self.entries.retain(|id, _| known.contains(id));
         }
         self.known = served.carries;
+        // What failed goes last: while the API takes one write after the other, it must not be the one that is tried each time.
         plan.writes.sort_by(|left, right| {
-            (right.urgent, right.created, &left.id).cmp(&(left.urgent, left.created, &right.id))
+            (right.urgent, left.failed, right.created, &left.id).cmp(&(left.urgent, right.failed, left.created, &right.id))
         });
         plan
     }
 
-    fn entry(&mut self, stored: &Stored<Ingress>, uid: &str, version: &str) -> &mut Entry {
+    fn entry<'a>(
+        entries: &'a mut HashMap<Arc<ObjectId>, Entry>,
+        known: Option<Revision>,
+        stored: &Stored<Ingress>,
+        uid: &str,
+        version: &str,
+    ) -> &'a mut Entry {
         let needs = Revision::of(Some(version));
-        let known = self.known;
         let fresh = || Entry {
             uid: uid.into(),
             version: stored.version.clone(),
@@ -222,9 +244,10 @@ impl Ledger {
             written: None,
             contention: Contention::default(),
             patience: None,
+            failed: false,
             outdated: None,
         };
-        let entry = self.entries.entry(Arc::clone(&stored.id)).or_insert_with(fresh);
+        let entry = entries.entry(Arc::clone(&stored.id)).or_insert_with(fresh);
         if *entry.uid != *uid {
             *entry = fresh();
         } else if entry.version != stored.version {
@@ -245,7 +268,7 @@ impl Ledger {
     /// A write succeeded and gave the object this version.
     pub fn wrote(&mut self, write: &Write, version: Option<&str>) {
         if let Some(entry) = self.entries.get_mut(&write.id).filter(|entry| entry.uid == write.uid) {
-            entry.patience = None;
+            (entry.patience, entry.failed) = (None, false);
             entry.written = Some(Written {
                 addresses: write.addresses.clone(),
                 version: version.map(Arc::from),
@@ -263,6 +286,7 @@ impl Ledger {
             let pause = entry.patience.as_ref().map_or(RETRY, |patience| (patience.pause * 2).min(longest));
             entry.patience = Some(Patience { pause, until: now + pause, addresses: write.addresses.clone() });
             entry.outdated = matches!(failure, Failure::Conflict(_)).then(|| Arc::clone(&write.at));
+            entry.failed = entry.outdated.is_none();
         }
     }
 
@@ -280,7 +304,7 @@ impl Ledger {
 
     /// Somebody else leads: what we wrote says nothing any more about what stands there.
     pub fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self::new(Arc::clone(&self.manager));
     }
 }
 
@@ -315,12 +339,17 @@ impl Entry {
         Arc::clone(written.filter(|_| is_stale).unwrap_or(cached))
     }
 
-    /// Whether something may stand there that we wrote: anything in an object of ours, where a node may have had another address
-    /// before, and what is known as an address of a node in others. To withdraw costs nothing where it turns out not to be ours,
-    /// but is tried only once.
-    fn is_ours(&self, subject: Subject<'_>, nodes: &Nodes) -> bool {
+    /// Whether something stands there that we have to withdraw: what we applied, and in an object of ours the address of a node,
+    /// whoever wrote it. Where the object does not tell who applied what, that is anything in an object of ours, where a node may
+    /// have had another address before, and what is known as an address of a node in others. It is tried only once.
+    fn is_ours(&self, subject: Subject<'_>, nodes: &Nodes, applied: Option<bool>) -> bool {
         let withdrawn = self.written.as_ref().is_some_and(|written| written.addresses.is_empty());
-        !withdrawn && subject.current.iter().any(|address| subject.accepted || nodes.knows(address))
+        let is_meant = |address: &Address| match applied {
+            Some(true) => true,
+            Some(false) => subject.accepted && nodes.knows(address),
+            None => subject.accepted || nodes.knows(address),
+        };
+        !withdrawn && subject.current.iter().any(is_meant)
     }
 }
 

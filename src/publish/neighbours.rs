@@ -40,8 +40,14 @@ pub async fn watch(
                     told.send_modify(|roster| roster.replace(&list, now));
                     list.clear();
                 }
-                Ok(Event::Apply(lease)) => told.send_modify(|roster| roster.apply(&lease, now)),
-                Ok(Event::Delete(lease)) => told.send_modify(|roster| roster.delete(&lease, now)),
+                Ok(Event::Apply(lease)) => {
+                    trouble.worked();
+                    told.send_modify(|roster| roster.apply(&lease, now));
+                }
+                Ok(Event::Delete(lease)) => {
+                    trouble.worked();
+                    told.send_modify(|roster| roster.delete(&lease, now));
+                }
                 Err(error) => {
                     trouble.failed(0, &error);
                     sleep(RETRY).await;

@@ -35,6 +35,8 @@ pub struct Leases {
     pub leader: Option<Kept<Arc<str>>>,
     /// The nodes, by the names of their Leases.
     pub members: Vec<Kept<Member>>,
+    /// When they were read, by the clock of this host; in seconds since 1970.
+    pub read: i64,
 }
 
 /// Looks at the Leases that these options name.
@@ -46,6 +48,7 @@ pub async fn leases(clients: &Clients, options: &Options) -> Result<Leases, Stri
     let leases = Api::<Lease>::namespaced(clients.lease.clone(), &options.namespace);
     let group = ListParams::default().labels(&format!("{GROUP_LABEL}={}", options.lease));
     let listed = call(PATIENCE, leases.list(&group)).await.map_err(|failure| failure.to_string())?;
+    let read = Timestamp::now().as_second();
     let leader = call(PATIENCE, leases.get_opt(&options.lease)).await.map_err(|failure| failure.to_string())?;
     let member = |lease: &Lease| {
         let (what, duration) = Member::read(lease)?;
@@ -55,5 +58,5 @@ pub async fn leases(clients: &Clients, options: &Options) -> Result<Leases, Stri
         .as_ref()
         .map(Record::read)
         .and_then(|record| Some(Kept { what: record.holder?, renewed: record.renewed, duration: record.duration }));
-    Ok(Leases { leader, members: listed.items.iter().filter_map(member).collect() })
+    Ok(Leases { leader, members: listed.items.iter().filter_map(member).collect(), read })
 }

@@ -20,6 +20,7 @@ use super::roster::Roster;
 use super::served::Served;
 use super::trouble::Board;
 use super::view::Outlook;
+use super::whereabouts::Whereabouts;
 use super::writer::{Inputs, Writer};
 use crate::model::ObjectId;
 use crate::source::cluster::Clients;
@@ -63,6 +64,7 @@ impl Publisher {
         };
         let outlook = Outlook {
             identity: Arc::clone(&identity),
+            manager: options.manager().into(),
             leadership,
             roster,
             contended: contended.clone(),
@@ -77,7 +79,7 @@ impl Publisher {
         let (lease, timing) = (Arc::clone(&options.lease), options.timing());
         let trouble = board.trouble("the Lease of the leader cannot be read or written");
         let candidate = Candidate::new(leases, lease, Arc::clone(&identity), timing, trouble);
-        let leading = lead(candidate, served.clone(), tell_leadership, stopped.clone());
+        let leading = lead(candidate, served.clone(), place.clone(), tell_leadership, stopped.clone());
         let leaving = vec![tokio::spawn(membership.run(served, place, stopped)), tokio::spawn(leading)];
 
         let watched = Api::<Lease>::namespaced(clients.watch.clone(), &options.namespace);
@@ -108,6 +110,16 @@ impl Publisher {
         &self.outlook
     }
 
+    /// Looks whether anything of it ended that should go on.
+    ///
+    /// # Panics
+    ///
+    /// When something did: a node that holds the Lease and writes nothing is worse than one that is started again.
+    pub fn expect_alive(&self) {
+        let ended = self.leaving.iter().chain(&self.others).any(JoinHandle::is_finished);
+        assert!(!ended, "a task that publishes has ended; what it said stands above");
+    }
+
     /// Ends in good order: the record of this node counts for the grace period, the leader's Lease is free for others.
     pub async fn stop(mut self) {
         self.others.iter().for_each(JoinHandle::abort);
@@ -133,16 +145,21 @@ impl Drop for Publisher {
     }
 }
 
-/// Competes once it is known what is served here: before that, this node could tell nothing as the leader.
+/// Competes once it is known what is served here, and under which addresses: before that, this node could write nothing as the leader.
 async fn lead(
     candidate: Candidate,
     mut served: watch::Receiver<Option<Served>>,
+    mut place: watch::Receiver<Option<Arc<Whereabouts>>>,
     told: watch::Sender<Leadership>,
     mut stop: watch::Receiver<bool>,
 ) {
+    let known = async {
+        let informed = served.wait_for(|served| served.as_ref().is_some_and(|served| served.informed)).await.is_ok();
+        informed && place.wait_for(Option::is_some).await.is_ok()
+    };
     tokio::select! {
-        known = served.wait_for(|served| served.as_ref().is_some_and(|served| served.informed)) => {
-            if known.is_err() {
+        known = known => {
+            if !known {
                 return;
             }
         }

@@ -22,6 +22,7 @@ use crate::model::ObjectId;
 #[derive(Clone)]
 pub struct Outlook {
     pub(super) identity: Arc<str>,
+    pub(super) manager: Arc<str>,
     pub(super) leadership: watch::Receiver<Leadership>,
     pub(super) roster: watch::Receiver<Roster>,
     pub(super) contended: watch::Receiver<Vec<Arc<ObjectId>>>,
@@ -35,6 +36,8 @@ pub struct Outlook {
 pub struct View {
     /// This node.
     pub identity: Arc<str>,
+    /// The name under which all nodes of the group apply what they publish.
+    pub manager: Arc<str>,
     /// Whether it leads.
     pub leads: bool,
     /// Who leads, as the Lease said last.
@@ -68,6 +71,7 @@ impl Outlook {
         let peers = roster.members(now).zip(roster.ages(now)).map(peer);
         View {
             identity: Arc::clone(&self.identity),
+            manager: Arc::clone(&self.manager),
             leads: leadership.holds(now),
             leader: leadership.holder.clone(),
             mode: self.mode,

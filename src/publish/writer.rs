@@ -95,7 +95,7 @@ impl Writer {
             identity,
             counts,
             contended,
-            ledger: Ledger::default(),
+            ledger: Ledger::new(options.manager().into()),
             former: BTreeSet::new(),
             plan: Plan::default(),
             planned: None,
@@ -308,7 +308,8 @@ async fn apply(client: &Client, write: &Write, parameters: &PatchParams) -> Resu
     client.request(request).await
 }
 
-/// What is applied. Without a status everything that was applied before is withdrawn, and nothing else.
+/// What is applied. Without a status everything that was applied before is withdrawn, and nothing else; an empty list takes the
+/// place of whatever stands there.
 fn content(write: &Write) -> Value {
     let entry = |address: &Address| match address {
         Address::Ip(address) => json!({ "ip": address.to_string() }),
@@ -321,7 +322,7 @@ fn content(write: &Write) -> Value {
             "namespace": &*write.id.namespace, "name": &*write.id.name, "uid": &*write.uid, "resourceVersion": &*write.at,
         },
     });
-    if !write.addresses.is_empty() {
+    if !write.addresses.is_empty() || write.theirs {
         let entries: Vec<_> = write.addresses.iter().map(entry).collect();
         content["status"] = json!({ "loadBalancer": { "ingress": entries } });
     }

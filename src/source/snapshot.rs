@@ -64,13 +64,21 @@ pub struct Published {
     pub revision: Option<Box<str>>,
     /// The `status`.
     pub status: Option<IngressStatus>,
+    /// The names under which somebody applied to the status what stands there still, by server-side apply; `None` when the
+    /// object does not tell.
+    pub appliers: Option<Box<[Box<str>]>>,
 }
 
 impl Published {
     /// An empty status is none.
     pub fn new(revision: Option<String>, status: Option<IngressStatus>) -> Self {
         let status = status.filter(|status| *status != IngressStatus::default());
-        Published { revision: revision.map(String::into_boxed_str), status }
+        Published { revision: revision.map(String::into_boxed_str), status, appliers: None }
+    }
+
+    /// Whether something stands there that was applied under this name; `None` when the object does not tell.
+    pub fn is_applied_by(&self, manager: &str) -> Option<bool> {
+        self.appliers.as_ref().map(|appliers| appliers.iter().any(|applier| **applier == *manager))
     }
 }
 

@@ -34,7 +34,7 @@ pub fn leases(facts: &Facts) -> Vec<Line> {
     };
     // Renewals are judged by the clock of the API server: those of the nodes may differ, which is told by itself.
     let ahead = cluster.server.as_ref().and_then(|server| server.as_ref().ok()?.ahead).unwrap_or_default();
-    let now = facts.now + ahead;
+    let now = leases.read + ahead;
     if leases.members.is_empty() && leases.leader.is_none() {
         return vec![Line::note(format!(
             "no node has told of itself in {namespace} yet: a daemon does so when nginx serves"

@@ -31,6 +31,7 @@ fn ingress(name: &str, revision: u64, content: u64, addresses: &[&str], created:
     let published = Published {
         revision: Some(revision.to_string().into()),
         status: Some(IngressStatus { load_balancer: Some(IngressLoadBalancerStatus { ingress: Some(list) }) }),
+        appliers: None,
     };
     let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
     let version = Version(content.to_string().into());
@@ -123,6 +124,57 @@ fn only_what_we_wrote_is_withdrawn_and_only_once() {
     // What stands in an object of ours may be an address that a node had before.
     assert_eq!(shown(&plan), ["a ", "b "]);
     assert!(plan.writes[0].urgent && !plan.writes[1].urgent);
+}
+
+/// The same with these names under which something was applied.
+fn applied_by(stored: Stored<Ingress>, names: &[&str]) -> Stored<Ingress> {
+    let published = Published::clone(stored.published.as_ref().unwrap());
+    let appliers = Some(names.iter().map(|name| Box::from(*name)).collect());
+    Stored { published: Some(Arc::new(Published { appliers, ..published })), ..stored }
+}
+
+#[test]
+fn what_others_applied_stays_unless_the_address_of_a_node_stands_in_an_object_of_ours() {
+    const OURS: &str = "ingressd/ingressd/ingressd";
+    for (what, appliers, addresses, accepted, expected) in [
+        ("ours, in an object that is not any more", &[OURS][..], &[A][..], false, Some(false)),
+        ("ours, of a node that nobody knows any more", &[OURS], &[FOREIGN], false, Some(false)),
+        ("another instance's", &["ingressd/other/ingressd"], &[A], false, None),
+        ("written by another controller before us", &[], &[A], true, Some(true)),
+        ("somebody else's", &[], &[FOREIGN], true, None),
+        ("ours", &[OURS], &[A], true, Some(false)),
+    ] {
+        let mut ledger = Ledger::new(OURS.into());
+        let mut served = served(vec![applied_by(ingress("a", 5, 1, addresses, 0), appliers)], 10);
+        if !accepted {
+            served.accepted = Arc::default();
+        }
+        // The only node that serves goes.
+        let plan = ledger.plan(&served, &nodes(false), &UnderWay::new(), Instant::now());
+        let theirs: Vec<_> = plan.writes.iter().map(|write| (write.addresses.len(), write.theirs)).collect();
+        assert_eq!(theirs, expected.map(|theirs| (0, theirs)).into_iter().collect::<Vec<_>>(), "{what}");
+    }
+}
+
+#[test]
+fn what_fails_goes_behind_what_does_not_whatever_its_owner_changes() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    let objects = |revision| {
+        let bad = ["y-bad", "z-bad"].map(|name| ingress(name, revision, revision, &[], 900));
+        served([ingress("a-good", 1, 1, &[], 0)].into_iter().chain(bad).collect(), 100)
+    };
+    let away = || Failure::Away { why: String::new(), code: Some(500), wish: Duration::ZERO };
+    let first = plan(&mut ledger, &objects(5), now);
+    assert_eq!(shown(&first), ["y-bad 192.0.2.1", "z-bad 192.0.2.1", "a-good 192.0.2.1"]);
+    for write in first.writes.iter().filter(|write| write.id.name.ends_with("bad")) {
+        ledger.failed(write, &away(), now);
+    }
+    let later = plan(&mut ledger, &objects(6), now);
+    assert_eq!(shown(&later), ["a-good 192.0.2.1", "y-bad 192.0.2.1", "z-bad 192.0.2.1"]);
+    ledger.wrote(&later.writes[1], Some("7"));
+    let overwritten = served(vec![ingress("y-bad", 8, 6, &[FOREIGN], 900)], 100);
+    assert!(!plan(&mut ledger, &overwritten, now).writes[0].failed);
 }
 
 #[test]

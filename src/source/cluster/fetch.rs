@@ -9,6 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
 use kube::api::GetParams;
 use kube::core::Request;
+use tokio::time::{Instant, sleep_until};
 
 use super::depth;
 use super::found::Found;
@@ -20,20 +21,31 @@ use super::words::words;
 /// How many are asked for at once.
 const AT_ONCE: usize = 8;
 
+/// How many are asked for in a second: whoever writes an Ingress can make up names, for which every node asks.
+const PER_SECOND: u32 = 100;
+
 /// How long an answer may take.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time to the next attempt after one that failed.
 const PAUSE: Duration = Duration::from_secs(1);
 
+const SECOND: Duration = Duration::from_secs(1);
+
 /// Asks for whatever is missing, for ever.
 pub async fn fetch(client: Client, shared: Arc<Shared>) {
     let mut asked = FuturesUnordered::new();
     let next = || shared.stores().missing().take();
+    let (mut second, mut left) = (Instant::now(), PER_SECOND);
     loop {
+        if second.elapsed() >= SECOND {
+            (second, left) = (Instant::now(), PER_SECOND);
+        }
         while asked.len() < AT_ONCE
+            && left > 0
             && let Some((name, since)) = next()
         {
+            left -= 1;
             let client = &client;
             asked.push(async move {
                 let answer = ask(client, &name).await;
@@ -47,7 +59,8 @@ pub async fn fetch(client: Client, shared: Arc<Shared>) {
         }
         let answered = tokio::select! {
             Some(answered) = asked.next() => Some(answered),
-            () = shared.missing.notified() => None,
+            () = shared.missing.notified(), if left > 0 => None,
+            () = sleep_until(second + SECOND), if left == 0 => None,
         };
         match answered {
             Some((name, since, Ok(item))) => {

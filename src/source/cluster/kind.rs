@@ -90,7 +90,14 @@ impl Watched for Ingress {
     }
 
     fn take_published(&mut self) -> Option<Published> {
-        Some(Published::new(self.metadata.resource_version.take(), self.status.take()))
+        let appliers = self.metadata.managed_fields.take().map(|entries| {
+            let applied = entries.into_iter().filter(|entry| {
+                entry.subresource.as_deref() == Some("status") && entry.operation.as_deref() == Some("Apply")
+            });
+            applied.filter_map(|entry| entry.manager.map(String::into_boxed_str)).collect()
+        });
+        let published = Published::new(self.metadata.resource_version.take(), self.status.take());
+        Some(Published { appliers, ..published })
     }
 
     fn outside(stores: &mut Stores) -> Option<&mut Store<Self>> {

@@ -113,7 +113,9 @@ impl ClusterSource {
 
     fn watch<K: Watched>(&mut self, clients: &Clients, section: Section, need: Need, selects: bool) {
         self.shared.stores().expect(K::MODEL_KIND.name(), section.clone(), need);
-        let (relist, mut selection) = (self.shared.relist.subscribe(), self.shared.relist.subscribe());
+        let mut selection = self.shared.relist.subscribe();
+        // What has no namespace is not listed anew because of one.
+        let relist = if selects { self.shared.relist.subscribe() } else { watch::channel(0).1 };
         let mut referred = self.shared.referred.subscribe();
         let stream = Stream::<K>::new(
             clients.watch.clone(),

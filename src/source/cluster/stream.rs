@@ -95,6 +95,9 @@ impl Failure {
     }
 }
 
+/// How many times as long as a list took nothing is listed again because other namespaces are served.
+const REST: u32 = 4;
+
 /// One kind in one namespace, or everywhere.
 pub struct Stream<K> {
     client: Client,
@@ -162,20 +165,40 @@ impl<K: Known> Stream<K> {
         let mut position: Option<String> = None;
         let mut pauses = self.pauses();
         let mut failing = false;
+        // How long the last list took.
+        let mut effort = Duration::ZERO;
+        let mut known = server(&self.line.borrow_and_update());
         loop {
             let server = server(&self.line.borrow_and_update());
+            // Positions of another server say nothing to this one.
+            if std::mem::replace(&mut known, server.clone()) != server {
+                position = None;
+            }
+            let lists = position.is_none();
+            if lists {
+                self.relist.mark_unchanged();
+            }
             let (mut line, mut relist) = (self.line.clone(), self.relist.clone());
             let began = Instant::now();
+            // Whatever comes meanwhile, a list is read to its end, and the next one comes after a time that others can use.
+            let anew = async {
+                let asked = relist.changed().await;
+                tokio::time::sleep(effort * REST).await;
+                asked
+            };
             let turn = self.turn(&mut position, &mut failing, sink);
             let ended = tokio::select! {
-                ended = turn => ended,
+                ended = turn => Some(ended),
                 // An error would mean that nobody can change it any more.
-                Ok(_) = line.wait_for(|line| self::server(line) != server) => Ok(()),
-                Ok(()) = relist.changed() => Ok(()),
+                Ok(_) = line.wait_for(|line| self::server(line) != server) => None,
+                Ok(()) = anew, if !lists => None,
             };
-            if self.relist.has_changed().unwrap_or(false) || self::server(&self.line.borrow()) != server {
-                self.relist.mark_unchanged();
+            let Some(ended) = ended.filter(|_| self::server(&self.line.borrow()) == server) else {
                 position = None;
+                continue;
+            };
+            if lists && ended.is_ok() {
+                effort = began.elapsed();
                 continue;
             }
             if began.elapsed() >= self.timing.lasting {
@@ -209,16 +232,16 @@ impl<K: Known> Stream<K> {
         builder.without_max_times().with_jitter().build()
     }
 
-    /// One watch, after a list when there is no position to go on from. It ends when the API server ends it.
+    /// A list when there is no position to go on from, otherwise one watch. It ends when the API server ends it.
     async fn turn(
         &self,
         position: &mut Option<String>,
         failing: &mut bool,
         sink: &mut impl Sink<K>,
     ) -> Result<(), Failure> {
-        let from = match position.clone() {
-            Some(from) => from,
-            None => position.insert(self.list(sink).await?).clone(),
+        let Some(from) = position.clone() else {
+            *position = Some(self.list(sink).await?);
+            return Ok(());
         };
         let parameters = WatchParams {
             label_selector: self.labels.clone(),

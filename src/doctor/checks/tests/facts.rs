@@ -68,7 +68,7 @@ pub fn healthy() -> Facts {
         all_allowed: false,
         nodes: Some(Ok(Vec::new())),
         routes: vec![network],
-        leases: Some(Ok(Leases { leader: Some(kept("one".into(), 3)), members: vec![kept(member(), 3)] })),
+        leases: Some(Ok(Leases { leader: Some(kept("one".into(), 3)), members: vec![kept(member(), 3)], read: NOW })),
     };
     let sample = |mode, tried: &[SocketAddr]| Sample {
         mode,
