@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
@@ -27,6 +28,8 @@ pub enum Fault {
     Gone,
     /// A watch begins, and ends at once.
     End,
+    /// It is answered, but another namespace comes before.
+    Bustle,
 }
 
 /// The API server; clones are the same one.
@@ -160,6 +163,12 @@ impl Double {
                 return whole(200, format!("{line}\n"));
             }
             Some(Fault::End) => return whole(200, String::new()),
+            Some(Fault::Bustle) => {
+                let number = self.requests().len();
+                self.put("namespaces", json!({ "metadata": { "name": format!("new-{number}") } }));
+                // Those who follow namespaces have learned of it.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
             None => {}
         }
         let state = &mut *self.state();

@@ -2,6 +2,7 @@
 
 mod credentials;
 mod double;
+mod scope;
 mod secrets;
 
 use std::sync::Arc;
