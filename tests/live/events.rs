@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ingressd::finding::Reason;
 use serde_json::{Value, json};
 
+use crate::cluster::objects::ADDRESS;
 use crate::cluster::{self, Cluster};
 use crate::rig::dns::Dns;
 use crate::rig::manifests::ingress;
@@ -81,6 +82,8 @@ fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
 
         // Another start tells nothing again, and neither does a change of something else.
         assert!(before.values().all(|count| *count == 1), "{before:#?}");
+        // What has an address was told to be served: that is how the next one to lead knows.
+        cluster.objects.until_published("bad-value", &[ADDRESS]).await;
         assert!(cluster.daemon.stop().await.success());
         cluster.objects.merge("Ingress", "bad-value", json!({"metadata": {"labels": {"other": "label"}}})).await;
         cluster.daemon.start();

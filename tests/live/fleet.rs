@@ -1,6 +1,7 @@
 //! Three nodes through an upgrade, a cut and an outage, with clients at each of them all the time; this must not know how nodes agree.
 
 use std::net::IpAddr;
+use std::process::Command;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -68,7 +69,9 @@ fn all_are_upgraded_one_after_the_other_while_the_leader_is_lost_and_no_request_
         let (mark, mut rest) = (shop.mark(), Vec::new());
         for upgraded in 0..nodes.len() {
             let new = nodes[upgraded].daemon.folder().join("ingressd-new");
-            std::fs::copy(env!("CARGO_BIN_EXE_ingressd"), &new).unwrap();
+            // A process of its own has it open for writing: one that another test starts now would keep it busy.
+            let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_ingressd")).arg(&new).status().unwrap();
+            assert!(copied.success());
             assert!(nodes[upgraded].daemon.stop().await.success());
             nodes[upgraded].daemon.set_program(&new);
             if upgraded == 1 {
@@ -115,7 +118,8 @@ fn one_that_is_cut_off_is_withdrawn_in_time_serves_on_and_comes_back_with_what_c
         let cut = Instant::now();
         shop.until_published(&[&nodes[0].address, &nodes[2].address]).await;
         let after = cut.elapsed();
-        assert!(after < LEASE + SLACK, "an address where nobody can be reached stood there for {after:?}");
+        // Whoever saw nothing for two thirds of a Lease, as it can be on a machine that is busy, gives everybody the full time again.
+        assert!(after < 2 * LEASE + SLACK, "an address where nobody can be reached stood there for {after:?}");
         cluster.objects.delete("Ingress", "goes").await;
         cluster.objects.apply(ingress("comes").host("comes.example", "web")).await;
         cluster.objects.set_pods("web", &["10.244.0.9"]).await;
@@ -197,7 +201,12 @@ fn all_are_started_again_while_the_cluster_is_away_for_five_minutes_and_serve_fr
             assert_eq!(node.daemon.get("/readyz").await.unwrap().status, 200, "{}", node.name);
         }
         assert_eq!(shop.since(mark).len(), 1, "nobody was there to change it");
+        shop.was_never_empty();
         cluster.take_turn().await;
+        // Another test may have given the API server another authority meanwhile.
+        let authority = std::fs::read_to_string(cluster.control_plane.authority()).unwrap();
+        cluster.credentials.write_authority(&authority);
+        let shop = cluster.objects.follow_addresses("shop").await;
         nodes.iter().for_each(|node| set_api(cluster, node, true));
         cluster.objects.until_published("comes", &addresses(&nodes)).await;
         for node in &nodes {

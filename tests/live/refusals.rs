@@ -4,13 +4,16 @@ use http::StatusCode;
 use serde_json::Value;
 use tokio::time::Instant;
 
-use crate::cluster::objects::ADDRESS;
 use crate::cluster::proxy::{Action, Call, Proxy};
 use crate::cluster::{self, Cluster};
 use crate::rig::client::get;
 use crate::rig::manifests::ingress;
 use crate::rig::status::notes;
 use crate::rig::wait;
+
+/// The addresses of the nodes. Other tests publish theirs in the same cluster.
+const OWN: &str = "192.0.2.181";
+const OTHER: &str = "192.0.2.182";
 
 /// What the daemon writes: resource, verb, and what the log says when that fails.
 const WRITES: [(&str, &str, &str); 3] = [
@@ -63,7 +66,7 @@ async fn refuse(cluster: &mut Cluster, proxy: &Proxy, code: u16, action: Action)
     cluster.daemon.status_when("what cannot be written", told).await;
 
     proxy.rules.clear();
-    cluster.objects.until_published(&name, &[ADDRESS]).await;
+    cluster.objects.until_published(&name, &[OWN]).await;
     let told = async || cluster.objects.list("Event").await.iter().any(|event| event["regarding"]["name"] == name);
     wait::until_right("the Event", told, |told| *told).await;
     cluster.daemon.status_when("the end of it", |status| failing(status).is_empty()).await;
@@ -81,9 +84,10 @@ fn what_cannot_be_written_is_served_counted_and_written_later() {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         // Whoever does not lead writes nothing: the lead has to last longer than each of the refusals.
-        cluster.daemon.set("publish.lease-duration", "45s");
+        cluster.daemon.set("publish.lease-duration", "90s");
+        cluster.daemon.set("publish.addresses", &format!("[{OWN:?}]"));
         cluster.start().await;
-        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        cluster.objects.until_published("shop", &[OWN]).await;
         for code in [403, 404, 409, 500] {
             refuse(cluster, &proxy, code, Action::Refuse(StatusCode::from_u16(code).unwrap())).await;
         }
@@ -92,7 +96,7 @@ fn what_cannot_be_written_is_served_counted_and_written_later() {
         assert!(cluster.daemon.metric("ingressd_status_writes_total{result=\"outdated\"}").await >= 1.0);
         assert!(cluster.daemon.metric("ingressd_status_writes_total{result=\"failed\"}").await >= 6.0);
         assert!(cluster.daemon.metric("ingressd_events_total{result=\"failed\"}").await >= 10.0);
-        assert_eq!(cluster.objects.addresses("shop").await, [ADDRESS]);
+        assert_eq!(cluster.objects.addresses("shop").await, [OWN]);
     });
 }
 
@@ -104,15 +108,16 @@ fn one_object_that_is_refused_holds_up_no_other() {
         let refused = |call: &Call| call.is_write() && call.name.as_deref() == Some("bad");
         proxy.rules.add(refused, Action::Refuse(StatusCode::INTERNAL_SERVER_ERROR));
         cluster.objects.apply(ingress("bad").host("bad.example", "web")).await;
+        cluster.daemon.set("publish.addresses", &format!("[{OTHER:?}]"));
         cluster.start().await;
         for round in 0..3 {
             proxy.counted("refusals of the one", 2 + round, 500, refused).await;
             let name = format!("good-{round}");
             cluster.objects.apply(ingress(&name).host(&format!("{name}.example"), "web")).await;
-            cluster.objects.until_published(&name, &[ADDRESS]).await;
+            cluster.objects.until_published(&name, &[OTHER]).await;
         }
         assert_eq!(get("http://bad.example/").send().await.status, 200);
         proxy.rules.clear();
-        cluster.objects.until_published("bad", &[ADDRESS]).await;
+        cluster.objects.until_published("bad", &[OTHER]).await;
     });
 }

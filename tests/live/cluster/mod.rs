@@ -101,6 +101,11 @@ fn run_in_turn(alone: bool, namespace: &str, test: impl AsyncFnOnce(&mut Cluster
         runtime.block_on(async {
             let mut cluster = Cluster::new(Turn::take(alone).await, &namespace).await;
             test(&mut cluster).await;
+            // Nothing of the test runs any more when its objects go, and the control plane is still there for it.
+            let objects = cluster.objects.in_namespace(&namespace);
+            let _turn = cluster.turn.take();
+            drop(cluster);
+            objects.clear().await;
         });
     });
 }

@@ -1,5 +1,7 @@
 //! Objects written to and read from the API server as tests write them; this must not know who watches them.
 
+use std::time::Duration;
+
 use k8s_openapi::api::{
     coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery, events::v1 as events,
     networking::v1 as networking, rbac::v1 as rbac,
@@ -7,6 +9,7 @@ use k8s_openapi::api::{
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::history::addresses;
 use crate::rig::wait;
@@ -19,6 +22,9 @@ pub const ADDRESS: &str = "192.0.2.1";
 
 /// The namespace for which tests write objects. Whoever is alone in a cluster may use it and its classes as they are.
 const DEFAULT: &str = "default";
+
+/// How long a test that is over may take to remove what it leaves.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Objects of a test, in a namespace and with classes of its own.
 ///
@@ -168,6 +174,17 @@ impl Objects {
     pub async fn delete(&self, kind: &str, name: &str) {
         let deleted = self.api(kind).delete(name, &DeleteParams::default()).await;
         deleted.unwrap_or_else(|error| panic!("{kind} {name}: {error:?}"));
+    }
+
+    /// Deletes all Ingresses of a test that is over. Every daemon watches the whole cluster, and has more to do with each that is
+    /// left; nothing else depends on it.
+    pub async fn clear(&self) {
+        if self.namespace == DEFAULT {
+            return;
+        }
+        let (api, how, which) = (self.api("Ingress"), DeleteParams::default(), ListParams::default());
+        let deleted = patiently(async || api.delete_collection(&how, &which).await);
+        let _ = timeout(PATIENCE, deleted).await;
     }
 
     /// Waits until an object is gone.
