@@ -1,7 +1,8 @@
 //! The binary as the shell sees it: exit codes and the first words of its complaints.
 
+use std::io::Read as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 /// Arguments, the exit code, and what standard error has to hold. `DIR` stands for a folder of the test's own.
 const ROWS: &[(&[&str], i32, &str)] = &[
@@ -119,6 +120,16 @@ fn whoever_takes_everything_back_deletes_no_namespace() {
     }
 }
 
+/// A process that ends with the test, also with one that fails.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
 fn systemd_hears_of_the_start_and_of_the_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -145,9 +156,10 @@ fn systemd_hears_of_the_start_and_of_the_end() {
         .env("NOTIFY_SOCKET", folder.path().join("notify"))
         .env("WATCHDOG_USEC", "3000000")
         .env_remove("JOURNAL_STREAM")
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn();
+    let mut daemon = Running(daemon.unwrap());
     let mut heard = String::new();
     let mut listen_for = |word: &str| {
         while !heard.contains(word) {
@@ -160,13 +172,13 @@ fn systemd_hears_of_the_start_and_of_the_end() {
     let heard_before_ready = listen_for("STATUS=nginx-down");
     assert!(heard_before_ready.contains("WATCHDOG=1") && heard_before_ready.contains("EXTEND_TIMEOUT_USEC="));
     assert!(!heard_before_ready.contains("READY=1"), "nothing is confirmed: {heard_before_ready}");
-    let pid = nix::unistd::Pid::from_raw(i32::try_from(daemon.id()).unwrap());
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(daemon.0.id()).unwrap());
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGHUP).unwrap();
     assert!(listen_for("RELOADING=1").contains("MONOTONIC_USEC="));
     nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
     listen_for("STOPPING=1");
-    let output = daemon.wait_with_output().unwrap();
-    let log = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{log}");
+    let mut log = String::new();
+    daemon.0.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+    assert_eq!(daemon.0.wait().unwrap().code(), Some(0), "{log}");
     assert!(log.contains("the settings were read again"), "sockets are free again before they are taken: {log}");
 }

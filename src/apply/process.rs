@@ -140,7 +140,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for name in ["nginx", "a) S 9 9", "a b", ") Z 5 ("] {
             let program = folder.path().join(name);
-            std::fs::copy("/bin/cat", &program).unwrap();
+            // A process of its own has it open for writing: one that another test starts now would keep it busy.
+            let copied = std::process::Command::new("cp").arg("/bin/cat").arg(&program).status().unwrap();
+            assert!(copied.success());
             let child = Child::running(&program);
             let stat = stat(child.0.id()).unwrap_or_else(|| panic!("{name}"));
             assert_eq!(u32::try_from(stat.ppid), Ok(std::process::id()), "{name}");

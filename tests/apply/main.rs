@@ -98,7 +98,7 @@ fn every_culprit_is_named_by_one_call_and_nothing_is_switched() {
     assert_eq!(found, expected.map(|(name, line)| (name.to_owned(), line)), "{complaints:?}");
     assert!(complaints.iter().any(|complaint| complaint.words.contains(&format!("{}/certs/c.pem", link.display()))));
     assert!(complaints.iter().any(|complaint| complaint.words.contains("proxy_busy_buffers_size")));
-    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
     assert!(!nginx.path("ingressd/generations/2").exists() && !nginx.path("state/scratch").exists());
 }
 
@@ -118,7 +118,7 @@ fn what_only_the_whole_configuration_shows_is_rolled_back_with_the_culprit() {
     };
     assert!(complaints[0].words.contains("duplicate default server"), "{complaints:?}");
     assert_eq!(&*complaints[0].suspects[0].name, "a");
-    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
     assert_eq!(applier.apply(&good().set()), Outcome::Unchanged { generation: 1 });
     // The host's own mistake is nobody's among the objects, and what is served stays.
     nginx.write_configuration("no_such_directive on;");
@@ -127,7 +127,7 @@ fn what_only_the_whole_configuration_shows_is_rolled_back_with_the_culprit() {
         matches!(&outcome, Outcome::RolledBack { generation: Some(1), why } if why.contains("no_such_directive")),
         "{outcome:?}"
     );
-    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
 }
 
 #[test]
@@ -159,12 +159,13 @@ fn a_worker_that_dies_and_a_connection_that_stays_do_not_matter() {
     let held = hold(nginx.status);
     let mut applier = applier.with_steps(Steps::observed_by(move |step| {
         if step == Step::HungUp {
-            kill(victims[0], Signal::SIGKILL).unwrap();
+            // nginx may have told it to end already, and then there is nobody to kill.
+            let _ = kill(victims[0], Signal::SIGKILL);
         }
     }));
     let two = Files::with_status(nginx.status).server("a", nginx.status, "return 204;").set();
     assert_confirmed(&applier.apply(&two), 2);
-    assert_eq!(nginx.served(), Some(2));
+    assert_eq!(nginx.served(), 2);
     drop(held);
 }
 
@@ -205,7 +206,7 @@ fn a_generation_that_is_not_served_is_taken_back() {
     let silent = Files::with_status(nginx::free_port()).set();
     let outcome = applier.apply(&silent);
     assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(1), .. }), "{outcome:?}");
-    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
 }
 
 #[test]
@@ -219,7 +220,7 @@ fn an_address_of_another_program_is_noticed_though_a_test_passes() {
     let outcome = applier.apply(&files());
     let told = |why: &str| why.contains("another program listens on one of the addresses");
     assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(1), why } if told(why)), "{outcome:?}");
-    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), Some(1)));
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
     let files = files();
     drop(other);
     assert_confirmed(&applier.apply(&files), 3);

@@ -4,6 +4,7 @@ use std::fs;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use ingressd::apply::{Applier, Host, Options, System, SystemOptions};
@@ -126,8 +127,9 @@ impl Nginx {
         fs::read_link(self.path("ingressd/current")).ok()?.file_name()?.to_str()?.parse().ok()
     }
 
-    pub fn served(&self) -> Option<u64> {
-        self.system().served()
+    /// The generation that it says it serves, as soon as it answers: on a slow machine one question may get none in time.
+    pub fn served(&self) -> u64 {
+        eventually("nginx says what it serves", || self.system().served())
     }
 }
 
@@ -144,9 +146,16 @@ impl Drop for Nginx {
     }
 }
 
-/// An address that nothing listens on.
+/// An address that nothing listens on, and that nobody else gets before it is used: tests at the same time are given others, and
+/// the kernel gives away higher ports.
 pub fn free_port() -> SocketAddr {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap()
+    static NEXT: AtomicU16 = AtomicU16::new(20_000);
+    loop {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, NEXT.fetch_add(1, Ordering::Relaxed)));
+        if TcpListener::bind(address).is_ok() {
+            return address;
+        }
+    }
 }
 
 /// Waits until this gives something.

@@ -42,7 +42,7 @@ fn nginx_goes_back_and_stays_there_over_restarts_until_that_is_ended() {
         assert_confirmed(&applier.apply(&answering(&nginx, answer)), number);
     }
     assert_confirmed(&applier.roll_back_to(None, NOW), 2);
-    assert_eq!((nginx.on_disk(), nginx.served()), (Some(2), Some(2)));
+    assert_eq!((nginx.on_disk(), nginx.served()), (Some(2), 2));
     let pinned = applier.pinned().unwrap();
     assert_eq!((pinned.pin.generation, pinned.pin.since, pinned.waiting), (2, NOW, None));
     assert_eq!(pinned.contents.as_deref(), Some(&*contents("two", 2)), "what it serves is what it did then");
@@ -129,14 +129,14 @@ fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
     let outcome = applier.roll_back_to(Some(1), NOW);
     assert!(matches!(&outcome, Outcome::Failed { why } if why.contains("current.next")), "{outcome:?}");
     fs::remove_dir(&obstacle).unwrap();
-    assert_eq!((nginx.on_disk(), nginx.served(), applier.pinned()), (Some(3), Some(3), None));
+    assert_eq!((nginx.on_disk(), nginx.served(), applier.pinned()), (Some(3), 3, None));
     assert_eq!(nginx.applier().pinned(), None, "the next start knows nothing of it");
     assert_confirmed(&applier.apply(&answering(&nginx, "four")), 4);
     // The same while another one is pinned: that one stays.
     assert_confirmed(&applier.roll_back_to(Some(3), NOW), 3);
     assert!(matches!(applier.roll_back_to(Some(1), NOW), Outcome::RolledBack { generation: Some(3), .. }));
     assert_pinned(&applier.apply(&answering(&nginx, "four")), 3, 1);
-    assert_eq!((nginx.served(), nginx.applier().pinned().map(|pinned| pinned.pin.generation)), (Some(3), Some(3)));
+    assert_eq!((nginx.served(), nginx.applier().pinned().map(|pinned| pinned.pin.generation)), (3, Some(3)));
 }
 
 #[test]

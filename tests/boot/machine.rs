@@ -12,6 +12,9 @@ use super::rig::namespace::Namespace;
 /// Longest time that anything here may take; a limit for what is broken, never a measure of speed.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// Longest time that a command may take, in seconds: it may install packages.
+const COMMAND_LIMIT: &str = "600";
+
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -45,7 +48,7 @@ impl Disk {
 
     /// Runs a command of the shell on it, with nothing else running and no network.
     pub fn run(&self, command: &str) -> Output {
-        let mut nspawn = self.nspawn();
+        let mut nspawn = self.nspawn(limited("sh"));
         nspawn
             .args(["--private-network", "--pipe", "--", "/usr/bin/env", "-i"])
             .args(ENVIRONMENT)
@@ -57,7 +60,7 @@ impl Disk {
     pub fn rpm(&self, arguments: &[&str]) {
         let within =
             "for folder in proc dev; do mount --rbind /$folder \"$0/$folder\"; done; exec rpm --root \"$0\" \"$@\"";
-        let mut rpm = Command::new("unshare");
+        let mut rpm = limited("unshare");
         rpm.args(["--mount", "sh", "-e", "-c", within]).arg(&self.folder).args(["--nodeps", "--nosignature"]);
         rpm.args(arguments).env_clear().envs(ENVIRONMENT.iter().filter_map(|pair| pair.split_once('=')));
         let output = rpm.output().unwrap();
@@ -93,24 +96,23 @@ impl Disk {
         self.folder.join(path.trim_start_matches('/'))
     }
 
-    /// The container, in groups of processes of its own.
-    fn nspawn(&self) -> Command {
+    /// The container, in groups of processes of its own, which this shell enters before it becomes the container.
+    fn nspawn(&self, mut shell: Command) -> Command {
         let join = self.groups().into_iter().map(|group| {
             fs::create_dir_all(&group).unwrap();
             format!("echo $$ >{}/cgroup.procs; ", group.display())
         });
-        let mut command = Command::new("sh");
-        command.args(["-e", "-c", &(join.collect::<String>() + "exec \"$@\""), "sh"]);
-        command.args(["systemd-nspawn", "--quiet", "--register=no", "--keep-unit"]);
-        command.args(["--hostname=edge", &format!("--machine=edge-{}", self.mark), "--directory"]).arg(&self.folder);
-        command.env("SYSTEMD_NSPAWN_UNIFIED_HIERARCHY", "1");
-        command
+        shell.args(["-e", "-c", &(join.collect::<String>() + "exec \"$@\""), "sh"]);
+        shell.args(["systemd-nspawn", "--quiet", "--register=no", "--keep-unit"]);
+        shell.args(["--hostname=edge", &format!("--machine=edge-{}", self.mark), "--directory"]).arg(&self.folder);
+        shell.env("SYSTEMD_NSPAWN_UNIFIED_HIERARCHY", "1");
+        shell
     }
 
     /// Begins to boot it, in a network that is there or in an empty one of its own.
     fn start(&self, network: Option<&Namespace>) -> Child {
         let console = fs::File::create(target().join("boot/console.log")).unwrap();
-        let mut command = self.nspawn();
+        let mut command = self.nspawn(Command::new("sh"));
         match network {
             Some(network) => command.arg(format!("--network-namespace-path={}", network.path())),
             None => command.arg("--private-network"),
@@ -183,8 +185,8 @@ pub fn target() -> PathBuf {
 /// A system that was booted.
 pub struct Machine {
     nspawn: Child,
-    /// The number of its first process, seen from here.
-    leader: u32,
+    /// The number of its first process, seen from here; `None` until that is there.
+    leader: Option<u32>,
     /// The network that it is in; `None` for an empty one, which ends with it.
     network: Option<Namespace>,
     /// What it runs on.
@@ -203,7 +205,7 @@ impl Machine {
     }
 
     fn start_up(disk: Disk, network: Option<Namespace>) -> Self {
-        let mut machine = Machine { nspawn: disk.start(network.as_ref()), leader: 0, network, disk };
+        let mut machine = Machine { nspawn: disk.start(network.as_ref()), leader: None, network, disk };
         machine.wait_for_boot();
         machine
     }
@@ -213,6 +215,8 @@ impl Machine {
         // The answer may be cut off with the system.
         self.try_run("systemctl reboot");
         until("the system to go down", || self.nspawn.try_wait().unwrap());
+        // It may be another process's by now, which nobody may end.
+        self.leader = None;
         self.nspawn = self.disk.start(self.network.as_ref());
         self.wait_for_boot();
     }
@@ -220,12 +224,13 @@ impl Machine {
     /// Waits for the first process, and until it has started everything.
     fn wait_for_boot(&mut self) {
         let nspawn = self.nspawn.id();
-        self.leader = until("the system to boot", || {
+        let leader = until("the system to boot", || {
             let children = fs::read_to_string(format!("/proc/{nspawn}/task/{nspawn}/children")).ok()?;
             let child: u32 = children.split_whitespace().next()?.parse().ok()?;
             let name = fs::read_to_string(format!("/proc/{child}/comm")).ok()?;
             (name.trim() == "systemd").then_some(child)
         });
+        self.leader = Some(leader);
         self.until("the system to be up", "systemctl is-system-running --wait", |state| {
             ["running", "degraded"].contains(&state.trim())
         });
@@ -233,8 +238,9 @@ impl Machine {
 
     /// Runs a command of the shell there.
     pub fn try_run(&self, command: &str) -> Output {
-        let mut enter = Command::new("nsenter");
-        enter.args(["--target", &self.leader.to_string(), "--all", "--", "/usr/bin/env", "-i"]).args(ENVIRONMENT);
+        let leader = self.leader.expect("the system has booted");
+        let mut enter = limited("nsenter");
+        enter.args(["--target", &leader.to_string(), "--all", "--", "/usr/bin/env", "-i"]).args(ENVIRONMENT);
         enter.args(["sh", "-c", command]).stdin(Stdio::null()).output().unwrap()
     }
 
@@ -259,17 +265,28 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        if std::thread::panicking() {
+        if std::thread::panicking() && self.leader.is_some() {
             let journal = self.try_run("journalctl --no-pager --boot --lines=60");
             println!("--- the end of the journal ---\n{}", String::from_utf8_lossy(&journal.stdout));
         }
-        // Everything there ends with its first process, and what runs the container with that.
-        let _ = Command::new("kill").args(["-KILL", &self.leader.to_string()]).status();
+        match self.leader {
+            // Everything there ends with its first process, and what runs the container with that.
+            Some(leader) => drop(Command::new("kill").args(["-KILL", &leader.to_string()]).status()),
+            // It did not come so far, or not again.
+            None => drop(self.nspawn.kill()),
+        }
         if try_until(|| self.nspawn.try_wait().ok().flatten()).is_none() {
             let _ = self.nspawn.kill();
             let _ = self.nspawn.wait();
         }
     }
+}
+
+/// A program that is ended when it takes too long: whoever waits for its output would do so for ever.
+fn limited(program: &str) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["--signal=KILL", COMMAND_LIMIT, program]);
+    command
 }
 
 /// Asks until there is an answer.

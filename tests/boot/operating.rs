@@ -57,8 +57,10 @@ fn is_given_credentials(node: &Node) -> String {
 async fn starts(node: &Node) {
     node.machine.run("systemctl enable --now ingressd.service");
     assert_eq!(node.property("ActiveState"), "active", "ready when the command is done");
-    let line = node.property("StatusText");
-    assert!(line.starts_with("serving: generation ") && line.contains(", 1 hosts, 1 routes"), "{line}");
+    // The daemon tells it after it said that it is ready.
+    node.until_line("the line to tell what is served", |line| {
+        line.starts_with("serving: generation ") && line.contains(", 1 hosts, 1 routes")
+    });
     node.serves().await;
     node.until_published().await;
 }

@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use serde_json::Value;
+
 use crate::rig::client::get;
 use crate::rig::manifests::ingress;
 use crate::rig::mount::Mount;
@@ -20,10 +22,11 @@ async fn fails_and_recovers(rig: &mut Rig, broken: impl Fn(), words: &str, mende
             rig.daemon.kill();
             rig.daemon.start();
         }
-        let status = rig.daemon.status_when("the failure", |status| status["phase"] == "failed").await;
+        // Ready is whether nginx serves the confirmed generation, which it does; the daemon has to ask it first.
+        let failed = |status: &Value| status["phase"] == "failed" && status["ready"] == true;
+        let status = rig.daemon.status_when("the failure", failed).await;
         let found = notes(&status, "Host nginx", "WriteFailed");
         assert!(found.iter().any(|note| note.contains(words)), "{words} is not in {status}");
-        // Ready is whether nginx serves the confirmed generation, which it does.
         let reply = rig.daemon.get("/readyz").await.unwrap();
         assert!(reply.status == 200 && reply.text().contains(words), "{}", reply.text());
         assert_eq!(get("http://a.example/").send().await.status, 200);

@@ -3,9 +3,13 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
+
+use super::wait::LIMIT;
 
 /// A file system in place of a folder, until it is dropped.
 pub struct Mount(PathBuf);
@@ -30,7 +34,17 @@ impl Mount {
     pub fn set_read_only(&self, read_only: bool) {
         let flag = if read_only { MsFlags::MS_RDONLY } else { MsFlags::empty() };
         let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | flag;
-        mount(None::<&str>, &self.0, None::<&str>, flags, None::<&str>).unwrap();
+        let end = Instant::now() + LIMIT;
+        loop {
+            match mount(None::<&str>, &self.0, None::<&str>, flags, None::<&str>) {
+                // Somebody has a file there open for writing: the kernel refuses, and does not wait for the end of that.
+                Err(Errno::EBUSY) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+                done => {
+                    done.unwrap();
+                    return;
+                }
+            }
+        }
     }
 
     /// Writes a file until nothing fits any more.

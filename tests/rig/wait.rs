@@ -13,13 +13,22 @@ pub const LIMIT: Duration = Duration::from_secs(60);
 /// # Panics
 ///
 /// When there is none in [`LIMIT`], naming what was waited for.
-pub async fn until<T>(what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
-    let end = Instant::now() + LIMIT;
+pub async fn until<T>(what: &str, ask: impl AsyncFnMut() -> Option<T>) -> T {
+    until_within(LIMIT, what, ask).await
+}
+
+/// Asks until there is an answer to what is more than [`LIMIT`] is for.
+///
+/// # Panics
+///
+/// When there is none in this time, naming what was waited for.
+pub async fn until_within<T>(limit: Duration, what: &str, mut ask: impl AsyncFnMut() -> Option<T>) -> T {
+    let end = Instant::now() + limit;
     loop {
         if let Some(answer) = ask().await {
             return answer;
         }
-        assert!(Instant::now() < end, "waited {LIMIT:?} in vain for {what}");
+        assert!(Instant::now() < end, "waited {limit:?} in vain for {what}");
         sleep(Duration::from_millis(5)).await;
     }
 }

@@ -1,8 +1,10 @@
 //! Credentials on disk and a server that asks for them; it must not know watches.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use http_body_util::Full;
@@ -143,7 +145,11 @@ async fn what_cannot_be_used_at_the_start_is_an_error_that_names_the_file() {
 fn plugin(folder: &Path, name: &str, lines: &str) -> std::path::PathBuf {
     let path = folder.join(name);
     let fresh = folder.join(format!("{name}.new"));
-    fs::write(&fresh, format!("#!/bin/sh\n{lines}\n")).unwrap();
+    // A process of its own has it open for writing: one that another test starts now would keep it busy.
+    let mut shell = Command::new("/bin/sh");
+    let mut shell = shell.args(["-c", "cat >\"$0\""]).arg(&fresh).stdin(Stdio::piped()).spawn().unwrap();
+    write!(shell.stdin.take().unwrap(), "#!/bin/sh\n{lines}\n").unwrap();
+    assert!(shell.wait().unwrap().success());
     fs::set_permissions(&fresh, fs::Permissions::from_mode(0o700)).unwrap();
     fs::rename(fresh, &path).unwrap();
     path

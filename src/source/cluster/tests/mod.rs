@@ -19,7 +19,8 @@ use crate::source::{List, Snapshot};
 /// How long a test waits for what has to come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A stream in a hurry.
+/// A stream in a hurry. The double is in memory, so tests stop the clock, which then goes on only when everybody waits: no limit
+/// is reached because the machine is slow.
 const TIMING: Timing = Timing {
     answer: Duration::from_millis(300),
     silence: Duration::from_secs(60),
@@ -85,7 +86,7 @@ fn watch_of(reading: &Reading, kind: &str) -> WatchHealth {
     reading.watches.iter().find(|watch| watch.kind == kind).unwrap().clone()
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn changes_are_followed_and_what_is_the_same_is_shared() {
     let double = Double::default();
     double.page(2);
@@ -108,7 +109,7 @@ async fn changes_are_followed_and_what_is_the_same_is_shared() {
     assert_ne!(first.service("shop", "c").unwrap().version, second.service("shop", "c").unwrap().version);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_does_not_configure_nginx_is_no_change() {
     let double = Double::default();
     double.put("ingresses", ingress("web", &json!({ "a": "b" }), &[]));
@@ -134,7 +135,7 @@ async fn what_does_not_configure_nginx_is_no_change() {
     until(&mut source, |_, reading| reading.revision > after.revision).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_told_before_everything_that_is_needed_is_known() {
     let double = Double::default();
     double.put("services", service("shop", "a"));
@@ -152,7 +153,7 @@ async fn nothing_is_told_before_everything_that_is_needed_is_known() {
     assert!(watch_of(&reading, "EndpointSlice").synced);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn kinds_that_nobody_needs_come_and_go() {
     let double = Double::default();
     double.put("nodes", json!({ "metadata": { "name": "n" } }));
@@ -177,7 +178,7 @@ async fn kinds_that_nobody_needs_come_and_go() {
     assert!(watch_of(&reading, "Node").heard.is_some());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn one_refused_kind_does_not_stop_the_others() {
     let double = Double::default();
     double.put("services", service("shop", "a"));
@@ -191,7 +192,7 @@ async fn one_refused_kind_does_not_stop_the_others() {
     until(&mut source, |snapshot, _| names(&snapshot.services) == ["a", "b"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watch_goes_on_after_whatever_ends_it() {
     let double = Double::default();
     double.put("services", service("shop", "s0"));
@@ -243,7 +244,7 @@ async fn a_watch_goes_on_after_whatever_ends_it() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_watch_that_is_silent_is_begun_anew_from_a_list() {
     let double = Double::default();
     let timing = Timing { silence: Duration::from_millis(50), ..TIMING };
@@ -261,7 +262,7 @@ async fn a_watch_that_is_silent_is_begun_anew_from_a_list() {
     .unwrap();
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     let double = Double::default();
     double.put("ingresses", ingress("a", &json!({}), &[]));
@@ -327,7 +328,7 @@ fn deep(mut object: Value) -> Value {
     object
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_object_that_is_nested_too_deep_is_served_and_holds_up_nobody() {
     let double = Double::default();
     double.put("services", service("shop", "a"));
@@ -362,7 +363,7 @@ async fn an_object_that_is_nested_too_deep_is_served_and_holds_up_nobody() {
     assert_eq!(told, ["Ingress shop/broken"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn namespaces_are_named_or_selected() {
     let double = Double::default();
     for namespace in ["one", "three", "two"] {
@@ -408,7 +409,7 @@ async fn namespaces_are_named_or_selected() {
     until(&mut source, |snapshot, _| spaces(snapshot) == ["three"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn of_what_is_not_served_only_what_is_published_is_known() {
     let double = Double::default();
     let namespace = |name: &str| json!({ "metadata": { "name": name } });
@@ -429,14 +430,13 @@ async fn of_what_is_not_served_only_what_is_published_is_known() {
     published("two", "out", &["192.0.2.1"]);
     let options = WatchOptions { scope: Scope::Selected("team=a".to_owned()), ..options() };
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &options);
-    let (snapshot, _) = until(&mut source, |_, _| true).await;
+    let (snapshot, before) = until(&mut source, |_, _| true).await;
     assert_eq!((names(&snapshot.ingresses), names(&snapshot.outside)), (vec!["in"], vec!["out"]));
     let bare = &snapshot.outside[0];
     assert_eq!(bare.object.metadata.uid.as_deref(), Some("uid-out"));
     assert_eq!((&bare.object.metadata.annotations, &bare.object.spec), (&None, &None));
 
     // What is published there comes and goes, and makes no other objects.
-    let (_, before) = until(&mut source, |_, _| true).await;
     published("two", "empty", &["192.0.2.2"]);
     let (_, after) = until(&mut source, |snapshot, _| names(&snapshot.outside) == ["empty", "out"]).await;
     assert_eq!(after.revision, before.revision);

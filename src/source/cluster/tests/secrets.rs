@@ -2,7 +2,7 @@
 
 use super::*;
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn only_secrets_that_are_referred_to_are_kept() {
     let double = Double::default();
     for name in ["tls", "passwords", "other", "late"] {
@@ -41,7 +41,7 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     assert_eq!(names(&snapshot.secrets), ["passwords", "soon"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn secrets_can_be_held_that_nothing_refers_to() {
     let double = Double::default();
     double.put("secrets", secret("old", "MQ=="));
