@@ -512,7 +512,8 @@ mod tests {
         };
         let members = vec![Peer { member: Arc::new(member), life: Life::Alive, age: Duration::ZERO }];
         let (mode, addresses) = (Mode::Nodes, None);
-        let view = View { identity: "a".into(), manager: "m".into(), leads: true, leader: None, mode, addresses, members };
+        let view =
+            View { identity: "a".into(), manager: "m".into(), leads: true, leader: None, mode, addresses, members };
         register_nodes(&mut others, &view);
         prometheus_client::encoding::text::encode(&mut text, &others).unwrap();
         let described = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split_once(' '));

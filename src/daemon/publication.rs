@@ -111,6 +111,15 @@ impl Publication {
         is_other
     }
 
+    /// Looks whether what publishes still does.
+    ///
+    /// # Panics
+    ///
+    /// When some of it ended by itself.
+    pub fn expect_alive(&self) {
+        self.publisher.iter().for_each(Publisher::expect_alive);
+    }
+
     /// What was read is of another cluster, perhaps. What nginx serves is what it was.
     fn forget(&mut self) {
         self.served = Served { serving: self.served.serving, ..Served::default() };

@@ -189,6 +189,7 @@ impl Daemon {
             if let ControlFlow::Break(next) = self.handle(event, now, reporter) {
                 return next;
             }
+            self.publication.expect_alive();
             if self.publication.follow_server() {
                 reporter.publishes_anew(self.publication.outlook());
             }

@@ -2,11 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::{Value, json};
 
 use crate::publish::{Address, Life, Peer, Served, View, published};
-use crate::source::Stored;
 
 /// What is true of a node that the administrator took out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,12 +38,13 @@ impl Withdrawal {
         let ours: Vec<_> = own.iter().flat_map(|peer| &peer.member.addresses).collect();
         let ours: Vec<_> = ours.into_iter().filter(|address| !theirs.contains(address)).collect();
         let has_ours = |addresses: &[Address]| ours.iter().any(|address| addresses.contains(address));
-        let is_left_to_others = |stored: &&Stored<Ingress>| {
-            let applied = stored.published.as_ref().and_then(|published| published.is_applied_by(&view.manager));
-            applied == Some(false) && served.accepted.binary_search(&stored.id).is_err()
-        };
         let with_ours = served.snapshot.published().filter(|stored| has_ours(&published(stored).0));
-        let ingresses = with_ours.filter(|stored| !is_left_to_others(stored)).count();
+        let is_left_to_others = |applied, id| applied == Some(false) && served.accepted.binary_search(id).is_err();
+        let ingresses = with_ours.filter(|stored| {
+            let applied = stored.published.as_ref().and_then(|published| published.is_applied_by(&view.manager));
+            !is_left_to_others(applied, &stored.id)
+        });
+        let ingresses = ingresses.count();
         let noted = own.is_some_and(|peer| peer.member.drained);
         Withdrawal::Published { ingresses, noted, current, others: others.len() }
     }
@@ -72,10 +71,12 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use k8s_openapi::api::networking::v1::Ingress;
+
     use super::*;
     use crate::model::{Kind, ObjectId};
     use crate::publish::{Member, Mode};
-    use crate::source::{Published, Snapshot, Version};
+    use crate::source::{Published, Snapshot, Stored, Version};
 
     const MANAGER: &str = "ingressd/ingressd/ingressd";
 
@@ -138,7 +139,15 @@ mod tests {
             let members = [(Arc::clone(us), Life::Alive)].into_iter().chain(other);
             let members = members.map(|(member, life)| Peer { member, life, age: Duration::ZERO }).collect();
             let (mode, addresses) = (Mode::Nodes, None);
-            let view = View { identity: "a".into(), manager: MANAGER.into(), leads: false, leader: None, mode, addresses, members };
+            let view = View {
+                identity: "a".into(),
+                manager: MANAGER.into(),
+                leads: false,
+                leader: None,
+                mode,
+                addresses,
+                members,
+            };
             let served = Served { snapshot: Arc::new(snapshot(statuses)), ..Served::default() };
             let withdrawal = Withdrawal::of(&served, Some(view), current).json(Some(7));
             assert_eq!((&withdrawal["done"], &withdrawal["ingresses"]), (&json!(done), &json!(left)), "{what}");

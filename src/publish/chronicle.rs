@@ -94,6 +94,13 @@ impl Chronicle {
         }
         let mut news: Vec<_> = current.into_iter().filter(|finding| !self.told.contains(*finding)).collect();
         news.sort();
+        // One namespace that has much to tell does not take all places.
+        let mut places = HashMap::new();
+        news.sort_by_cached_key(|finding| {
+            let place = places.entry(&finding.origin.object.namespace).or_insert(0_usize);
+            *place += 1;
+            *place
+        });
         let mut suppressed = 0;
         for finding in news {
             if !self.queue.has_room(Sort::Warning) {
@@ -274,6 +281,19 @@ mod tests {
         assert_eq!((suppressed, spread(&mut chronicle).len()), (10, 21));
         let later = Served { findings: [finding("a", "later")].into(), ..Served::default() };
         assert_eq!(chronicle.update(&later, &[], now + PER_OBJECT.1), 0);
+    }
+
+    #[test]
+    fn one_namespace_cannot_take_all_places() {
+        let mut chronicle = Chronicle::default();
+        let of = |namespace: &str, number: usize| {
+            let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, &number.to_string()));
+            Finding::new(Reason::MissingService, Origin::object(&id), "x")
+        };
+        let findings: Vec<_> = (0..5000).map(|number| of("aa", number)).chain([of("zz", 0), of("zz", 1)]).collect();
+        chronicle.update(&Served { findings: findings.into(), ..Served::default() }, &[], Instant::now());
+        let order = std::iter::from_fn(|| chronicle.queue.pop()).map(|notice| notice.namespace().to_owned());
+        assert_eq!(order.take(5).collect::<Vec<_>>(), ["aa", "zz", "aa", "zz", "aa"]);
     }
 
     fn serving(version: &str, carried: &str, has_address: bool) -> Served {

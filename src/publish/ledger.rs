@@ -222,7 +222,12 @@ impl Ledger {
         self.known = served.carries;
         // What failed goes last: while the API takes one write after the other, it must not be the one that is tried each time.
         plan.writes.sort_by(|left, right| {
-            (right.urgent, left.failed, right.created, &left.id).cmp(&(left.urgent, right.failed, left.created, &right.id))
+            (right.urgent, left.failed, right.created, &left.id).cmp(&(
+                left.urgent,
+                right.failed,
+                left.created,
+                &right.id,
+            ))
         });
         plan
     }
