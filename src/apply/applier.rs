@@ -163,11 +163,19 @@ impl<H: Host> Applier<H> {
         }
         let table = self.host.table(master)?;
         let served = self.host.served();
-        let outcome = match at_rest(&table, generation, served) {
+        let verdict = at_rest(&table, generation, served);
+        if served.is_some() {
+            self.silent = None;
+        }
+        let outcome = match verdict {
             Verdict::Confirmed => self.record(Effort::none(generation), master, Duration::ZERO),
             Verdict::Pending(Pending::Serves(Some(_))) => self.activate(Effort::none(generation)),
-            Verdict::Pending(Pending::Serves(None)) if self.is_silent_again(master) => {
-                self.activate(Effort::none(generation))
+            Verdict::Pending(Pending::Serves(None)) => {
+                if self.has_been_silent(master) {
+                    // The next look sees what comes of it. Of one that does not want to, nothing can be had.
+                    let _ = self.host.hang_up(master);
+                }
+                return None;
             }
             _ => return None,
         };
@@ -176,7 +184,7 @@ impl<H: Host> Applier<H> {
 
     /// Whether this master has been silent for long enough to be told to read its configuration, which happens once: it may have
     /// read it right before there was anything of ours.
-    fn is_silent_again(&mut self, master: Process) -> bool {
+    fn has_been_silent(&mut self, master: Process) -> bool {
         let looks = self.silent.filter(|(known, _)| *known == master).map_or(0, |(_, looks)| looks);
         self.silent = Some((master, looks.saturating_add(1)));
         looks + 1 == SILENT_LOOKS

@@ -108,6 +108,10 @@ impl Daemon {
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
         let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
+        // Before anything is read of another server.
+        if let Some(earlier) = &mut earlier.publication {
+            earlier.follow_server();
+        }
         let feed = Feed::start(settings, link.as_ref())?;
         let mut publication =
             Publication::start(settings, link, reporter.metrics().published(), earlier.publication.take()).await;

@@ -125,6 +125,8 @@ impl Status {
         let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress.name());
         let is_current =
             of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
+        // Before the first cycle nobody knows which objects are ours.
+        let is_current = is_current && self.told.informed;
         Withdrawal::of(&self.told, self.outlook.as_ref().map(Outlook::view), is_current)
     }
 

@@ -95,14 +95,17 @@ impl Chronicle {
         let mut news: Vec<_> = current.into_iter().filter(|finding| !self.told.contains(*finding)).collect();
         news.sort();
         // One namespace that has much to tell does not take all places.
-        let mut places = HashMap::new();
-        news.sort_by_cached_key(|finding| {
-            let place = places.entry(&finding.origin.object.namespace).or_insert(0_usize);
-            *place += 1;
-            *place
-        });
+        let mut counts = HashMap::new();
+        let place = |finding| {
+            let finding: &Finding = finding;
+            let count = counts.entry(&finding.origin.object.namespace).or_insert(0_usize);
+            *count += 1;
+            (*count, finding)
+        };
+        let mut news: Vec<_> = news.into_iter().map(place).collect();
+        news.sort_by_key(|(place, _)| *place);
         let mut suppressed = 0;
-        for finding in news {
+        for (_, finding) in news {
             if !self.queue.has_room(Sort::Warning) {
                 self.lacks_warnings = true;
                 break;

@@ -193,8 +193,10 @@ impl Ledger {
             let back = entry.written.as_ref().is_some_and(|written| written.withdrew);
             let urgent = current.0.iter().any(|address| nodes.knows(address) && !addresses.contains(address));
             let written = entry.written.as_ref().filter(|written| !is_exactly(&current, &written.addresses));
-            // Whatever is wanted by now, somebody else would change it again. To withdraw an address must not wait for that.
-            let contended = entry.contention.paused_until(now).filter(|_| written.is_some() && !urgent);
+            // Whatever is wanted by now, somebody else would change it again. To withdraw an address must not wait for that, unless
+            // that was written, too.
+            let waits = written.is_some_and(|written| !urgent || written.addresses == addresses);
+            let contended = entry.contention.paused_until(now).filter(|_| waits);
             let refused = entry.patience.as_ref().filter(|patience| patience.addresses == addresses);
             let waits = [contended, refused.map(|patience| patience.until)];
             if let Some(until) = waits.into_iter().flatten().filter(|until| *until > now).max() {

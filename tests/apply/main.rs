@@ -151,6 +151,25 @@ fn a_stopped_nginx_finds_the_configuration_ready() {
 }
 
 #[test]
+fn a_master_that_read_its_configuration_before_there_was_anything_is_told_to_read_it() {
+    let nginx = Nginx::started();
+    let mut applier = nginx.applier();
+    // It is seen to run only later.
+    let (file, away) = (nginx.path("nginx.pid"), nginx.path("away"));
+    std::fs::rename(&file, &away).unwrap();
+    let one = Files::with_status(nginx.status).set();
+    assert!(matches!(applier.apply(&one), Outcome::Ready { generation: 1, .. }));
+    std::fs::rename(&away, &file).unwrap();
+    let workers = nginx.children();
+    for _ in 0..2 {
+        assert_eq!(applier.recheck(), None);
+        assert_eq!(nginx.children(), workers, "it may be busy");
+    }
+    assert_confirmed(&eventually("confirmed", || applier.recheck()), 1);
+    assert_eq!(nginx.served(), 1);
+}
+
+#[test]
 fn a_worker_that_dies_and_a_connection_that_stays_do_not_matter() {
     let nginx = Nginx::started();
     let mut applier = nginx.applier();

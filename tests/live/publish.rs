@@ -128,6 +128,41 @@ fn what_another_group_publishes_stays_though_it_is_the_same_address() {
         cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
         cluster.objects.until_published("shop", &[ADDRESS]).await;
         assert_eq!(cluster.objects.addresses("theirs").await, [ADDRESS]);
+        // Nor does a node wait for it that goes.
+        let mut drain = tokio::process::Command::from(cluster.daemon.command("drain"));
+        let drain = drain.args(["--connections-timeout", "0s"]).kill_on_drop(true).output().await.unwrap();
+        let told = String::from_utf8(drain.stderr).unwrap();
+        assert!(told.contains("no status of the cluster has an address of this node"), "{told}");
+        assert_eq!(cluster.objects.addresses("shop").await, [""; 0]);
+        assert_eq!(cluster.objects.addresses("theirs").await, [ADDRESS]);
+    });
+}
+
+/// Stands in no object of another test.
+const OWN: &str = "192.0.2.184";
+
+#[test]
+fn what_the_controller_before_wrote_goes_when_its_address_does() {
+    cluster::run(async |cluster| {
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.apply(ingress("theirs").class("theirs").host("theirs.example", "web")).await;
+        let before = json!({"loadBalancer": {"ingress": [{"ip": OWN}]}});
+        for name in ["shop", "theirs"] {
+            cluster.objects.set_status("Ingress", name, before.clone()).await;
+        }
+        cluster.daemon.set("publish.addresses", &format!("[{OWN:?}]"));
+        cluster.start().await;
+        // It is right already: nothing is written.
+        cluster.objects.apply(ingress("cart").host("cart.example", "web")).await;
+        cluster.objects.until_published("cart", &[OWN]).await;
+        let shop = cluster.objects.follow_addresses("shop").await;
+        assert_eq!(cluster.daemon.metric(r#"ingressd_status_writes_total{result="written"}"#).await, 1.0);
+        cluster.nginx.stop().await;
+        shop.until_published(&[]).await;
+        cluster.nginx.start();
+        shop.until_published(&[OWN]).await;
+        assert_eq!(cluster.objects.addresses("theirs").await, [OWN], "it is another class's");
     });
 }
 

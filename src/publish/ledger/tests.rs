@@ -343,6 +343,21 @@ fn whoever_waits_with_one_list_of_addresses_does_not_wait_with_another() {
 }
 
 #[test]
+fn whoever_puts_the_address_of_a_node_that_is_out_back_is_left_alone_too() {
+    let now = Instant::now();
+    let mut ledger = Ledger::default();
+    // The other node has gone, and somebody insists on its address.
+    for number in 0..4 {
+        let plan = plan(&mut ledger, &served(vec![ingress("a", 5 + 2 * number, 1, &[A, B], 0)], 10), now);
+        assert!(plan.writes[0].urgent);
+        ledger.sent(&plan.writes[0], now);
+        ledger.wrote(&plan.writes[0], Some(&(6 + 2 * number).to_string()));
+    }
+    let flipped = served(vec![ingress("a", 13, 1, &[A, B], 0)], 10);
+    assert!(plan(&mut ledger, &flipped, now).writes.is_empty());
+}
+
+#[test]
 fn what_fails_is_tried_ever_more_seldom() {
     let away = Failure::Away { why: String::new(), code: Some(500), wish: Duration::ZERO };
     for (failure, longest) in

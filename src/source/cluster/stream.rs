@@ -165,8 +165,8 @@ impl<K: Known> Stream<K> {
         let mut position: Option<String> = None;
         let mut pauses = self.pauses();
         let mut failing = false;
-        // How long the last list took.
-        let mut effort = Duration::ZERO;
+        // Until when nothing is listed because others are served.
+        let mut rested = Instant::now();
         let mut known = server(&self.line.borrow_and_update());
         loop {
             let server = server(&self.line.borrow_and_update());
@@ -183,7 +183,7 @@ impl<K: Known> Stream<K> {
             // Whatever comes meanwhile, a list is read to its end, and the next one comes after a time that others can use.
             let anew = async {
                 let asked = relist.changed().await;
-                tokio::time::sleep(effort * REST).await;
+                tokio::time::sleep_until(rested.into()).await;
                 asked
             };
             let turn = self.turn(&mut position, &mut failing, sink);
@@ -198,7 +198,7 @@ impl<K: Known> Stream<K> {
                 continue;
             };
             if lists && ended.is_ok() {
-                effort = began.elapsed();
+                rested = Instant::now() + began.elapsed() * REST;
                 continue;
             }
             if began.elapsed() >= self.timing.lasting {
