@@ -1,7 +1,9 @@
 //! What the administrator wrote: one row for each key feeds the reader, the man page and the sample; it must not know what the settings do.
 
 mod document;
+mod hosts;
 mod layers;
+mod limits;
 mod publishing;
 mod settings;
 mod table;

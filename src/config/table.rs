@@ -2,9 +2,9 @@
 
 use toml_edit::Value;
 
-use super::publishing;
 use super::settings::Settings;
 use super::value::{Form, put};
+use super::{hosts, limits, publishing};
 use crate::source::is_namespace;
 
 /// One key.
@@ -46,10 +46,12 @@ impl Row {
 /// What each section is about, in the order in which documentation shows them.
 pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("", "What is served"),
+    ("hosts", "Which namespace may serve which host"),
     ("listen", "Where nginx listens for it"),
     ("upstreams", "How backends are reached"),
     ("access", "Who is let in, and whose forwarded headers are believed"),
     ("tls", "Certificates and redirects to https"),
+    ("limits", "How much one object and one namespace may ask for"),
     ("nginx", "The nginx of this host, which ingressd never starts or stops"),
     ("apply", "How configuration is put in place"),
     ("pacing", "When changes are carried out"),
@@ -61,13 +63,15 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
 
 /// Every key, by section.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    let place = ROWS.iter().position(|row| row.section() == FOLLOWS_PUBLISHING).unwrap_or(ROWS.len());
-    let (before, after) = ROWS.split_at(place);
-    before.iter().chain(publishing::ROWS).chain(after)
+    let of = |section: &'static str| {
+        let all = TABLES.iter().flat_map(|table| table.iter());
+        all.filter(move |row| row.section() == section)
+    };
+    SECTIONS.iter().flat_map(move |(section, _)| of(section))
 }
 
-/// The section before which `publish` stands.
-const FOLLOWS_PUBLISHING: &str = "http";
+/// Where the rows of each section stand.
+const TABLES: &[&[Row]] = &[ROWS, hosts::ROWS, limits::ROWS, publishing::ROWS];
 
 /// Those of most sections.
 const ROWS: &[Row] = &[
@@ -474,9 +478,8 @@ mod tests {
         variables.sort_unstable();
         assert!(keys.windows(2).all(|pair| pair[0] != pair[1]), "{keys:?}");
         assert!(variables.windows(2).all(|pair| pair[0] != pair[1]), "{variables:?}");
-        assert!(rows().all(|row| SECTIONS.iter().any(|(section, _)| *section == row.section())));
-        let order = |row: &Row| SECTIONS.iter().position(|(section, _)| *section == row.section());
-        assert!(rows().map(order).is_sorted(), "rows stand by section");
+        let all = TABLES.iter().map(|table| table.len()).sum::<usize>();
+        assert_eq!(rows().count(), all, "each row is of a known section");
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod endpoint;
 mod external_name;
 mod host;
 mod ingress_nginx;
+mod limits;
 mod memory;
 mod mode;
 mod names;
@@ -25,6 +26,7 @@ mod tests;
 mod tls;
 mod tls_entries;
 
+pub use limits::Limits;
 pub use names::{Answer, Names};
 pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};
 pub use reading::Reading;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use super::Limits;
 use crate::model::{Certificate, Cidr};
 
 /// Whose semantics an object has.
@@ -99,6 +100,8 @@ pub struct Options {
     pub trusted_proxies: Vec<Cidr>,
     /// Append to `X-Forwarded-For` instead of replacing it.
     pub append_forwarded_for: bool,
+    /// How much one object and one namespace may ask for.
+    pub limits: Limits,
     /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
     pub now: i64,
 }
@@ -141,6 +144,7 @@ impl Default for Options {
             denylist: Vec::new(),
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
+            limits: Limits::default(),
             now: 0,
         }
     }
