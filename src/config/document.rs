@@ -9,7 +9,9 @@ use super::value::{CLASS_KEYS, Form};
 const WIDTH: usize = 100;
 
 fn sections() -> impl Iterator<Item = (&'static str, &'static str, impl Iterator<Item = &'static Row>)> {
-    SECTIONS.iter().map(|(section, about)| (*section, *about, rows().filter(move |row| row.section() == *section)))
+    let of = |section: &'static str| rows().filter(move |row| row.section() == section);
+    let filled = SECTIONS.iter().filter(move |(section, _)| of(section).next().is_some());
+    filled.map(move |(section, about)| (*section, *about, of(section)))
 }
 
 fn comment(text: &str) -> String {
