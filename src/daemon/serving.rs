@@ -339,7 +339,7 @@ impl Daemon {
                 if let Some(outcome) = changed {
                     reporter.nginx_changed(&outcome);
                     self.cause = Cause::Nginx;
-                    self.retry.at_once(now);
+                    self.retry.at(now);
                 }
                 if surveyed {
                     reporter.surveyed();
@@ -368,6 +368,9 @@ impl Daemon {
         };
         self.pacer.ended(now - self.began, reload, nginx.status.draining);
         self.retry.ended(&report.outcome, now);
+        if let Some(after) = report.again {
+            self.retry.at(now + after);
+        }
         self.feed.hold(&report.held);
         let carried = self.carried.take();
         if !report.outcome.is_in_place() {

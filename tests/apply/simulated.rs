@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ingressd::apply::process::{Effort, Process, Role, Table};
 use ingressd::apply::{ApplyError, Host, Tested};
@@ -74,6 +75,8 @@ impl Host for Simulated {
     fn test(&mut self, _instead: Option<&Path>) -> Result<Tested, ApplyError> {
         Ok(Tested { accepted: true, words: String::new() })
     }
+
+    fn limit_tests(&mut self, _limit: Option<Duration>) {}
 
     fn served(&mut self) -> Option<u64> {
         self.state.lock().unwrap().served
