@@ -167,7 +167,10 @@ impl<'a> Confirm<'a> {
                 (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.timeout => {
                     // Whoever serves another generation has read everything, but not ours.
                     let too_much = !matches!(pending, Pending::Serves(_));
-                    return Ok(Confirmation::Late { why: self.in_time(&pending), too_much });
+                    // Idle after the test has passed, it would have resigned soon.
+                    let has_resigned = passed.is_some() && pending == Pending::NoNewWorker && !idle.is_zero();
+                    let why = if has_resigned { RESIGNED.to_owned() } else { self.in_time(&pending) };
+                    return Ok(Confirmation::Late { why, too_much });
                 }
                 (Verdict::Impossible(why), _) if begun.elapsed() > self.timeout => {
                     return Ok(Confirmation::Late { why: self.in_time(&why), too_much: false });

@@ -122,7 +122,7 @@ fn a_reload_that_takes_too_long() {
 }
 
 /// Limits the memory of tests, in kilobytes.
-const LIMITED: &str = "[ \"$1\" = -t ] && [ -e {prefix}/limit ] && ulimit -v $(cat {prefix}/limit)";
+const LIMITED: &str = r#"case " $* " in *" -t "*) [ -e {prefix}/limit ] && ulimit -v $(cat {prefix}/limit) ;; esac"#;
 
 fn limit_tests(rig: &Rig, kilobytes: u64) {
     std::fs::write(rig.nginx.prefix().join("limit"), kilobytes.to_string()).unwrap();
