@@ -1,6 +1,7 @@
 //! Applying to the distribution's real nginx: it must not know manifests or templates.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod blame;
 mod crash;
 mod disk;
 mod files;

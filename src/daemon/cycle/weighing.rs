@@ -18,6 +18,9 @@ use crate::source::Snapshot;
 /// How many attempts one search of this kind takes at most.
 const MOST_WEIGHINGS: usize = 24;
 
+/// How long whoever could not be let in waits at least.
+const SHORTEST_REST: Duration = Duration::from_secs(5);
+
 /// After so many refused versions in one cycle the other changes of a namespace come last.
 const CROWD: usize = 8;
 
@@ -145,6 +148,6 @@ impl Cycle {
         let namespaces: BTreeSet<_> = waiting.iter().map(|suspect| &suspect.id.namespace).collect();
         let rests = namespaces.into_iter().map(|namespace| self.stragglers.rests(namespace, now));
         // Where nginx has to be mended first, it is not asked all the time.
-        rests.min().map(|rest| rest.max(Duration::from_secs(1)))
+        rests.min().map(|rest| rest.max(SHORTEST_REST))
     }
 }
