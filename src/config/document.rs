@@ -64,6 +64,7 @@ fn sample_of_classes() -> String {
             "dialect" => r#""specification""#,
             "legacy-class" => r#""nginx""#,
             "without-class" => "false",
+            "ownership" => r#""namespace""#,
             _ => r#""pod""#,
         };
         text.push_str(&comment(key.doc));
@@ -179,9 +180,10 @@ mod tests {
         std::fs::write(&file, uncommented).unwrap();
         let read = crate::config::Sources { file: Some(file), ..Default::default() }.load().unwrap();
         let mut default = crate::config::Settings::default();
-        // The sample shows these two, whose default is to be absent.
+        // The sample shows these three, whose default is to be absent.
         default.translate.classes[0].legacy_class = Some("nginx".into());
         default.translate.classes[0].endpoints = Some(crate::translate::EndpointMode::Pod);
+        default.translate.classes[0].ownership = Some(crate::translate::HostOwnership::Namespace);
         assert_eq!(format!("{read:?}"), format!("{default:?}"));
     }
 }
