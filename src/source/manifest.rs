@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use serde::de::DeserializeOwned;
@@ -48,6 +48,7 @@ pub enum Object {
     Secret(Arc<Secret>),
     ConfigMap(Arc<ConfigMap>),
     Node(Arc<Node>),
+    Namespace(Arc<super::Namespace>),
 }
 
 /// Decodes one document, whatever it holds.
@@ -111,6 +112,7 @@ fn object(kind: Kind, value: Value) -> Result<(Version, Object), Vec<Problem>> {
         Kind::Secret => Object::Secret(Arc::new(typed(value)?)),
         Kind::ConfigMap => Object::ConfigMap(Arc::new(typed(value)?)),
         Kind::Node => Object::Node(Arc::new(typed(value)?)),
+        Kind::Namespace => Object::Namespace(Arc::new(typed::<Namespace>(value)?.into())),
         Kind::File | Kind::Settings | Kind::Host => return Err(vec![Problem::undecodable("it is not an object")]),
     };
     Ok((version, object))
