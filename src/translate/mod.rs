@@ -1,5 +1,6 @@
 //! From what the cluster says to what traffic should do; it must not know nginx versions, files or clocks.
 
+mod allowed;
 pub mod annotation;
 mod backend;
 mod certificate;
@@ -26,6 +27,7 @@ mod tests;
 mod tls;
 mod tls_entries;
 
+pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use limits::Limits;
 pub use names::{Answer, Names};
 pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};
@@ -98,6 +100,7 @@ impl Translator {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
+        translation.findings.extend(allowed::unseen(snapshot, options));
         let subjects = subjects(snapshot, options, memory, &mut translation);
         let mut findings = Vec::new();
         let sites = site::merge(&subjects, &mut findings);

@@ -134,7 +134,7 @@ fn is_required(settings: &Settings, resource: &str) -> bool {
         publish.mode != Mode::Service && publish.addresses.iter().any(|entry| matches!(entry, Announced::Node(_)));
     match resource {
         "nodes" => by_node || modes.into_iter().any(|mode| mode == EndpointMode::NodePort),
-        "namespaces" => settings.cluster.namespace_selector.is_some(),
+        "namespaces" => settings.cluster.namespace_selector.is_some() || translate.needs_labels(),
         "ingresses/status" => settings.publish.status,
         "events" => settings.publish.events,
         _ => true,
