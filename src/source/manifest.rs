@@ -212,6 +212,16 @@ mod tests {
     }
 
     #[test]
+    fn namespaces_get_the_label_of_their_name() {
+        let text =
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {team: a, kubernetes.io/metadata.name: x}}";
+        let decoded = decode(&split(text)[0]);
+        let Ok((_, Object::Namespace(namespace))) = &decoded.entries[0].outcome else { panic!("{decoded:?}") };
+        let labels: Vec<_> = namespace.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(labels, [("kubernetes.io/metadata.name", "n"), ("team", "a")]);
+    }
+
+    #[test]
     fn aliases_cannot_explode() {
         let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
         for level in 1..12 {
