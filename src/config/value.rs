@@ -10,7 +10,7 @@ use toml_edit::Value;
 use super::settings::LogFormat;
 use crate::model::Cidr;
 use crate::publish::{self, Announced};
-use crate::translate::{ClassRule, Dialect, EndpointMode};
+use crate::translate::{ClassRule, Dialect, EndpointMode, HostOwnership};
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -306,7 +306,26 @@ pub(super) const CLASS: &[Column] = &[
         doc: "How endpoints of this class are reached, when not as `upstreams.endpoints` says.",
         example: r#""pod""#,
     },
+    Column {
+        key: "ownership",
+        form: Form::Text,
+        doc: "Whose the hosts of this class are, when not as `hosts.ownership` says: `namespace` or `shared`.",
+        example: r#""namespace""#,
+    },
 ];
+
+impl Setting for HostOwnership {
+    fn read(value: &Value) -> Result<Self, String> {
+        one_of(
+            value,
+            &[
+                ("dialect", HostOwnership::Dialect),
+                ("namespace", HostOwnership::Namespace),
+                ("shared", HostOwnership::Shared),
+            ],
+        )
+    }
+}
 
 impl Setting for ClassRule {
     fn read(value: &Value) -> Result<Self, String> {
@@ -316,13 +335,15 @@ impl Setting for ClassRule {
             legacy_class: None,
             without_class: false,
             endpoints: None,
+            ownership: None,
         };
         let rule = read_table(value, CLASS, nothing, |rule, key, value| match key {
             "controller" => put(&mut rule.controller, value),
             "dialect" => put(&mut rule.dialect, value),
             "legacy-class" => put(&mut rule.legacy_class, value),
             "without-class" => put(&mut rule.without_class, value),
-            _ => put(&mut rule.endpoints, value),
+            "endpoints" => put(&mut rule.endpoints, value),
+            _ => put(&mut rule.ownership, value),
         })?;
         match rule.controller.is_empty() {
             true => Err("a class needs a controller".to_owned()),

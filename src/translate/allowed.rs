@@ -276,7 +276,8 @@ mod tests {
             ..Options::default()
         };
         let told = |snapshot, options| {
-            let translation = super::super::Translator::new(options).translate(&snapshot, &Default::default());
+            let translation =
+                super::super::Translator::new(options).translate(&snapshot, &Default::default(), &Default::default());
             translation.findings.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         let missing = told(snapshot(&[Kind::Node, Kind::Namespace]), options("team=a"));
