@@ -1,5 +1,6 @@
 //! From what the cluster says to what traffic should do; it must not know nginx versions, files or clocks.
 
+mod allowed;
 pub mod annotation;
 mod backend;
 mod certificate;
@@ -27,6 +28,7 @@ mod tests;
 mod tls;
 mod tls_entries;
 
+pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use claims::Claims;
 pub use limits::Limits;
 pub use names::{Answer, Names};
@@ -111,6 +113,7 @@ impl Translator {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
+        translation.findings.extend(allowed::unseen(snapshot, options));
         let (subjects, withheld) = subjects(snapshot, options, memory, &mut translation);
         let mut findings = Vec::new();
         let askers = Askers { subjects: &subjects, withheld: &withheld };
