@@ -24,7 +24,7 @@ pub fn version<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<&'a Version>
         Kind::Secret => find(&snapshot.secrets, id).map(|stored| &stored.version),
         Kind::ConfigMap => find(&snapshot.config_maps, id).map(|stored| &stored.version),
         Kind::EndpointSlice => find(&snapshot.endpoint_slices, id).map(|stored| &stored.version),
-        Kind::IngressClass | Kind::Node | Kind::File | Kind::Settings | Kind::Host => None,
+        Kind::IngressClass | Kind::Node | Kind::Namespace | Kind::File | Kind::Settings | Kind::Host => None,
     }
 }
 
@@ -48,7 +48,15 @@ pub fn put_back(
                 .and_then(|not| find(&confirmed.endpoint_slices, id).filter(|stored| stored.version != *not).cloned());
             put(&mut snapshot.endpoint_slices, id, earlier)
         }
-        Kind::IngressClass | Kind::Node | Kind::File | Kind::Settings | Kind::Host => None,
+        Kind::IngressClass | Kind::Node | Kind::Namespace | Kind::File | Kind::Settings | Kind::Host => None,
+    }
+}
+
+/// Notes that an Ingress of `newest` was taken out altogether.
+pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
+    let taken = (id.kind == Kind::Ingress).then(|| find(&newest.ingresses, id)).flatten();
+    if let (Some(taken), Err(index)) = (taken, snapshot.withheld.position(&id.namespace, &id.name)) {
+        snapshot.withheld.edit().insert(index, taken.clone());
     }
 }
 

@@ -286,6 +286,22 @@ fn a_line_that_somebody_laid_out_for_others_is_his_own_affair() {
 }
 
 #[test]
+fn nobody_turns_paths_of_others_into_expressions() {
+    rig::run(async |rig| {
+        let path = |name: &str, path: &str| ingress(name).class("nginx").path("shared.example", "Prefix", path, "web");
+        let victim = path("victim", "/a(b").build();
+        rig.manifests.write("objects.yaml", std::slice::from_ref(&victim));
+        rig.start().await;
+        let young = path("young", "/young").annotation("use-regex", "true").build();
+        rig.manifests.write("objects.yaml", &[victim, young]);
+        let url = "http://shared.example/young";
+        get(url).send_until("both are served", |reply| reply.status == 200).await;
+        serves(&["shared.example/a(b", "shared.example/A(B"]).await;
+        assert_eq!(quarantined(&rig.daemon.status().await.unwrap()), [""; 0]);
+    });
+}
+
+#[test]
 fn a_bad_object_at_the_very_start_is_left_out() {
     rig::run(async |rig| {
         let bad = ingress("bad").class("nginx").annotation("use-regex", "true");

@@ -116,6 +116,8 @@ impl Stages for Rules {
 
     fn end_weighing(&mut self) {}
 
+    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+
     fn part(&mut self, _: &str) -> bool {
         self.shares.is_some() && !std::mem::replace(&mut self.parted, true)
     }

@@ -82,6 +82,8 @@ impl Stages for Hosts {
 
     fn end_weighing(&mut self) {}
 
+    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+
     fn part(&mut self, _: &str) -> bool {
         false
     }

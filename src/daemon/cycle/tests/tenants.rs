@@ -125,6 +125,8 @@ impl Stages for Tenants {
 
     fn join(&mut self) {}
 
+    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+
     fn begin_weighing(&mut self) -> bool {
         // Before the first there is nothing in place.
         self.running.as_ref().is_none_or(|running| self.most.is_some_and(|most| self.cost(running) <= most))
