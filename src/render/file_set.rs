@@ -172,6 +172,6 @@ mod tests {
         let weights = FileSet { files }.weights();
         let mut weights: Vec<_> = weights.iter().map(|(id, bytes)| (&*id.name, *bytes)).collect();
         weights.sort_unstable();
-        assert_eq!(weights, [("a", 22), ("b", 7), ("c", 8)]);
+        assert_eq!(weights, [("a", 23), ("b", 7), ("c", 8)]);
     }
 }
