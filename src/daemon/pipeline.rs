@@ -229,6 +229,13 @@ impl Stages for Pipeline {
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);
         }
+        let files = self.renderer.render(&plan);
+        for origin in files.unwritten() {
+            let note = "it cannot be written for nginx and answers 503, which is a fault of ingressd: please report it";
+            findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
+            let owner = accepted.iter_mut().find(|accepted| accepted.id == origin.object);
+            owner.into_iter().for_each(|owner| owner.served = owner.served.saturating_sub(1));
+        }
         let contents = Contents {
             objects: accepted.iter().map(served_object).collect(),
             certificates: certificates.clone(),
@@ -238,7 +245,7 @@ impl Stages for Pipeline {
         findings.extend(of_gate);
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates, claims, due }
+        Product { files, findings, accepted, refused, certificates, claims, due }
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {

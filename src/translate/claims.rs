@@ -9,7 +9,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use serde::{Deserialize, Serialize};
 
 use super::host;
-use crate::model::{ObjectId, ServerName};
+use crate::model::{HostName, ObjectId, ServerName};
 use crate::source::Stored;
 
 /// Stands for a number that is not given yet.
@@ -103,6 +103,16 @@ impl Claims {
         own.map_or(UNNUMBERED, |claimant| claimant.number)
     }
 
+    /// Whether a host lies within a wildcard that another namespace asked for before this one and has for itself.
+    pub fn is_within_older(&self, host: &ServerName, claimant: &Claimant) -> bool {
+        let ServerName::Exact(name) = host else { return false };
+        let parent = name.as_str().split_once('.').and_then(|(_, rest)| HostName::new(rest).ok());
+        let owner = parent.and_then(|parent| self.owner(&ServerName::Wildcard(parent)));
+        owner.is_some_and(|owner| {
+            owner.exclusive && owner.namespace != claimant.namespace && owner.number < claimant.number
+        })
+    }
+
     /// Whether any wildcard is for one namespace alone.
     pub fn has_exclusive_wildcard(&self) -> bool {
         let wildcards = self.hosts.iter().filter(|(host, _)| matches!(host, ServerName::Wildcard(_)));
@@ -147,7 +157,7 @@ impl Claims {
             };
             let before = known.next_if(|(known, _)| *known == host).map_or(&[][..], |(_, before)| before);
             let asking = asked.next_if(|(asked, _)| *asked == host).map_or(&[][..], |(_, asking)| asking);
-            let after = Moment { now, grace }.follow(host, before, asking, &mut new);
+            let after = Moment { previous, now, grace }.follow(host, before, asking, &mut new);
             next_end = after.iter().filter_map(Claimant::ends).chain(next_end).min();
             if after != before {
                 edits.push((host, after));
@@ -243,12 +253,13 @@ impl Claimant {
 
 /// When claims are followed.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct Moment<'p> {
+    previous: &'p Claims,
     now: i64,
     grace: i64,
 }
 
-impl Moment {
+impl Moment<'_> {
     /// Since when a claim that nobody makes now is gone; `None` when it was reserved for long enough.
     fn gone(self, before: Option<i64>) -> Option<i64> {
         // A clock that was set back must not reserve it for ever.
@@ -264,8 +275,8 @@ impl Moment {
         new: &mut Vec<New<'a>>,
     ) -> Vec<Claimant> {
         let find = |namespace: &str| asking.iter().find(|asking| **asking.namespace == *namespace);
-        let mut after: Vec<_> =
-            before.iter().filter_map(|claimant| self.stay(claimant, find(&claimant.namespace))).collect();
+        let stay = |claimant| self.stay(host, claimant, find(&claimant.namespace));
+        let mut after: Vec<_> = before.iter().filter_map(stay).collect();
         for asking in asking {
             if !before.iter().any(|claimant| claimant.namespace == *asking.namespace) {
                 new.push(New { since: asking.since, host, namespace: asking.namespace, place: None });
@@ -289,9 +300,11 @@ impl Moment {
         after
     }
 
-    fn stay(self, claimant: &Claimant, asking: Option<&Asking<'_>>) -> Option<Claimant> {
+    fn stay(self, host: &ServerName, claimant: &Claimant, asking: Option<&Asking<'_>>) -> Option<Claimant> {
         Some(match asking {
             Some(asking) => Claimant { gone: None, exclusive: asking.exclusive, ..claimant.clone() },
+            // What was never had is not reserved.
+            None if self.previous.is_within_older(host, claimant) => return None,
             None => Claimant { gone: Some(self.gone(claimant.gone)?), ..claimant.clone() },
         })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Claim, Site, alone, contest, reach};
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, HostName, ObjectId, Origin, ServerName};
+use crate::model::{Field, ObjectId, Origin, ServerName};
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
 use crate::translate::{Options, host};
@@ -116,11 +116,9 @@ impl<'o> Arbiter<'o> {
                 }
             });
         }
-        let ServerName::Exact(host) = name else { return None };
-        let wildcard = self.has_wildcards.then(|| parent(host)).flatten()?;
-        let owner = self.claims.owner(&wildcard).filter(is_other)?;
-        let is_younger = self.claims.number(name, namespace) > owner.number;
-        is_younger.then_some(
+        let own = self.claims.of(name).iter().find(|claimant| *claimant.namespace == *namespace);
+        let is_within = own.is_some_and(|own| self.has_wildcards && self.claims.is_within_older(name, own));
+        is_within.then_some(
             "the host lies within a wildcard host that another namespace asked for first and has for itself; take another \
              host, or ask the administrator for `hosts.allowed`",
         )
@@ -148,12 +146,6 @@ struct Party<'s, 'a> {
     /// The oldest first.
     subjects: Vec<&'s Subject<'a>>,
     claims: Vec<Claim<'s, 'a>>,
-}
-
-/// The wildcard that a host lies within.
-fn parent(host: &HostName) -> Option<ServerName> {
-    let (_, rest) = host.as_str().split_once('.')?;
-    HostName::new(rest).ok().map(ServerName::Wildcard)
 }
 
 /// One finding for each rule of an object that asks for a host in vain.

@@ -98,10 +98,10 @@ fn hosts() {
 fn the_oldest_wins() {
     let documents = include_str!("../../../tests/golden/conflicts.yaml");
     let translation = translate(documents, shared());
-    assert_eq!(findings(&translation), ["younger PathConflict"]);
+    assert_eq!(findings(&translation), ["older SharedHost", "exact PathConflict", "younger PathConflict"]);
     let owners: Vec<_> =
         translation.model.servers[0].routes.iter().map(|route| route.origin.object.to_string()).collect();
-    assert_eq!(owners, ["Ingress team-b/exact", "Ingress team-b/younger", "Ingress team-a/older"]);
+    assert_eq!(owners, ["Ingress team-b/younger", "Ingress team-a/older"]);
 }
 
 #[test]
