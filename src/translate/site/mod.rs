@@ -88,7 +88,7 @@ impl<'s, 'a> Askers<'s, 'a> {
     /// Decides about all hosts.
     pub fn settle(mut self, options: &Options, known: &Arc<Claims>, findings: &mut Vec<Finding>) -> Sites<'s, 'a> {
         let mut refusals = Refusals::new();
-        let gathered = gather(self.subjects, &mut self.allowances, &mut refusals, findings);
+        let gathered = gather(self.subjects, known, &mut self.allowances, &mut refusals, findings);
         let withheld = withheld(self.withheld);
         let asked = asked(&gathered, &withheld, known, options);
         let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace);
@@ -105,13 +105,20 @@ impl<'s, 'a> Askers<'s, 'a> {
 /// What everybody asks for, by host.
 fn gather<'s, 'a>(
     subjects: &'s [Subject<'a>],
+    known: &Claims,
     allowances: &mut Allowances<'a>,
     refusals: &mut Refusals<'a>,
     findings: &mut Vec<Finding>,
 ) -> BTreeMap<ServerName, Site<'s, 'a>> {
     let mut sites = BTreeMap::<ServerName, Site<'s, 'a>>::new();
     for subject in subjects {
-        let allowance = allowances.of(&subject.stored.id.namespace);
+        let namespace = &subject.stored.id.namespace;
+        let allowance = allowances.of(namespace);
+        // While labels cannot be seen everybody keeps what they have.
+        let may_have = |name: &ServerName| {
+            let has = || known.of(name).iter().any(|claimant| claimant.namespace == *namespace);
+            allowance.permits(name) || (allowance.undecided && has())
+        };
         for (number, rule) in subject.rules() {
             let name = match host::server_name(rule.host.as_deref().unwrap_or_default()) {
                 Ok(name) => name,
@@ -123,7 +130,7 @@ fn gather<'s, 'a>(
                     continue;
                 }
             };
-            if !allowance.permits(&name) {
+            if !may_have(&name) {
                 let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
                 let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
                 findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
@@ -153,7 +160,7 @@ fn gather<'s, 'a>(
                 });
             }
         }
-        if subject.is_for_all_hosts() && !allowance.permits(&ServerName::CatchAll) {
+        if subject.is_for_all_hosts() && !may_have(&ServerName::CatchAll) {
             let origin = Origin::field(subject.id(), Field::DefaultBackend);
             let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
             findings.push(Finding::new(Reason::HostNotAllowed, origin, note));

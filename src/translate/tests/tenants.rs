@@ -311,6 +311,14 @@ fn a_namespace_asks_for_what_the_administrator_lets_it() {
     assert_eq!(asks(&["b.example"]), (1, vec!["e HostNotAllowed".to_owned()]));
     assert_eq!(asks(&["*"]), (1, vec!["e HostOwned".to_owned()]), "all hosts are none within another's wildcard");
     assert_eq!(asks(&[HOST]), (2, Vec::new()));
+    // Labels that cannot be seen for a moment take nothing away.
+    let mut cluster = Cluster::new(settings(&[HOST]));
+    cluster.now(&[&evil]);
+    let selector = Some("team=a".parse().unwrap());
+    cluster.options.allowed_hosts = vec![AllowedHosts { selector, ..allowed("evil", &[HOST]) }];
+    assert_eq!(outcome(&cluster.now(&[&evil])).0, ["e /"]);
+    let (paths, findings) = outcome(&Cluster::new(cluster.options.clone()).now(&[&evil]));
+    assert_eq!((paths.len(), findings), (0, vec!["e HostNotAllowed".to_owned()]));
     // Whoever may not have a host has no claim on it that could grow old.
     let mut cluster = Cluster::new(settings(&["b.example"]));
     cluster.now(&[&evil]);
