@@ -98,12 +98,16 @@ impl<'a> Allowance<'a> {
     /// Whether the namespace may claim it. The catch-all goes with all hosts; whether anybody may claim that one is another
     /// question besides.
     pub fn permits(&self, name: &ServerName) -> bool {
-        self.any
-            || match name {
-                ServerName::CatchAll => false,
-                ServerName::Exact(host) => self.exact.contains(host.as_str()) || self.reaches(host, false),
-                ServerName::Wildcard(parent) => self.reaches(parent, true),
-            }
+        self.any || self.names(name)
+    }
+
+    /// Whether it is listed by more than that all hosts may be claimed.
+    pub fn names(&self, name: &ServerName) -> bool {
+        match name {
+            ServerName::CatchAll => false,
+            ServerName::Exact(host) => self.exact.contains(host.as_str()) || self.reaches(host, false),
+            ServerName::Wildcard(parent) => self.reaches(parent, true),
+        }
     }
 
     /// Whether one of the names that this one is below, or the name itself where that counts, may be claimed with all below it.

@@ -116,7 +116,8 @@ impl Translator {
         translation.findings.extend(allowed::unseen(snapshot, options));
         let (subjects, withheld) = subjects(snapshot, options, memory, &mut translation);
         let mut findings = Vec::new();
-        let askers = Askers { subjects: &subjects, withheld: &withheld };
+        let allowances = Allowances::new(options, snapshot);
+        let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
         let Sites { sites, claims, ends, refusals } = askers.settle(options, claims, &mut findings);
         (translation.claims, translation.due) = (claims, ends);
 
