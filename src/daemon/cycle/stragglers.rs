@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long changes of a namespace come last after one of them was too much for nginx.
-const PROBATION: Duration = Duration::from_hours(1);
+const PROBATION: Duration = Duration::from_secs(3600);
 
 /// How many times as long as it took to find that out they rest.
 const REST: u32 = 9;

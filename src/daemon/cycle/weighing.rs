@@ -91,7 +91,7 @@ impl Cycle {
         for id in &changed {
             *by_namespace.entry(&id.namespace).or_default() += weight(id);
         }
-        let mut suspects: Vec<_> = changed.iter().cloned().collect();
+        let mut suspects = changed.clone();
         suspects.sort_by_cached_key(|id| {
             let namespace = by_namespace[&*id.namespace];
             (Reverse(namespace), Arc::clone(&id.namespace), Reverse(weight(id)), Arc::clone(id))
