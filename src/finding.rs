@@ -154,6 +154,7 @@ reasons! {
     CertificateExpired, Warning, Author, "The certificate is served although its validity has ended or not begun.";
     CrossNamespace, Error, Author, "A reference to another namespace is refused unless the administrator allows it.";
     InvalidValue, Warning, Author, "The value is not of the form the key takes; the key has no effect.";
+    AboveCeiling, Warning, Author, "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";
     InvalidSecurityValue, Error, Author, "A value that protects the route is wrong: its routes answer 503 until it is mended.";
     RefusedValue, Error, Author, "The value would change where requests go in a way that cannot be served; the object version is not used.";
     UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";

@@ -113,14 +113,12 @@ text_value!(UrlPath, "A request path as nginx matches it: decoded, beginning wit
     }
 });
 
-text_value!(
-    Pattern,
-    "The source of a PCRE expression whose cost is bounded, without named groups.",
-    |text| match text.is_empty() {
-        true => Err(Refused::because("it is empty")),
-        false => expression::weight(text).map(drop),
-    }
-);
+text_value!(Pattern, "The source of a PCRE expression whose cost is bounded, without named groups.", |text| match text
+    .is_empty()
+{
+    true => Err(Refused::because("it is empty")),
+    false => expression::weight(text).map(drop),
+});
 
 text_value!(HeaderName, "A token of RFC 9110: a header name, or a method.", |text| {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);

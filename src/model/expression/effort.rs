@@ -124,7 +124,8 @@ impl Judge {
         }
         // Where the end is known, the last part of no fixed length has no choice.
         let last = nodes.iter().rposition(|node| node.length().is_none());
-        let (mut total, mut reached, mut ends, mut ways) = (Bound { steps: 0.0, unseen: 0.0, ..Bound::ONE }, 1.0_f64, 1.0_f64, 1.0);
+        let (mut total, mut reached, mut ends, mut ways) =
+            (Bound { steps: 0.0, unseen: 0.0, ..Bound::ONE }, 1.0_f64, 1.0_f64, 1.0);
         for (index, (node, context)) in nodes.iter().zip(contexts).enumerate() {
             let bound = self.judge(node, context)?;
             let probes = self.probe(node)?;

@@ -98,7 +98,9 @@ impl Parser<'_> {
             b'^' => Node::Place,
             b'$' => Node::End,
             b'\\' => self.escape()?,
-            b'*' | b'+' | b'?' => return Err(Refused::because("a *, + or ? has nothing to repeat; write \\* for the character")),
+            b'*' | b'+' | b'?' => {
+                return Err(Refused::because("a *, + or ? has nothing to repeat; write \\* for the character"));
+            }
             b'{' if self.is_counted()? => return Err(Refused::because("a {number} has nothing to repeat")),
             _ => self.literal(byte),
         }))
@@ -159,7 +161,9 @@ impl Parser<'_> {
             true => Ok(true),
             // `{,3}` and `{ 1 }` are characters to some versions of PCRE and repetitions to others.
             false if inside.iter().all(|byte| byte.is_ascii_digit() || b", \t".contains(byte)) => {
-                Err(Refused::because("versions of PCRE differ in what a { followed by a comma or blank means; write {0,3} or \\{"))
+                Err(Refused::because(
+                    "versions of PCRE differ in what a { followed by a comma or blank means; write {0,3} or \\{",
+                ))
             }
             false => Ok(false),
         }
@@ -205,7 +209,8 @@ impl Parser<'_> {
             false => {
                 self.captures += 1;
                 if self.captures > MOST_CAPTURES {
-                    let note = format!("it has more than {MOST_CAPTURES} groups; write (?: for those that nothing refers to");
+                    let note =
+                        format!("it has more than {MOST_CAPTURES} groups; write (?: for those that nothing refers to");
                     return Err(Refused(note.into()));
                 }
                 Node::Capture
@@ -232,7 +237,9 @@ impl Parser<'_> {
         match self.take(b")") {
             // A group of its own, so that what is repeated is all of it.
             true => Ok(Some(wrap(Box::new(node)))),
-            false => Err(Refused::because("it opens a parenthesis that it does not close; write \\( for the character")),
+            false => {
+                Err(Refused::because("it opens a parenthesis that it does not close; write \\( for the character"))
+            }
         }
     }
 
@@ -261,7 +268,10 @@ impl Parser<'_> {
             b'b' | b'B' | b'A' | b'G' => Node::Place,
             b'z' | b'Z' => Node::End,
             b'1'..=b'9' | b'g' | b'k' => {
-                return Err(unsupported("a reference back to a group", "what it costs cannot be bounded; repeat the group instead"));
+                return Err(unsupported(
+                    "a reference back to a group",
+                    "what it costs cannot be bounded; repeat the group instead",
+                ));
             }
             _ => Node::Set(self.escaped(byte)?),
         })
@@ -361,7 +371,8 @@ impl Parser<'_> {
 
     /// `[:alpha:]` and the like, from behind its bracket.
     fn named_class(&mut self) -> Result<Bytes, Refused> {
-        const UNKNOWN: Refused = Refused::because("a [: in [ ] names no class such as [:alpha:]; write \\[ for the character");
+        const UNKNOWN: Refused =
+            Refused::because("a [: in [ ] names no class such as [:alpha:]; write \\[ for the character");
         let rest = self.text.get(self.at..).unwrap_or_default();
         let end = rest.windows(2).position(|pair| pair == b":]").ok_or(UNKNOWN)?;
         let name = rest.get(1..end).ok_or(UNKNOWN)?;

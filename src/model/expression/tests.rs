@@ -49,7 +49,10 @@ const JUDGED: &[(&str, Result<u32, &str>)] = &[
     ("/(a*)*b", Err("too many ways")),
     ("/(a|a)*b", Err("too many ways")),
     ("/(A|a)*b", Err("too many ways")),
-    ("/(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)x", Err("too many ways")),
+    (
+        "/(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)(a|a)x",
+        Err("too many ways"),
+    ),
     ("/(?:.?){30}[~^]", Err("too many ways")),
     ("/(?:a{0,30}){0,30}b", Err("too many ways")),
     ("/(.*,){11}P", Err("too many ways")),
