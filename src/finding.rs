@@ -134,7 +134,7 @@ reasons! {
     DuplicateObject, Warning, Author, "Two documents describe the same object; the first in order of file and line counts.";
     ForeignClass, Info, Author, "The object belongs to another controller, or names a class that does not exist, and is left alone.";
     InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
-    InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
+    InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used, or, where the path cannot be an expression, it alone answers 503, as the note says.";
     PathConflict, Warning, Author, "An older object already has this host, path and type; it keeps it.";
     TooManyPaths, Error, Author, "The host has 10000 paths of this and older objects already; this one is not served, and its requests go where they would go without it.";
     SharedHost, Info, Author, "Its expressions are tried before paths that an older object of another namespace has on the same host, and may take requests from it.";

@@ -83,7 +83,12 @@ fn paths_become_locations() {
         (vec![prefix("/", false)], vec!["^~ / 201"]),
         (
             vec![exact("/a.b", false), regex("/x|/y"), prefix("/p", false)],
-            vec!["~ ^/a\\.b\\z 201", "~* (*LIMIT_MATCH=200000)(*LIMIT_RECURSION=10000)^(?:/x|/y) 202", "~ ^/p(?:/|\\z) 203", "~ ^/ 404"],
+            vec![
+                "~ ^/a\\.b\\z 201",
+                "~* (*LIMIT_MATCH=200000)(*LIMIT_RECURSION=10000)^(?:/x|/y) 202",
+                "~ ^/p(?:/|\\z) 203",
+                "~ ^/ 404",
+            ],
         ),
         (
             vec![regex("/x"), prefix("/p/", true), prefix("/q/", false), prefix("/q", false)],

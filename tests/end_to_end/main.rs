@@ -6,6 +6,7 @@ mod alike;
 mod authentication;
 mod clock;
 mod cors;
+mod costs;
 mod crash;
 mod demo;
 mod disk;

@@ -179,7 +179,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     // One is at most a quarter of them all, so that four are left.
     let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
     if count > fitting {
-        let (asked, instead) = (format!("{count} buffers of {size}"), format!("{fitting} of them"));
+        let (asked, instead) = (format!("what {count} buffers of {size} take"), format!("{fitting} buffers"));
         draft.above_ceiling(origin.clone(), &asked, &instead, "limits.answer-buffers");
     }
     let count = count.min(fitting);
