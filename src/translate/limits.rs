@@ -7,6 +7,9 @@ use crate::model::ByteSize;
 /// Bounds of whatever an object can make grow. Of a size, a time or a number that is a ceiling for values, 0 is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
+    /// Paths of one host that one namespace may have: nginx compares each with many others whenever it reads them, and a test that
+    /// takes longer than a minute keeps everybody's changes out.
+    pub paths_of_host: usize,
     /// What the expressions of one namespace on one host may weigh together, see [`crate::model::expression::weight`].
     pub expressions_of_host: u32,
     /// Largest request body.
@@ -30,6 +33,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Limits {
+            paths_of_host: 10_000,
             expressions_of_host: 500,
             body_size: ByteSize(0),
             body_buffer: ByteSize(1 << 20),
