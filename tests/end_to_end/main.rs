@@ -7,6 +7,7 @@ mod authentication;
 mod burdens;
 mod clock;
 mod cors;
+mod costs;
 mod crash;
 mod demo;
 mod disk;
