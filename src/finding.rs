@@ -137,6 +137,9 @@ reasons! {
     InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
     PathConflict, Warning, Author, "An older object already has this host, path and type; it keeps it.";
     TooManyPaths, Error, Author, "The host has 10000 paths of this and older objects already; this one is not served, and its requests go where they would go without it.";
+    OverBudget, Error, Author, "The object, or its namespace with it, asks for more than the section `limits` of the settings allows. Older objects go first: this one is not served, and what it protects answers 503 where other objects would take its requests. Take out what is not needed, or have the administrator raise the limit that the note names.";
+    NearBudget, Info, Operator, "A namespace has used four fifths of one of its budgets; when it is used up, its newest objects are not served. Raise the limit, or ask the namespace for less.";
+    TooManyEndpoints, Warning, Author, "The Service, or its namespace, has more endpoints than requests are sent to; the others get none. They are chosen by their addresses, so that the choice stays when others come and go.";
     SharedHost, Info, Author, "Its expressions are tried before paths that an older object of another namespace has on the same host, and may take requests from it.";
     TlsConflict, Warning, Author, "Namespaces share a host, and the oldest object of it is of another one than this entry of `spec.tls`. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
     MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";

@@ -95,10 +95,11 @@ fn everything() -> Behaviour {
             credentials: true,
             max_age: 600,
         })),
-        access: Some(Arc::new(AccessList {
-            deny: vec!["10.0.0.1/32".parse().expect("a network")],
-            allow: vec!["10.0.0.0/8".parse().expect("a network"), "fd00::/8".parse().expect("a network")],
-        })),
+        access: Some(Arc::new(AccessList::new(
+            origin(),
+            vec!["10.0.0.1/32".parse().expect("a network")],
+            vec!["10.0.0.0/8".parse().expect("a network"), "fd00::/8".parse().expect("a network")],
+        ))),
         basic_authentication: Some(Arc::new(BasicAuthentication {
             realm: Text::new("Members' \"area\"").expect("a text"),
             file: password_file,

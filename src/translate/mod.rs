@@ -2,6 +2,7 @@
 
 pub mod annotation;
 mod backend;
+mod budget;
 mod certificate;
 mod class;
 mod endpoint;
@@ -26,7 +27,7 @@ mod tests;
 mod tls;
 mod tls_entries;
 
-pub use limits::Limits;
+pub use limits::{Limits, NamespaceLimits, ObjectLimits};
 pub use names::{Answer, Names};
 pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};
 pub use reading::Reading;
@@ -99,7 +100,10 @@ impl Translator {
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         let subjects = subjects(snapshot, options, memory, &mut translation);
-        let mut findings = Vec::new();
+        let mut admission = budget::admit(subjects, &options.limits);
+        let subjects = std::mem::take(&mut admission.subjects);
+        translation.refused.append(&mut admission.refused);
+        let mut findings = std::mem::take(&mut admission.findings);
         let sites = site::merge(&subjects, &mut findings);
 
         let default = options.default_certificate.as_ref();
@@ -132,7 +136,10 @@ impl Translator {
             built.extend(part);
             servers.merge(builder);
         }
-        let Servers { backends, mut tls, findings, .. } = servers;
+        admission.close(&mut built);
+        let Servers { backends, mut tls, mut findings, .. } = servers;
+        let mut upstreams: Vec<_> = backends.into_upstreams().collect();
+        budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
         let default_certificate = tls.default_certificate();
 
         translation.accepted = accepted(&subjects, &built);
@@ -145,11 +152,12 @@ impl Translator {
         translation.refused.dedup();
         translation.model = Model {
             servers: built.into_iter().map(Arc::new).collect(),
-            upstreams: backends.into_upstreams().map(Arc::new).collect(),
+            upstreams: upstreams.into_iter().map(Arc::new).collect(),
             certificates: tls.used(),
             password_files: password_files(&subjects),
             default_certificate,
             forwarded: Forwarded { trusted: options.trusted_proxies.clone(), append: options.append_forwarded_for },
+            zones: admission.zones,
         };
         memory.share(&mut translation.model);
         translation
@@ -175,7 +183,7 @@ fn subjects<'a>(
     for (stored, rule) in selected {
         let (reading, behaviour) = memory.read(stored, rule.dialect, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
-        let subject = Subject { stored, rule, reading, behaviour };
+        let subject = Subject { stored, rule, reading, behaviour, closed_rules: None };
         let faults = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
             translation.findings.extend(faults);
@@ -195,7 +203,8 @@ fn subjects<'a>(
 
 fn accepted(subjects: &[Subject<'_>], servers: &[Server]) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter());
-    let mut accepted: Vec<_> = subjects.iter().map(|subject| accept(subject, &routes)).collect();
+    let served = subjects.iter().filter(|subject| subject.closed_rules.is_none());
+    let mut accepted: Vec<_> = served.map(|subject| accept(subject, &routes)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted
 }

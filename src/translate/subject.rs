@@ -21,6 +21,8 @@ pub struct Subject<'a> {
     pub reading: Arc<Reading>,
     /// What they ask for on every path.
     pub behaviour: Arc<Behaviour>,
+    /// The object is left out, but for the rules of these numbers, whose paths stay closed; `None` for all others.
+    pub closed_rules: Option<Arc<[usize]>>,
 }
 
 impl<'a> Subject<'a> {
@@ -36,12 +38,14 @@ impl<'a> Subject<'a> {
 
     /// Its rules with their numbers.
     pub fn rules(&self) -> impl Iterator<Item = (usize, &'a IngressRule)> + use<'a> {
-        self.spec().and_then(|spec| spec.rules.as_deref()).unwrap_or_default().iter().enumerate()
+        let closed = self.closed_rules.clone();
+        let rules = self.spec().and_then(|spec| spec.rules.as_deref()).unwrap_or_default().iter().enumerate();
+        rules.filter(move |(number, _)| closed.as_ref().is_none_or(|closed| closed.binary_search(number).is_ok()))
     }
 
     /// The backend for requests that none of its paths takes.
     pub fn default_backend(&self) -> Option<&'a IngressBackend> {
-        self.spec()?.default_backend.as_ref()
+        self.spec().filter(|_| self.closed_rules.is_none())?.default_backend.as_ref()
     }
 
     /// How its backends are reached.
