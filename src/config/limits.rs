@@ -101,6 +101,18 @@ pub const ROWS: &[Row] = &[
         doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of one namespace cause, as estimated. While old workers finish their connections there is twice as much.",
         set: |settings, value| mebibytes(&mut settings.translate.limits.namespace.memory, value),
     },
+    Row {
+        key: "limits.namespace-test-seconds",
+        form: Form::Number,
+        default: "25",
+        doc: "Seconds of a processor that nginx may need to read what the Ingresses of one namespace cause, as estimated. Each change of anybody waits for a reload, which takes about twice as long.",
+        set: |settings, value| {
+            count(&mut settings.translate.limits.namespace.test, value)?;
+            let seconds = &mut settings.translate.limits.namespace.test;
+            *seconds = seconds.saturating_mul(1_000_000);
+            Ok(())
+        },
+    },
 ];
 
 fn count(slot: &mut u64, value: &Value) -> Result<(), String> {

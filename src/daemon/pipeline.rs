@@ -16,6 +16,7 @@ use crate::apply::{
 };
 use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
+use crate::model::cost::by_namespace;
 use crate::model::{CertificateId, Kind, Model, ObjectId, Origin, Server};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
@@ -227,6 +228,7 @@ impl Stages for Pipeline {
         let Translation { model, mut findings, mut accepted, refused } =
             self.translator.translate(snapshot, &self.names);
         let certificates = certificates(&model);
+        let costs = by_namespace(&model);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);
@@ -240,7 +242,7 @@ impl Stages for Pipeline {
         findings.extend(of_gate);
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates }
+        Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates, costs }
     }
 
     fn apply(&mut self, files: &FileSet) -> Outcome {

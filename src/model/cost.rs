@@ -1,6 +1,6 @@
 //! What parts of a model cost nginx and the disk, as estimated before anything is written; it must not know how they are written.
 //!
-//! The numbers were measured with nginx 1.22 (tests/cost.rs measures them again): they are about what a part costs in the
+//! The numbers were measured with nginx 1.22 (tests/golden/cost.rs measures them again): they are about what a part costs in the
 //! worst case that objects can ask for, and better too high than too low.
 
 use std::collections::{BTreeMap, HashSet};
@@ -8,8 +8,8 @@ use std::ops::{AddAssign, Mul};
 use std::sync::Arc;
 
 use super::{
-    AccessList, Action, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientLimits, Cors, Model, PathMatch,
-    RewritePattern, Route, TargetPart, UpstreamId,
+    AccessList, Action, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientLimits, Cors, ListMark, Model,
+    PathMatch, RewritePattern, Route, TargetPart, TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -79,9 +79,9 @@ impl Mul<u64> for Cost {
 pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
 
 /// A server with the locations for whatever no path takes.
-const HOST: Cost = Cost { hosts: 1, files: 1, configuration: 3000, memory: 26_000, test: 60, ..NOTHING };
+const HOST: Cost = Cost { hosts: 1, files: 1, configuration: 2400, memory: 30_000, test: 80, ..NOTHING };
 /// A path is two locations, most often.
-const ROUTE: Cost = Cost { routes: 1, configuration: 300, memory: 12_000, test: 30, ..NOTHING };
+const ROUTE: Cost = Cost { routes: 1, configuration: 300, memory: 15_000, test: 30, ..NOTHING };
 const NOTHING: Cost = Cost {
     hosts: 0,
     routes: 0,
@@ -105,19 +105,22 @@ const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, memory: 60_000, test
 /// nginx reads a chain for each server that names it; this is for each byte of it.
 const CERTIFICATE_MEMORY: u64 = 5;
 /// A table of networks.
-const LIST: Cost = Cost { files: 1, configuration: 80, memory: 24_000, test: 20, ..NOTHING };
+const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 20, ..NOTHING };
 /// A network of such a table: one node for each bit, of which neighbours share the first.
-const NETWORK_OF_4: Cost = Cost { configuration: 26, memory: 1000, test: 1, ..NOTHING };
-const NETWORK_OF_6: Cost = Cost { configuration: 50, memory: 5000, test: 5, ..NOTHING };
+const NETWORK_OF_4: Cost = Cost { configuration: 26, memory: 1500, test: 1, ..NOTHING };
+const NETWORK_OF_6: Cost = Cost { configuration: 50, memory: 6000, test: 5, ..NOTHING };
 /// A network that stands in a location.
-const WRITTEN_NETWORK: Cost = Cost { configuration: 32, memory: 40, test: 1, ..NOTHING };
+const WRITTEN_NETWORK: Cost = Cost { configuration: 32, memory: 140, test: 1, ..NOTHING };
 /// The variables for a set of origins.
-const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 1500, ..NOTHING };
+const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2500, ..NOTHING };
 /// An expression for an origin.
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
-const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 300, ..NOTHING };
+const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
 /// How much of a zone nginx writes to before a client is counted.
-const ZONE: Cost = Cost { zones: 1, zone_bytes: LARGEST_ZONE.0, configuration: 120, memory: 2000, test: 20, ..NOTHING };
+const ZONE: Cost =
+    Cost { zones: 1, zone_bytes: LARGEST_ZONE.0, configuration: 120, memory: 2000, test: 200, ..NOTHING };
+/// A limit of a path, in one of its locations.
+const LIMIT: Cost = Cost { configuration: 130, memory: 300, test: 2, ..NOTHING };
 /// A directive of a path, in its locations.
 const DIRECTIVE: Cost = Cost { configuration: 80, memory: 300, test: 2, ..NOTHING };
 /// Headers of cross-origin requests and of passwords, which each location repeats.
@@ -130,14 +133,14 @@ impl Cost {
     }
 
     /// A path that is this long, with what is done besides choosing a backend; `texts` are the bytes of what else is written in
-    /// its locations.
-    pub fn of_route(path: usize, texts: usize, behaviour: &Behaviour) -> Self {
+    /// its locations, and `has_tls` tells whether its host has TLS of its own.
+    pub fn of_route(path: usize, texts: usize, behaviour: &Behaviour, has_tls: bool) -> Self {
         let mut cost = ROUTE;
         // Each of two locations may say everything, and quoted letters take two.
         cost.configuration += 2 * bytes(path) + 2 * bytes(texts);
         cost.memory += 4 * (bytes(path) + bytes(texts));
         cost += times(DIRECTIVE, 2 * behaviour.directives.len());
-        if behaviour.https_redirect.is_some() {
+        if behaviour.https_redirect.is_some_and(|redirect| redirect.forced || has_tls) {
             cost += CONDITION;
         }
         if behaviour.cors.is_some() {
@@ -152,6 +155,9 @@ impl Cost {
         if let Some(basic) = behaviour.basic_authentication.as_deref() {
             cost += HEADERS;
             cost.configuration += 2 * bytes(basic.realm.as_str().len());
+        }
+        if let Some(limits) = behaviour.limits.as_deref() {
+            cost += times(LIMIT, 2 * zones(limits));
         }
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
@@ -179,7 +185,7 @@ impl Cost {
         cost
     }
 
-    /// A set of origins, once however many routes of the object refer to it.
+    /// A set of origins, once however many routes refer to it.
     pub fn of_cors(cors: &Cors) -> Self {
         let mut cost = CORS;
         cost += times(ORIGIN, cors.origins.len());
@@ -226,12 +232,13 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for server in &model.servers {
         let namespace = &server.origin.object.namespace;
         costs.add(namespace, Cost::of_host());
-        if let super::TlsTermination::Own(id) = &server.tls {
+        if let TlsTermination::Own(id) = &server.tls {
             let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
             let Cost { test, memory, .. } = CERTIFICATE;
             costs.add(namespace, Cost { test, memory: memory + CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
         }
-        server.routes.iter().chain([&server.fallback]).for_each(|route| costs.add_route(route));
+        let has_tls = server.tls != TlsTermination::Default;
+        server.routes.iter().chain([&server.fallback]).for_each(|route| costs.add_route(route, has_tls));
     }
     for upstream in &model.upstreams {
         let UpstreamId { namespace, .. } = &upstream.id;
@@ -252,14 +259,16 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
 
 /// Costs while they are summed up.
 #[derive(Debug, Default)]
-struct Costs {
+struct Costs<'m> {
     all: BTreeMap<Arc<str>, Cost>,
-    /// What was counted and must not be counted again, by its place in memory or by its name.
-    places: HashSet<usize>,
-    lists: HashSet<super::ListMark>,
+    /// Limits that were counted and must not be counted again, by their place in memory, as all routes of an object have the same;
+    /// lists and sets of origins, which any object may have.
+    limits: HashSet<usize>,
+    lists: HashSet<ListMark>,
+    origins: HashSet<&'m Cors>,
 }
 
-impl Costs {
+impl<'m> Costs<'m> {
     fn add(&mut self, namespace: &Arc<str>, cost: Cost) {
         match self.all.get_mut(namespace) {
             Some(sum) => *sum += cost,
@@ -269,9 +278,9 @@ impl Costs {
         }
     }
 
-    fn add_route(&mut self, route: &Route) {
+    fn add_route(&mut self, route: &'m Route, has_tls: bool) {
         let namespace = &route.origin.object.namespace;
-        let behaviour = &*route.behaviour;
+        let behaviour: &'m Behaviour = &route.behaviour;
         let (path, mut texts, expression) = match &route.path {
             PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => (path.as_str().len(), 0, false),
             PathMatch::Regex(pattern) => (pattern.as_str().len(), 0, true),
@@ -286,7 +295,7 @@ impl Costs {
                 RewritePattern::Whole => 0,
             };
         }
-        let mut cost = Cost::of_route(path, texts, behaviour);
+        let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
         if expression {
             cost += EXPRESSION;
         }
@@ -296,13 +305,13 @@ impl Costs {
         {
             cost += Cost::of_list(list);
         }
-        if let Some(cors) = &behaviour.cors
-            && self.places.insert(Arc::as_ptr(cors).addr())
+        if let Some(cors) = behaviour.cors.as_deref()
+            && self.origins.insert(cors)
         {
             cost += Cost::of_cors(cors);
         }
         if let Some(limits) = &behaviour.limits
-            && self.places.insert(Arc::as_ptr(limits).addr())
+            && self.limits.insert(Arc::as_ptr(limits).addr())
         {
             cost += Cost::of_limits(limits);
         }

@@ -43,6 +43,8 @@ pub struct NamespaceLimits {
     pub configuration: u64,
     /// Bytes of nginx's memory, as estimated.
     pub memory: u64,
+    /// Microseconds that nginx needs to read the configuration, as estimated.
+    pub test: u64,
 }
 
 /// A mebibyte.
@@ -65,6 +67,7 @@ impl Default for NamespaceLimits {
             zones: 512 * MIB,
             configuration: 128 * MIB,
             memory: 2048 * MIB,
+            test: 25_000_000,
         }
     }
 }

@@ -9,7 +9,7 @@ use super::demand::{self, Backend, Demand, namespace};
 use super::{BUDGETS, Budget, is_near, near, zones};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
-use crate::model::{ByteSize, HostName, ListMark, ObjectId, Origin, Server, ServerName};
+use crate::model::{ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
 use crate::source::Version;
 use crate::translate::subject::{self, Subject};
 use crate::translate::{Limits, Reading, host, order, server};
@@ -95,6 +95,7 @@ struct Tally<'a> {
     backends: HashSet<Backend<'a>>,
     secrets: HashSet<&'a str>,
     lists: HashSet<ListMark>,
+    origins: HashSet<Arc<Cors>>,
 }
 
 impl<'a> Tally<'a> {
@@ -104,12 +105,14 @@ impl<'a> Tally<'a> {
         let backends: HashSet<_> = demand::backends(subject).filter(|one| !self.backends.contains(one)).collect();
         let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
         let list = demand.list.filter(|(mark, _)| !self.lists.contains(mark));
+        let origins = demand.origins.as_ref().filter(|(origins, _)| !self.origins.contains(origins));
         let mut cost = self.cost;
         cost += demand.own;
         cost += Cost::of_host() * number(hosts.len());
         cost += Cost::of_upstream(0) * number(backends.len());
         cost += Cost::of_certificate() * number(secrets.len());
         cost += list.map(|(_, cost)| cost).unwrap_or_default();
+        cost += origins.map(|(_, cost)| *cost).unwrap_or_default();
         let over = |budget: &&Budget| (budget.used)(&cost) > (budget.limit)(limits);
         if let Some(Budget { key, what, unit, limit, used }) = BUDGETS.iter().find(over) {
             let (used, limit) = (used(&cost).div_ceil(*unit), limit(limits) / unit);
@@ -125,6 +128,7 @@ impl<'a> Tally<'a> {
         self.backends.extend(backends);
         self.secrets.extend(secrets);
         self.lists.extend(list.map(|(mark, _)| mark));
+        self.origins.extend(origins.map(|(origins, _)| Arc::clone(origins)));
         None
     }
 

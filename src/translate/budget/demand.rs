@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{AccessList, ListMark};
+use crate::model::{AccessList, Cors, ListMark};
 use crate::translate::port::PortReference;
 use crate::translate::subject::{self, Subject};
 
@@ -22,6 +22,8 @@ pub struct Demand {
     pub certificates: u64,
     /// Its long list.
     pub list: Option<(ListMark, Cost)>,
+    /// The origins that it lets in.
+    pub origins: Option<(Arc<Cors>, Cost)>,
 }
 
 /// A port of a Service, as an object names it.
@@ -34,7 +36,9 @@ impl Demand {
         let mut texts = reading.redirect.as_ref().map_or(0, |(_, location)| location.as_str().len());
         let target = reading.rewrite_target.as_ref();
         texts += target.map_or(0, |target| cost::target_length(target.parts()));
+        let certificates = secrets(subject).count();
         let mut own = Cost::default();
+        let has_tls = subject.spec().is_some_and(|spec| spec.tls.as_ref().is_some_and(|entries| !entries.is_empty()));
         let mut hosts = 0;
         for (_, rule) in subject.rules() {
             hosts += 1;
@@ -42,11 +46,8 @@ impl Demand {
                 let path = entry.path.as_deref().map_or(1, str::len);
                 // A rewritten path is an expression, and is written once more as what is replaced.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
-                own += Cost::of_route(path, texts, behaviour);
+                own += Cost::of_route(path, texts, behaviour, has_tls);
             }
-        }
-        if let Some(cors) = &behaviour.cors {
-            own += Cost::of_cors(cors);
         }
         if let Some(limits) = &behaviour.limits {
             own += Cost::of_limits(limits);
@@ -54,13 +55,14 @@ impl Demand {
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
         let list = behaviour.access.as_deref().and_then(|list| Some((AccessList::mark(list)?, Cost::of_list(list))));
-        let certificates = secrets(subject).count();
+        let origins = behaviour.cors.as_ref().map(|cors| (Arc::clone(cors), Cost::of_cors(cors)));
         Demand {
             hosts: hosts + default,
             backends: own.routes + default,
             certificates: u64::try_from(certificates).unwrap_or(u64::MAX),
             own,
             list,
+            origins,
         }
     }
 
@@ -72,6 +74,7 @@ impl Demand {
         // nginx reads a certificate for each of its hosts.
         cost += Cost::of_certificate() * self.certificates;
         cost += self.list.map(|(_, cost)| cost).unwrap_or_default();
+        cost += self.origins.as_ref().map(|(_, cost)| *cost).unwrap_or_default();
         cost
     }
 }

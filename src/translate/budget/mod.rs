@@ -82,6 +82,13 @@ const BUDGETS: &[Budget] = &[
         limit: |limits| limits.namespace.memory,
         used: |cost| cost.memory,
     },
+    Budget {
+        key: "limits.namespace-test-seconds",
+        what: "seconds of nginx's tests",
+        unit: 1_000_000,
+        limit: |limits| limits.namespace.test,
+        used: |cost| cost.test,
+    },
 ];
 
 /// Whether four fifths of a budget are used.
