@@ -11,6 +11,18 @@ const MIB: u64 = 1 << 20;
 /// Its keys.
 pub const ROWS: &[Row] = &[
     Row {
+        key: "limits.paths-of-host",
+        form: Form::Number,
+        default: "10000",
+        doc: "How many paths of one host a namespace may have; those of its oldest objects count first. What is over it is not served, and answers 503 where it would be protected.",
+        set: |settings, value| {
+            let mut paths = 0;
+            count(&mut paths, value)?;
+            settings.translate.limits.paths_of_host = usize::try_from(paths).unwrap_or(usize::MAX);
+            Ok(())
+        },
+    },
+    Row {
         key: "limits.object-paths",
         form: Form::Number,
         default: "2000",

@@ -1,8 +1,11 @@
 //! How much one object and one namespace may ask for, as the administrator decides; it must not know how settings are written.
 
 /// Bounds of whatever an object can make grow.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
+    /// Paths of one host that one namespace may have: nginx compares each with many others whenever it reads them, and a test that
+    /// takes longer than a minute keeps everybody's changes out.
+    pub paths_of_host: usize,
     /// What one object and one upstream may ask for.
     pub object: ObjectLimits,
     /// What the objects of one namespace may ask for together.
@@ -49,6 +52,13 @@ pub struct NamespaceLimits {
 
 /// A mebibyte.
 const MIB: u64 = 1 << 20;
+
+impl Default for Limits {
+    fn default() -> Self {
+        let (object, namespace) = (ObjectLimits::default(), NamespaceLimits::default());
+        Limits { paths_of_host: 10_000, object, namespace }
+    }
+}
 
 impl Default for ObjectLimits {
     fn default() -> Self {

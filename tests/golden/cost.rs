@@ -167,7 +167,8 @@ fn manifests(sort: &Sort, objects: usize) -> String {
 fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     let mut options = inputs::options(DEFAULT_CERTIFICATE);
     (options.limits.namespace.memory, options.limits.namespace.test) = (u64::MAX, u64::MAX);
-    let translation = Translator::new(options).translate(&snapshot(&[manifests(sort, objects)]), &names());
+    let translation =
+        Translator::new(options).translate(&snapshot(&[manifests(sort, objects)]), &names(), &Default::default());
     assert_eq!(translation.accepted.len(), objects, "{}: {:?}", sort.name, translation.findings.first());
     let mut sum = Cost::default();
     cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);

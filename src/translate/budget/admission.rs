@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
+use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::demand::{self, Backend, Demand, namespace};
@@ -10,9 +11,9 @@ use super::{BUDGETS, Budget, is_near, near, zones};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
-use crate::source::Version;
+use crate::source::{Stored, Version};
 use crate::translate::subject::{self, Subject};
-use crate::translate::{Limits, Reading, host, order, server};
+use crate::translate::{ClassRule, Limits, Reading, host, order, server};
 
 /// What is served of what was asked for.
 #[derive(Debug, Default)]
@@ -23,6 +24,8 @@ pub struct Admission<'a> {
     pub zones: BTreeMap<Arc<str>, ByteSize>,
     /// Versions with more than one object may ask for.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
+    /// Objects that are left out and keep the hosts that they ask for: as many as a namespace may have.
+    pub withheld: Vec<(&'a Stored<Ingress>, &'a ClassRule)>,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Hosts on which a namespace has no path that is not closed, because it protects more than it may have.
@@ -152,13 +155,19 @@ impl<'a> Admission<'a> {
         let served: HashSet<ServerName> =
             self.subjects.iter().flat_map(demand::hosts).filter_map(|host| host::server_name(host).ok()).collect();
         let mut closed: HashMap<&Arc<str>, u64> = HashMap::new();
+        let mut held: HashMap<&Arc<str>, u64> = HashMap::new();
         for (subject, Why { mut note, by_itself }) in left_out {
             if by_itself {
                 self.refused.push((Arc::clone(subject.id()), subject.stored.version.clone()));
             }
+            let hosts = held.entry(namespace(&subject)).or_default();
+            *hosts += number(demand::hosts(&subject).count());
+            if *hosts <= limits.namespace.hosts {
+                self.withheld.push((subject.stored, subject.rule));
+            }
             let origin = Origin::object(subject.id());
             // Where its requests would go to others, they must not get there unprotected.
-            let fallen: Vec<_> = match protects(&subject) {
+            let fallen: Vec<_> = match subject.is_protected {
                 true => subject
                     .rules()
                     .filter_map(|(number, rule)| Some((number, falls(rule.host.as_deref(), &served)?)))
@@ -206,12 +215,6 @@ impl<'a> Admission<'a> {
             }
         }
     }
-}
-
-/// Whether clients are chosen in any way.
-fn protects(subject: &Subject<'_>) -> bool {
-    let behaviour = &subject.behaviour;
-    subject.reading.closed || behaviour.access.is_some() || behaviour.basic_authentication.is_some()
 }
 
 /// The server that would take the requests of a host, if it is not defined by this object.

@@ -181,17 +181,17 @@ fn what_is_left_out_leaves_nothing_open_that_it_protected() {
 fn where_even_closed_paths_are_too_many_the_host_is_closed_for_the_namespace_alone() {
     let many: Vec<_> = ["/1", "/2", "/3"].map(|text| path(text, "Prefix", "web")).into();
     let documents = [
-        ingress("a", "ingressd", "x.example.com", "", &[path("/", "Prefix", "web")]),
-        ingress("b", "ingressd", "x.example.com", "denylist-source-range: 10.0.0.0/8", &many),
+        ingress("a", "nginx", "x.example.com", "", &[path("/", "Prefix", "web")]),
+        ingress("b", "nginx", "x.example.com", "denylist-source-range: 10.0.0.0/8", &many),
         ingress(
             "c",
-            "ingressd",
+            "nginx",
             "x.example.com",
             "permanent-redirect: 'https://example.org'",
             &[path("/theirs", "Prefix", "web")],
         )
         .replace("namespace: default", "namespace: kube-system"),
-        ingress("a2", "ingressd", "y.example.com", "", &[path("/", "Prefix", "web")]),
+        ingress("a2", "nginx", "y.example.com", "", &[path("/", "Prefix", "web")]),
     ];
     let translation = translate(&documents.join("\n---\n"), with(|limits| limits.namespace.routes = 2));
     let shown = routes(&translation);
@@ -312,7 +312,7 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
         ingresses.push(other);
     }
     ingresses.sort_by(|left, right| left.id.cmp(&right.id));
-    let translation = Translator::new(options()).translate(&many, &Names::default());
+    let translation = Translator::new(options()).translate(&many, &Names::default(), &Arc::default());
     let about_budgets = |reason| matches!(reason, Reason::OverBudget | Reason::TooManyEndpoints);
     let told: Vec<_> = translation.findings.iter().filter(|finding| about_budgets(finding.reason)).collect();
     assert!(told.is_empty(), "{:?}", told.first());
