@@ -220,7 +220,7 @@ fn lists_and_values_of_an_object_have_bounds() {
     let networks = |count: usize| (0..count).map(|number| format!("10.0.0.{number}")).collect::<Vec<_>>().join(",");
     let object = |annotations: &[(&str, String)]| {
         let document = simple("a", "");
-        let keys = annotations.iter().map(|(key, value)| format!("nginx.ingress.kubernetes.io/{key}: \"{}\"", value));
+        let keys = annotations.iter().map(|(key, value)| format!("nginx.ingress.kubernetes.io/{key}: \"{value}\""));
         document.replace("annotations: {", &format!("annotations: {{{}", keys.collect::<Vec<_>>().join(", ")))
     };
     let limits = |limits: &mut Limits| {
