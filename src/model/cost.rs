@@ -101,8 +101,10 @@ const CONDITION: Cost = Cost { configuration: 150, memory: 15_000, test: 28, ..N
 const EXPRESSION: Cost = Cost { memory: 2000, test: 10, ..NOTHING };
 const UPSTREAM: Cost = Cost { upstreams: 1, files: 1, configuration: 150, memory: 12_500, test: 15, ..NOTHING };
 const ENDPOINT: Cost = Cost { endpoints: 1, configuration: 50, memory: 750, test: 1, ..NOTHING };
-const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, memory: 60_000, test: 1700, ..NOTHING };
-/// nginx reads a chain for each server that names it; this is for each byte of it.
+const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, ..NOTHING };
+/// nginx reads a certificate for each server that names it.
+const TLS_HOST: Cost = Cost { memory: 60_000, test: 1700, ..NOTHING };
+/// The same for each byte of its chain.
 const CERTIFICATE_MEMORY: u64 = 5;
 /// A table of networks.
 const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 20, ..NOTHING };
@@ -172,9 +174,14 @@ impl Cost {
         cost
     }
 
-    /// A certificate, for one host.
+    /// A certificate, however many hosts have it.
     pub const fn of_certificate() -> Self {
         CERTIFICATE
+    }
+
+    /// What a host costs more that has a certificate of its own.
+    pub const fn of_tls_host() -> Self {
+        TLS_HOST
     }
 
     /// A long list, once however many refer to it.
@@ -234,8 +241,8 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         costs.add(namespace, Cost::of_host());
         if let TlsTermination::Own(id) = &server.tls {
             let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
-            let Cost { test, memory, .. } = CERTIFICATE;
-            costs.add(namespace, Cost { test, memory: memory + CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
+            costs.add(namespace, TLS_HOST);
+            costs.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
         }
         let has_tls = server.tls != TlsTermination::Default;
         server.routes.iter().chain([&server.fallback]).for_each(|route| costs.add_route(route, has_tls));
@@ -246,7 +253,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     }
     for certificate in &model.certificates {
         let namespace = &certificate.origin.object.namespace;
-        costs.add(namespace, Cost { memory: 0, test: 0, ..CERTIFICATE });
+        costs.add(namespace, CERTIFICATE);
     }
     for file in &model.password_files {
         costs.add(&file.origin.object.namespace, Cost { files: 1, ..NOTHING });

@@ -40,6 +40,8 @@ pub struct NamespaceLimits {
     pub endpoints: u64,
     /// Secrets with certificates.
     pub certificates: u64,
+    /// Files of a generation, whatever they are for.
+    pub files: u64,
     /// Bytes of shared memory in which clients are counted.
     pub zones: u64,
     /// Bytes of configuration, as estimated.
@@ -74,6 +76,7 @@ impl Default for NamespaceLimits {
             upstreams: 10_000,
             endpoints: 50_000,
             certificates: 6000,
+            files: 40_000,
             zones: 512 * MIB,
             configuration: 128 * MIB,
             memory: 2048 * MIB,

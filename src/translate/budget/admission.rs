@@ -111,7 +111,7 @@ impl<'a> Tally<'a> {
         let origins = demand.origins.as_ref().filter(|(origins, _)| !self.origins.contains(origins));
         let mut cost = self.cost;
         cost += demand.own;
-        cost += Cost::of_host() * number(hosts.len());
+        cost += demand.of_host() * number(hosts.len());
         cost += Cost::of_upstream(0) * number(backends.len());
         cost += Cost::of_certificate() * number(secrets.len());
         cost += list.map(|(_, cost)| cost).unwrap_or_default();

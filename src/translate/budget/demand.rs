@@ -66,12 +66,20 @@ impl Demand {
         }
     }
 
+    /// A host of it.
+    pub fn of_host(&self) -> Cost {
+        let mut cost = Cost::of_host();
+        if self.certificates > 0 {
+            cost += Cost::of_tls_host();
+        }
+        cost
+    }
+
     /// What it costs at most, when nothing of it is anybody else's.
     pub fn most(&self) -> Cost {
         let mut cost = self.own;
-        cost += Cost::of_host() * self.hosts;
+        cost += self.of_host() * self.hosts;
         cost += Cost::of_upstream(0) * self.backends;
-        // nginx reads a certificate for each of its hosts.
         cost += Cost::of_certificate() * self.certificates;
         cost += self.list.map(|(_, cost)| cost).unwrap_or_default();
         cost += self.origins.as_ref().map(|(_, cost)| *cost).unwrap_or_default();

@@ -62,6 +62,13 @@ const BUDGETS: &[Budget] = &[
         used: |cost| cost.certificates,
     },
     Budget {
+        key: "limits.namespace-files",
+        what: "files",
+        unit: 1,
+        limit: |limits| limits.namespace.files,
+        used: |cost| cost.files,
+    },
+    Budget {
         key: "limits.namespace-zones-mib",
         what: "MiB of shared memory for limits",
         unit: MIB,

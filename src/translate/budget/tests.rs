@@ -48,7 +48,7 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     let long = format!("permanent-redirect: 'https://example.org/{}'", "r".repeat(3000));
     let long = ["a", "b", "c"].map(|name| simple(name, &long)).join("\n---\n");
     type Row<'a> = (&'a str, String, fn(&mut Limits), &'a str, &'a str);
-    let rows: [Row<'_>; 8] = [
+    let rows: [Row<'_>; 9] = [
         (
             "hosts",
             three.clone(),
@@ -75,6 +75,7 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             "a c",
             "asks for 2 Secrets with certificates",
         ),
+        ("files", three, |limits| limits.namespace.files = 3, "a b", "asks for 4 files"),
         ("zones", limited, |limits| limits.namespace.zones = 200 << 10, "a b", "MiB of shared memory"),
         ("configuration", long, |limits| limits.namespace.configuration = 20_000, "a b", "MiB of configuration"),
     ];
