@@ -5,6 +5,7 @@ mod access;
 mod alike;
 mod authentication;
 mod budgets;
+mod burdens;
 mod clock;
 mod cors;
 mod crash;
