@@ -4,6 +4,7 @@
 mod access;
 mod alike;
 mod authentication;
+mod budgets;
 mod burdens;
 mod clock;
 mod cors;
