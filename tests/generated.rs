@@ -6,6 +6,7 @@ use clap_complete::Shell;
 use ingressd::cli::generate;
 use ingressd::config;
 use ingressd::daemon::access;
+use ingressd::render::headers;
 
 fn check(path: &str, expected: &[u8]) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -21,6 +22,13 @@ fn check(path: &str, expected: &[u8]) {
 #[test]
 fn settings_sample() {
     check("etc/ingressd.toml", config::sample().as_bytes());
+}
+
+#[test]
+fn templates_of_headers() {
+    for (name, text) in headers::templates() {
+        check(&format!("templates/{name}.hbs"), text.as_bytes());
+    }
 }
 
 #[test]

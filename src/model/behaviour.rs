@@ -21,6 +21,8 @@ pub struct Behaviour {
     pub basic_authentication: Option<Arc<BasicAuthentication>>,
     /// How much each client may ask for.
     pub limits: Option<Arc<ClientLimits>>,
+    /// Clients are chosen, or nobody is let in, and so no path of the host may mean one thing here and another to a backend.
+    pub strict_paths: bool,
 }
 
 /// Sends requests over plain HTTP to https with status `status`.

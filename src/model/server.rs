@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{CertificateId, Field, HostName, ObjectId, Origin, Route};
+use super::{Action, CertificateId, Field, HostName, ObjectId, Origin, Route};
 
 /// The requests that a server takes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +57,20 @@ pub struct Hsts {
 }
 
 impl Server {
+    /// Whether a path that means one thing to nginx and another to a backend could pass by what protects a route: some
+    /// route asks for it, and another one, which goes to a backend, is not protected in the same way.
+    pub fn needs_strict_paths(&self) -> bool {
+        let all = || self.routes.iter().chain([&self.fallback]);
+        let protection = |route: &'_ Route| {
+            let behaviour = &route.behaviour;
+            (behaviour.strict_paths, behaviour.access.clone(), behaviour.basic_authentication.clone())
+        };
+        let strict = all().filter(|route| route.behaviour.strict_paths);
+        strict.map(protection).any(|wanted| {
+            all().any(|other| matches!(other.action, Action::Proxy { .. }) && protection(other) != wanted)
+        })
+    }
+
     /// How many routes are each object's own. A fallback is when the object says so.
     pub fn routes_by_object<'a>(servers: impl Iterator<Item = &'a Server> + Clone) -> HashMap<&'a ObjectId, u32> {
         let own = |server: &&Server| server.fallback.origin.field == Field::DefaultBackend;
