@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use super::drain::Drain;
 use super::order::{Orders, Wish};
-use super::state_file;
 use super::status::Status;
+use crate::apply::folder::{self, Existing};
 
 /// Longest request in bytes: nothing longer is ever read, so that there is little to attack.
 const LONGEST_REQUEST: u64 = 64;
@@ -43,7 +43,7 @@ impl Control {
     /// `AddrInUse` when another daemon answers there, and what the file system says.
     pub fn bind(path: &Path) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
-            state_file::make_folder(folder)?;
+            make_folder(folder)?;
         }
         match std::os::unix::net::UnixStream::connect(path) {
             Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another ingressd answers there")),
@@ -84,6 +84,13 @@ impl Control {
             }
         }
     }
+}
+
+/// A folder that bears our name is ours alone, also when it is there; another one may have other things in it.
+fn make_folder(folder: &Path) -> io::Result<()> {
+    let is_ours = |name: &str| name == "ingressd" || name.starts_with("ingressd-");
+    let named = folder.file_name().and_then(|name| name.to_str()).is_some_and(is_ours);
+    folder::make(folder, 0o700, if named { Existing::Taken } else { Existing::Shared })
 }
 
 impl Drop for Control {
@@ -211,6 +218,16 @@ mod tests {
         task.abort();
         let _ = task.await;
         assert!(!path.exists());
+        // A folder that is there gets its mode when it bears our name.
+        for (name, was, expected) in
+            [("ingressd", 0o777, 0o700), ("ingressd-b", 0o755, 0o700), ("other", 0o1777, 0o1777)]
+        {
+            let there = folder.path().join(name);
+            std::fs::create_dir(&there).unwrap();
+            std::fs::set_permissions(&there, std::fs::Permissions::from_mode(was)).unwrap();
+            Control::bind(&there.join("control.sock")).unwrap();
+            assert_eq!(mode(&there), expected, "{name}");
+        }
         // What a killed daemon leaves behind is replaced.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         Control::bind(&path).unwrap();

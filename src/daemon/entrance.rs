@@ -18,6 +18,7 @@ use super::metrics::Heartbeat;
 use super::order::Orders;
 use super::reporter::Reporter;
 use crate::config::Settings;
+use crate::model::HostName;
 
 /// The http endpoints and the socket of commands.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ struct Http {
     address: SocketAddr,
     /// Where nginx tells its counters.
     nginx: watch::Sender<SocketAddr>,
+    /// By which names it may be asked.
+    hosts: watch::Sender<Vec<HostName>>,
     /// Ends with this value.
     task: JoinSet<()>,
 }
@@ -60,11 +63,12 @@ impl Entrance {
             None => Arc::new(Heartbeat::new(Instant::now())),
         };
         let address = settings.http.address;
-        let facts = |nginx| Facts {
+        let facts = |nginx, hosts| Facts {
             status: reporter.status(),
             metrics: Arc::clone(reporter.metrics()),
             heartbeat: Arc::clone(&heartbeat),
             nginx,
+            hosts,
         };
         let there = match earlier.as_mut() {
             Some(earlier) => earlier.make_room(address).await,
@@ -77,6 +81,7 @@ impl Entrance {
                 .map_err(|source| Error::Http { address, source })?,
         };
         http.nginx.send_replace(settings.gate.status);
+        http.hosts.send_replace(settings.http.hosts.clone());
         Ok(Entrance { http: Some(http), commands, heartbeat })
     }
 
@@ -122,13 +127,14 @@ impl Http {
     async fn open(
         address: SocketAddr,
         nginx: SocketAddr,
-        facts: impl FnOnce(watch::Receiver<SocketAddr>) -> Facts,
+        facts: impl FnOnce(watch::Receiver<SocketAddr>, watch::Receiver<Vec<HostName>>) -> Facts,
     ) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(address).await?;
         let (nginx, told) = watch::channel(nginx);
+        let (hosts, known) = watch::channel(Vec::new());
         let mut task = JoinSet::new();
-        task.spawn(http::serve(listener, facts(told)));
-        Ok(Arc::new(Http { address, nginx, task }))
+        task.spawn(http::serve(listener, facts(told, known)));
+        Ok(Arc::new(Http { address, nginx, hosts, task }))
     }
 }
 

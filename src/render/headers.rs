@@ -73,7 +73,11 @@ pub const HEADERS: &[Header] = &[
     header("ssl-client-verify", ClearedUnlessTold, "the same"),
     header("Authorization", Passed, "password or token; cleared on routes where nginx itself asks for a password"),
     header("Cookie", Passed, "session"),
-    header("X-Forwarded-User", Passed, "user, as a proxy that signs users in tells it; so are `X-Auth-Request-*` and `Remote-User`"),
+    header(
+        "X-Forwarded-User",
+        Passed,
+        "user, as a proxy that signs users in tells it; so are `X-Auth-Request-*` and `Remote-User`",
+    ),
     header("X-HTTP-Method-Override", Passed, "method: Rails, Spring, Laravel where they are asked to"),
 ];
 

@@ -194,7 +194,8 @@ impl<'a> Backends<'a> {
             ExternalName::Name(host) => self.resolved(&host, &subject, notes)?,
         };
         let endpoint = |address: IpAddr| Endpoint { address: SocketAddr::new(address, number), weight: 1 };
-        let endpoints = self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)?;
+        let endpoints =
+            self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)?;
         let id = id(reference, i32::from(number), "", port);
         Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
     }

@@ -89,9 +89,15 @@ mod tests {
     fn targets() {
         let options = Options {
             own_addresses: vec!["192.0.2.1:80".parse().unwrap(), "[2001:db8::2]:80".parse().unwrap()],
-            own_upstreams: ["192.0.2.1:9100", "127.0.0.1:9100", "192.0.2.1:443", "169.254.9.9:80", "100.100.100.200:80"]
-                .map(|listed| listed.parse().unwrap())
-                .to_vec(),
+            own_upstreams: [
+                "192.0.2.1:9100",
+                "127.0.0.1:9100",
+                "192.0.2.1:443",
+                "169.254.9.9:80",
+                "100.100.100.200:80",
+            ]
+            .map(|listed| listed.parse().unwrap())
+            .to_vec(),
             own_ports: vec![80, 443],
             ..Options::default()
         };
