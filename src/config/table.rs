@@ -407,7 +407,7 @@ const ROWS: &[Row] = &[
         key: "control.socket",
         form: Form::Text,
         default: r#""/run/ingressd/control.sock""#,
-        doc: "Socket for `ingressd status`. Only root may use it. Its folder is made with mode 0700, and gets that mode when it is there and is called `ingressd`, or `ingressd-` and more.",
+        doc: "Socket for `ingressd status`. Only root may use it. Its folder is made with mode 0700; `/run/ingressd` gets that mode also when it is there, any other folder stays as it is.",
         set: |settings, value| put(&mut settings.control_socket, value),
     },
     Row {

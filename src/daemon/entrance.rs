@@ -17,6 +17,7 @@ use super::http::{self, Facts};
 use super::metrics::Heartbeat;
 use super::order::Orders;
 use super::reporter::Reporter;
+use crate::apply::folder::Existing;
 use crate::config::Settings;
 use crate::model::HostName;
 
@@ -151,7 +152,12 @@ fn commands(
     }
     let socket = match earlier {
         Some(earlier) => Arc::clone(&earlier.socket),
-        None => Arc::new(Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?),
+        None => {
+            // Another one than ours, such as /run, has other things in it.
+            let is_ours = *path == Settings::of_instance(&settings.instance).control_socket;
+            let existing = if is_ours { Existing::Taken } else { Existing::Shared };
+            Arc::new(Control::bind(path, existing).map_err(|source| Error::Control { path: path.clone(), source })?)
+        }
     };
     let drain = Drain::open(state);
     let mut task = JoinSet::new();

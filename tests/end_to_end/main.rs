@@ -23,9 +23,11 @@ mod load;
 mod many;
 mod neighbour;
 mod operation;
+mod own_addresses;
 mod paths;
 mod protocols;
 mod quarantine;
+mod rebinding;
 mod redirects;
 mod rewrites;
 #[path = "../rig/mod.rs"]
@@ -33,5 +35,6 @@ mod rig;
 mod rig_itself;
 mod settings;
 mod setup;
+mod strict_paths;
 mod templates;
 mod tls;
