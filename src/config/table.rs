@@ -202,7 +202,7 @@ const ROWS: &[Row] = &[
         key: "upstreams.resolvers",
         form: Form::List,
         default: "[]",
-        doc: "DNS servers, with port, that are asked for the names of ExternalName Services. The daemon asks them and nginx gets the addresses, so that a name that resolves to loopback, link-local or this host's own ports is refused. Without a server the routes answer 503.",
+        doc: "DNS servers, with port, that are asked for the names of ExternalName Services. The daemon asks them and nginx gets the addresses, so that a name that resolves to loopback, link-local or an address of an edge node is refused. Without a server the routes answer 503.",
         set: |settings, value| put(&mut settings.names.resolvers, value),
     },
     Row {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::rig;
 use crate::rig::client::{Request, get};
 use crate::rig::manifests::{ingress, secret, tls_secret};
+use crate::rig::status::notes;
 
 /// Headers that a client would like to choose.
 const FORGED: &[(&str, &str)] = &[
@@ -87,6 +88,19 @@ fn what_frameworks_believe_reaches_no_backend_from_strangers() {
             assert!(told.is_empty(), "{host}: {told:?}");
             assert_eq!(seen.header("x-ingress-hops"), Some("1"), "{host}");
         }
+    });
+}
+
+#[test]
+fn a_default_server_that_lets_through_what_nginx_drops_is_told_of() {
+    rig::run(async |rig| {
+        let site = "server { listen 80 default_server; server_name site.test; underscores_in_headers on; }\n";
+        rig.nginx.write_site("site.conf", site);
+        rig.manifests.write("headers.yaml", &hosts());
+        rig.start().await;
+        let status = rig.daemon.status().await.unwrap();
+        let told = notes(&status, "Host nginx", "HostConflict");
+        assert!(told.iter().any(|note| note.contains("site.conf:1") && note.contains("X_Forwarded_For")), "{status:#}");
     });
 }
 
