@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use serde_json::Value;
 
 use crate::rig;
-use crate::rig::client::raw;
+use crate::rig::client::{get, raw};
 use crate::rig::manifests::ingress;
 
 /// What passes by `/admin` where a backend reads it otherwise than nginx, or could.
@@ -98,4 +98,25 @@ fn what_backends_could_read_otherwise_is_refused_beside_a_protected_path() {
             }
         });
     }
+}
+
+#[test]
+fn a_backend_gets_the_path_as_it_was_sent_unless_it_is_rewritten() {
+    rig::run(async |rig| {
+        let rewritten = ingress("new").class("nginx").path("new.test", "ImplementationSpecific", "/r/(.*)", "web");
+        rig.manifests.write(
+            "paths.yaml",
+            &[
+                ingress("plain").host("plain.test", "web").build(),
+                rewritten.annotation("use-regex", "true").annotation("rewrite-target", "/new/$1").build(),
+            ],
+        );
+        rig.start().await;
+        for (url, expected) in [
+            ("http://plain.test/a/%2e%2e/b%2Fc//d%20e?x=%2f", "/a/%2e%2e/b%2Fc//d%20e?x=%2f"),
+            ("http://new.test/r/a/%2e%2e/b%2Fc//d%20e%3f?x=%2f", "/new/b/c/d%20e%3F?x=%2f"),
+        ] {
+            assert_eq!(get(url).send().await.echo().path, expected, "{url}");
+        }
+    });
 }
