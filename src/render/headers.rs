@@ -45,7 +45,7 @@ pub const HEADERS: &[Header] = &[
     header("X-Forwarded-Host", Set("$ingressd_host", "as `Host`"), "host"),
     header("X-Original-Forwarded-For", Set("$http_x_forwarded_for", "`X-Forwarded-For` as it came"), "for logs"),
     header("X-Original-Forwarded-Host", Set("$http_x_forwarded_host", "`X-Forwarded-Host` as it came"), "for logs"),
-    header("X-Ingress-Hops", Set(HOPS, "a mark for each pass"), "ends loops, see below"),
+    header("X-Ingress-Hops", Set(HOPS, "a mark for each pass"), "ends loops"),
     header("Upgrade", SetByHttp("$ingressd_upgrade", "what the client sends, but not `h2c`"), "WebSockets"),
     header("Connection", SetByHttp("$ingressd_connection", "`upgrade` with `Upgrade`, else nothing"), "WebSockets"),
     header("X-Forwarded-For", SetOrTold("$remote_addr", "$ingressd_forwarded_for", "the client's address"), "client"),
