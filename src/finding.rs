@@ -148,7 +148,7 @@ reasons! {
     MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
     NoEndpoints, Warning, Author, "The Service has no ready endpoint; the route answers 503 until it has.";
     UnreachableMode, Warning, Author, "The Service cannot be reached in the endpoint mode that is configured; the route answers 503.";
-    ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local or one of our own ports on this or another node; the route answers 503.";
+    ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local, or of this or another edge node; it is left out, and without another one the route answers 503. Where a pod shares the network of an edge node (`hostNetwork`), the administrator may list its address and port in `upstreams.own-addresses`.";
     ExternalNameDisabled, Warning, Author, "Services of type ExternalName are switched off by the administrator; the route answers 503.";
     UnresolvedName, Warning, Author, "DNS does not tell the addresses of a Service of type ExternalName; those of the last answer are used, and without any the route answers 503.";
     UnsupportedBackend, Warning, Author, "The backend is a resource other than a Service; the route answers 404.";

@@ -6,6 +6,7 @@ use clap_complete::Shell;
 use ingressd::cli::generate;
 use ingressd::config;
 use ingressd::daemon::access;
+use ingressd::render::headers;
 
 fn check(path: &str, expected: &[u8]) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -38,6 +39,13 @@ fn bounds_on_the_page_about_security() {
     assert!(table.contains("namespace-routes"), "the settings were not found");
     let head = "| setting | default | what it bounds |\n| --- | --- | --- |\n";
     check(path, format!("{before}{begins}{head}{table}{ends}{after}").as_bytes());
+}
+
+#[test]
+fn templates_of_headers() {
+    for (name, text) in headers::templates() {
+        check(&format!("templates/{name}.hbs"), text.as_bytes());
+    }
 }
 
 #[test]

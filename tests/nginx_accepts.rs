@@ -71,6 +71,7 @@ fn directive(row: &'static catalogue::DirectiveRow, arguments: Vec<Argument>) ->
 fn everything() -> Behaviour {
     let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
     Behaviour {
+        strict_paths: true,
         directives: vec![
             directive(&catalogue::CLIENT_MAX_BODY_SIZE, vec![Argument::Size(ByteSize(8 << 20))]),
             directive(&catalogue::PROXY_BUFFERING, vec![Argument::Switch(true)]),

@@ -29,6 +29,7 @@ mod publication;
 mod quarantine;
 mod reporter;
 mod retry;
+mod room;
 mod run;
 mod serving;
 mod state_file;

@@ -4,6 +4,7 @@ mod blocks;
 mod content;
 mod engine;
 mod file_set;
+pub mod headers;
 mod lint;
 mod lower;
 mod memory;

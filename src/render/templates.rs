@@ -98,6 +98,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("listens", Some(json!(view::Listens { listens: vec![words()] }))),
         source!("server_name", example(name())),
         source!("server", example(server())),
+        source!("told", Some(json!(view::Nothing {}))),
+        source!("strict_paths", Some(json!(view::Nothing {}))),
         source!("backends", Some(json!(view::Backends { variable: WORD }))),
         source!("backend", example(backend())),
         source!("location", example(location())),

@@ -4,6 +4,10 @@ use serde::Serialize;
 
 use super::token::{Literal, Number, Path, Text, Word, Words};
 
+/// What needs nothing.
+#[derive(Debug, Serialize)]
+pub struct Nothing {}
+
 /// The file that all servers share.
 #[derive(Debug, Serialize)]
 pub struct Shared {

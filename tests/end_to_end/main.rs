@@ -26,9 +26,11 @@ mod load;
 mod many;
 mod neighbour;
 mod operation;
+mod own_addresses;
 mod paths;
 mod protocols;
 mod quarantine;
+mod rebinding;
 mod redirects;
 mod rewrites;
 #[path = "../rig/mod.rs"]
@@ -36,5 +38,6 @@ mod rig;
 mod rig_itself;
 mod settings;
 mod setup;
+mod strict_paths;
 mod templates;
 mod tls;

@@ -104,6 +104,12 @@ pub fn write<'a>(
         writer.add(fill(engine, "server_name", &view::Name { name })?, origin);
     }
     writer.add_head(fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
+    if facts.forwarded.believes() {
+        writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
+    }
+    if server.needs_strict_paths() {
+        writer.add(fill(engine, "strict_paths", &view::Nothing {})?, &server.origin);
+    }
     let surroundings = Surroundings {
         tls_host: server.tls != TlsTermination::Default && decisions.listens.iter().any(|listen| listen.ssl),
         hsts: hsts.as_ref(),

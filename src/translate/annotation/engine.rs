@@ -61,6 +61,9 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     for family in FAMILIES {
         (family.finish)(&mut draft, context);
     }
+    let Reading { behaviour, closed, .. } = &mut draft.reading;
+    let is_protected = *closed || behaviour.access.is_some() || behaviour.basic_authentication.is_some();
+    behaviour.strict_paths = is_protected && context.options.has_strict_paths(context.dialect);
     draft.reading.behaviour.directives.sort_by_key(|directive| directive.row.name);
     draft.reading
 }
