@@ -17,7 +17,8 @@ const BETWEEN: Duration = Duration::from_millis(2);
 
 /// Asks, and says what is wrong with the answer.
 pub async fn check(ask: &Ask, scene: &Scene) -> Option<String> {
-    if ask.only.is_some_and(|only| only != scene.ownership) {
+    let is_other = ask.only.is_some_and(|only| only != scene.ownership);
+    if is_other || ask.dialect.is_some_and(|dialect| dialect != scene.dialect) {
         return None;
     }
     let request = request(ask, scene);
@@ -94,7 +95,7 @@ pub fn check_told(told: &Told, scene: &Scene, status: &Value) -> Option<String> 
             [] => text(finding, "severity") != "info",
             reasons => reasons.contains(&text(finding, "reason")),
         };
-        object == told.object && fits
+        (told.object.is_empty() || object == told.object) && fits
     });
     let mut notes = about.map(|finding| text(finding, "note"));
     let is_told = match told.words.strip_prefix('!') {

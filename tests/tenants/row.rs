@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::scene::{Order, Ownership, Scene};
+use crate::scene::{Dialect, Order, Ownership, Scene};
 
 /// An attack, what the victim's clients see all the time, and what is told to whom.
 #[derive(Debug, Clone, Copy)]
@@ -27,15 +27,20 @@ pub struct Row {
     pub told: &'static [Told],
     /// Reasons of findings that the victim's objects may have.
     pub allowed: &'static [&'static str],
+    /// What stands in no file of the configuration that nginx reads, whatever the case.
+    pub unwritten: &'static [&'static str],
 }
 
 /// Orders in which the victim's claims are the older ones.
 pub const VICTIM_OLDER: &[Order] = &[Order::Young, Order::Edited, Order::SameSecond, Order::Together];
 
+/// The orders that matter most: objects that are older than the victim's and change, and both at the first start.
+pub const USUAL: &[Order] = &[Order::Edited, Order::Together];
+
 /// A row that says nothing yet; the victim has its shop.
 pub const ROW: Row = Row {
     name: "",
-    orders: VICTIM_OLDER,
+    orders: USUAL,
     only: None,
     victim: Scene::shop,
     attack: |_| Vec::new(),
@@ -44,6 +49,7 @@ pub const ROW: Row = Row {
     steps: &[],
     told: &[],
     allowed: &[],
+    unwritten: &[],
 };
 
 /// Something that one side does, and what holds then.
@@ -81,6 +87,8 @@ pub struct Ask {
     pub header: Option<(&'static str, &'static str)>,
     /// Under which rule alone it holds.
     pub only: Option<Ownership>,
+    /// In which dialect alone it holds.
+    pub dialect: Option<Dialect>,
 }
 
 /// Who answers: a backend (`victim`, `admin`, `default`, `evil`) or a status.
@@ -105,6 +113,7 @@ pub const fn ask(url: &'static str) -> Ask {
         unseen: &[],
         header: None,
         only: None,
+        dialect: None,
     }
 }
 
@@ -154,6 +163,11 @@ impl Ask {
         self.only = Some(ownership);
         self
     }
+
+    pub const fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = Some(dialect);
+        self
+    }
 }
 
 /// A side.
@@ -167,7 +181,7 @@ pub enum Side {
 #[derive(Debug, Clone, Copy)]
 pub struct Told {
     pub side: Side,
-    /// `Kind name`.
+    /// `Kind name`; empty for any of the side.
     pub object: &'static str,
     /// One of these is the reason. With none, any will do that is more than worth knowing.
     pub reasons: &'static [&'static str],

@@ -115,6 +115,11 @@ impl Stage {
                 play.note(number, check_victim(case.row.allowed, &case.victim, &case.scene, &status));
             }
         }
+        let written = configuration(play.rig);
+        for (number, case) in cases.iter().enumerate() {
+            let found = case.row.unwritten.iter().filter(|text| written.contains(**text));
+            play.note(number, found.map(|text| format!("nginx reads {text:?}")));
+        }
 
         let most = cases.iter().map(|case| case.row.steps.len()).max().unwrap_or_default();
         for index in 0..most {
@@ -153,6 +158,12 @@ impl Stage {
         play.ask("after", &cases).await;
         wrong.lock().unwrap().extend(watcher.stop().await);
     }
+}
+
+/// All files of the generation that nginx reads as configuration.
+fn configuration(rig: &Rig) -> String {
+    let files = std::fs::read_dir(rig.daemon.root().join("current/http")).unwrap();
+    files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }
 
 /// Whether the victim's objects come after the attacker's, so that nothing is theirs before.

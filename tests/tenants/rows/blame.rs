@@ -13,7 +13,9 @@ fn shop_with_tls(scene: &Scene) -> Vec<Value> {
     let host = scene.host("shop");
     let mut shop = scene.shop();
     shop[0]["spec"]["tls"] = serde_json::json!([{"hosts": [host], "secretName": "pair"}]);
-    shop[0]["metadata"]["annotations"]["nginx.ingress.kubernetes.io/ssl-redirect"] = "false".into();
+    for object in &mut shop {
+        object["metadata"]["annotations"]["nginx.ingress.kubernetes.io/ssl-redirect"] = "false".into();
+    }
     shop.push(in_namespace(&scene.victim, tls_secret("pair", &[&host])));
     shop
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::hosts::SHOP;
 use crate::rig::manifests::{in_namespace, tls_secret};
-use crate::row::{ROW, Row, STEP, Step, ask, told};
+use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
 use crate::scene::Ownership::Namespace;
 use crate::scene::Scene;
 
@@ -49,6 +49,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "certificate-for-the-same-name",
+        orders: VICTIM_OLDER,
         victim: with_tls,
         attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test", &scene.host("shop"), &scene.host("*")]),
         clients: WITH_TLS,
@@ -127,6 +128,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "rule-without-a-host",
+        orders: VICTIM_OLDER,
         attack: |scene| {
             let mut attack = scene.of_evil("attack").path("", "Prefix", "/", "web").default_backend("web").build();
             attack["spec"]["tls"] = json!([{"secretName": "pair"}]);

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::hosts::SHOP;
-use crate::row::{ROW, Row, STEP, Step, ask, told};
+use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
@@ -41,6 +41,7 @@ fn own_expressions(scene: &Scene) -> Vec<Value> {
 pub const ROWS: &[Row] = &[
     Row {
         name: "regex-mode",
+        orders: VICTIM_OLDER,
         victim: private,
         attack: |scene| expressions(scene, &["/zzz"]),
         clients: &[
@@ -77,6 +78,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "expression-of-everything",
+        orders: VICTIM_OLDER,
         attack: |scene| expressions(scene, &["/.*", "/", "/.+", "/(.*)", "/?.*"]),
         clients: SHOP,
         during: &[ask("http://shop.{h}/x").with(&[("authorization", "Basic YTpi")]).gets("victim")],

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
+use crate::row::{Ask, ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
 use crate::scene::Order;
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
@@ -33,6 +33,7 @@ const OWN: Ask = ask("http://own.{h}/").gets("evil");
 pub const ROWS: &[Row] = &[
     Row {
         name: "same-host",
+        orders: VICTIM_OLDER,
         attack: |scene| claims(scene, &[("Prefix", "/")]),
         clients: SHOP,
         during: &[OWN],
@@ -44,6 +45,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "same-path-any-type",
+        orders: VICTIM_OLDER,
         attack: |scene| {
             claims(
                 scene,
@@ -116,6 +118,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "path-below",
+        orders: VICTIM_OLDER,
         victim: |scene| vec![scene.of_victim("shop").host(&scene.host("shop"), "web").build()],
         attack: |scene| claims(scene, &[("Prefix", "/login"), ("Prefix", "/.well-known/acme-challenge")]),
         clients: &[ask("http://shop.{h}/").gets("victim"), ask("http://shop.{h}/loginx").gets("victim")],
@@ -124,8 +127,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/.well-known/acme-challenge/token").by("victim", "evil"),
         ],
         told: &[
-            told("Ingress shop", &["SharedHost"]).to_victim().words("/login").only(Shared),
-            told("Ingress shop", &["SharedHost"]).to_victim().words("/.well-known/acme-challenge").only(Shared),
+            told("Ingress shop", &["SharedHost"]).to_victim().words("/").only(Shared),
             told("Ingress attack", &["HostOwned"]).only(Namespace),
         ],
         allowed: &["SharedHost"],
@@ -187,6 +189,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "exact-host-below-a-wildcard",
+        orders: VICTIM_OLDER,
         only: Some(Namespace),
         victim: |scene| vec![scene.of_victim("shop").host(&scene.host("*"), "web").build()],
         attack: |scene| vec![scene.of_evil("attack").host(&scene.host("login"), "web").build()],
@@ -267,6 +270,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "made-anew",
+        orders: VICTIM_OLDER,
         // A date later than that of the duplicate that waits.
         victim: shop_alone,
         attack: |scene| claims(scene, &[("Prefix", "/")]),
