@@ -7,6 +7,7 @@
 
 mod asking;
 mod awaited;
+mod heavy;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod row;
@@ -14,3 +15,4 @@ mod rows;
 mod scene;
 mod settled;
 mod stage;
+mod weigh;

@@ -96,6 +96,11 @@ impl Scene {
         manifests::ingress(name).namespace(&self.victim).class(self.class()).created("2026-01-02T00:00:00Z")
     }
 
+    /// An Ingress that the victim makes when the attack stands.
+    pub fn later(&self, name: &str) -> Ingress {
+        self.of_victim(name).created("2026-01-04T00:00:00Z")
+    }
+
     /// An Ingress of the attacker, dated as the order has it.
     pub fn of_evil(&self, name: &str) -> Ingress {
         let created = match self.order {

@@ -161,7 +161,7 @@ impl Stage {
 }
 
 /// All files of the generation that nginx reads as configuration.
-fn configuration(rig: &Rig) -> String {
+pub fn configuration(rig: &Rig) -> String {
     let files = std::fs::read_dir(rig.daemon.root().join("current/http")).unwrap();
     files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }

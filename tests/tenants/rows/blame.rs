@@ -55,7 +55,7 @@ const LONG_ROW: Row = Row {
 fn then_rewrites(scene: &Scene) -> Vec<Value> {
     let host = scene.host("shop");
     let shop = scene.of_victim("shop").host(&host, "web").build();
-    let rewrite = scene.of_victim("rewrite").annotation("rewrite-target", "/$1").annotation("use-regex", "true");
+    let rewrite = scene.later("rewrite").annotation("rewrite-target", "/$1").annotation("use-regex", "true");
     vec![shop, rewrite.path(&host, "ImplementationSpecific", "/app/(.*)", "web").build()]
 }
 
@@ -127,7 +127,7 @@ pub const ROWS: &[Row] = &[
         clients: SHOP,
         steps: &[Step {
             victim: Some(|scene| {
-                let new = scene.of_victim("later").path(&scene.host("shop"), "Prefix", "/later", "admin").build();
+                let new = scene.later("later").path(&scene.host("shop"), "Prefix", "/later", "admin").build();
                 [scene.shop(), vec![new]].concat()
             }),
             asks: &[ask("http://shop.{h}/later").gets("admin")],

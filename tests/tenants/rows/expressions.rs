@@ -184,7 +184,7 @@ pub const ROWS: &[Row] = &[
         // What the victim adds while the attack stands belongs to it as far as it is below its own older path.
         steps: &[Step {
             victim: Some(|scene| {
-                let new = scene.of_victim("later").path(&scene.host("shop"), "Exact", "/private", "admin");
+                let new = scene.later("later").path(&scene.host("shop"), "Exact", "/private", "admin");
                 [scene.shop(), vec![new.annotation("allowlist-source-range", "10.244.5.0/24").build()]].concat()
             }),
             asks: &[

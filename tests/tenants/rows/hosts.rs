@@ -326,5 +326,5 @@ fn shop_alone(scene: &Scene) -> Vec<Value> {
 }
 
 fn made_anew(scene: &Scene) -> Vec<Value> {
-    vec![scene.of_victim("shop").created("2026-01-04T00:00:00Z").host(&scene.host("shop"), "web").build()]
+    vec![scene.later("shop").host(&scene.host("shop"), "web").build()]
 }
