@@ -8,6 +8,7 @@
 mod asking;
 mod awaited;
 mod heavy;
+mod property;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod row;

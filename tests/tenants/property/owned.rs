@@ -1,0 +1,60 @@
+//! Which requests are the victim's, by the rules as they are written down; this must not know how they are carried out.
+
+use super::Answer;
+use super::drawn::{Claim, Draw, claims};
+use crate::scene::Ownership;
+
+/// What answers requests that nobody takes.
+const DEFAULT: &str = "10.244.3.1";
+
+/// Whether what a client gets without the attacker is what it has to get: the victim asked first for everything that it asks for.
+pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alone: &Answer) -> bool {
+    if !has_host(draw, name) && !(ownership == Ownership::Namespace && has(draw, "*")) {
+        return false;
+    }
+    if ownership == Ownership::Namespace {
+        return true;
+    }
+    // Where the victim has nothing, or only what goes for all hosts, others may have paths.
+    if alone.backend.as_deref() == Some(DEFAULT) || alone.status == 404 {
+        return false;
+    }
+    // What protects is never gone around.
+    if alone.backend.is_none() && [401, 403, 503].contains(&alone.status) {
+        return true;
+    }
+    let path = target.split('?').next().unwrap_or_default();
+    let victim = claims(&draw.victim)
+        .into_iter()
+        .find(|claim| alone.backend.as_ref() == Some(&format!("10.244.1.{}", claim.backend + 1)));
+    let own = victim.map_or(0, |claim| beginning(claim.path).len());
+    let others = claims(&draw.evil).into_iter().filter(|claim| claim.host == host_of(draw, name));
+    let foreign = others.filter_map(|claim| reach(&claim, path)).max().unwrap_or_default();
+    foreign <= own
+}
+
+/// Whether the victim asks for this very host, or for its wildcard and the attacker not for the host itself.
+pub fn has_host(draw: &Draw, name: &str) -> bool {
+    has(draw, name) || (has(draw, "*") && !claims(&draw.evil).iter().any(|claim| claim.host == name))
+}
+
+fn has(draw: &Draw, host: &str) -> bool {
+    claims(&draw.victim).iter().any(|claim| claim.host == host)
+}
+
+/// The host that answers for a name.
+fn host_of<'n>(draw: &Draw, name: &'n str) -> &'n str {
+    if has(draw, name) { name } else { "*" }
+}
+
+/// How much of a path an attacker's claim fixes, when it may take it.
+fn reach(claim: &Claim, path: &str) -> Option<usize> {
+    let starts = |beginning: &str| path.to_lowercase().starts_with(&beginning.to_lowercase()).then(|| beginning.len());
+    starts(claim.path.trim_end_matches('/')).max(starts(beginning(claim.path)))
+}
+
+/// What is the same in all that an expression matches, without a slash at its end.
+fn beginning(path: &str) -> &str {
+    let end = path.find(['(', '[', '.', '*', '$', '|']).unwrap_or(path.len());
+    path[..end].trim_end_matches('/')
+}
