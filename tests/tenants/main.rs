@@ -5,6 +5,7 @@
 //! own. What takes a machine to its limits is weighed by itself (`weigh.rs`).
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod alone;
 mod asking;
 mod awaited;
 mod heavy;
