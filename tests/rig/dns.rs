@@ -19,8 +19,8 @@ struct Zone {
     silent: bool,
     /// Ends of names about which nothing is said.
     silent_about: Vec<String>,
-    /// Whether the addresses of a name come in another order each time.
-    rotates: bool,
+    /// Whether the addresses of a name come in another order each time, and how many of them.
+    rotates: Option<usize>,
     /// What was asked, in order.
     asked: Vec<String>,
 }
@@ -68,9 +68,9 @@ impl Dns {
         self.zone.lock().unwrap().silent_about.push(format!("{end}."));
     }
 
-    /// Gives the addresses of a name in another order each time.
-    pub fn rotate(&self) {
-        self.zone.lock().unwrap().rotates = true;
+    /// Gives the addresses of a name in another order each time, and only the first so many of them.
+    pub fn rotate(&self, most: usize) {
+        self.zone.lock().unwrap().rotates = Some(most);
     }
 
     /// The names that were asked for so far, each as often as it was.
@@ -88,7 +88,7 @@ fn answer(question: &[u8], zone: &mut Zone) -> Option<Vec<u8>> {
     let question = Message::from_vec(question).unwrap();
     let asked = question.queries.first()?.name().to_string().to_lowercase();
     zone.asked.push(asked.trim_end_matches('.').to_owned());
-    if zone.rotates {
+    if zone.rotates.is_some() {
         zone.addresses
             .get_mut(&asked)
             .into_iter()
@@ -103,7 +103,7 @@ fn answer(question: &[u8], zone: &mut Zone) -> Option<Vec<u8>> {
     match zone.addresses.get(&name.to_string().to_lowercase()) {
         None => answer.metadata.response_code = ResponseCode::NXDomain,
         Some(addresses) => {
-            let data = addresses.iter().map(|address| RData::from(*address));
+            let data = addresses.iter().take(zone.rotates.unwrap_or(usize::MAX)).map(|address| RData::from(*address));
             let asked = data.filter(|data| data.record_type() == query.query_type());
             answer.add_answers(asked.map(|data| Record::from_rdata(name.clone(), TIME_TO_LIVE, data)));
         }
