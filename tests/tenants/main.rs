@@ -10,6 +10,7 @@ mod asking;
 mod awaited;
 mod heavy;
 mod property;
+#[expect(unused_imports, reason = "the rig offers more than is needed here")]
 #[path = "../rig/mod.rs"]
 mod rig;
 mod row;

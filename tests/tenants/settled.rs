@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::awaited::AWAITED;
-use crate::rig::{self, Rig};
 
 /// How many failures of a row are shown.
 const MOST_SHOWN: usize = 10;
@@ -30,12 +29,6 @@ pub fn settle(results: &Results) {
         }
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-}
-
-/// Runs a test that no row can express.
-pub fn test(name: &str, test: impl AsyncFnOnce(&mut Rig) + Send + 'static) {
-    let outcome = outcome(|| rig::run(test));
-    settle(&Results::from([(name.to_owned(), outcome.err().into_iter().collect())]));
 }
 
 /// What something returns, or its panic's words.

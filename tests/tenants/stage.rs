@@ -160,6 +160,12 @@ impl Stage {
     }
 }
 
+/// Runs a test that no row can express.
+pub fn test(name: &str, test: impl AsyncFnOnce(&mut Rig) + Send + 'static) {
+    let outcome = outcome(|| rig::run(test));
+    settle(&Results::from([(name.to_owned(), outcome.err().into_iter().collect())]));
+}
+
 /// All files of the generation that nginx reads as configuration.
 pub fn configuration(rig: &Rig) -> String {
     let files = std::fs::read_dir(rig.daemon.root().join("current/http")).unwrap();

@@ -10,12 +10,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::asking::{check, check_told};
+use crate::rig::Rig;
 use crate::rig::manifests::ingress;
-use crate::rig::{self, Rig};
 use crate::row::{Ask, Told};
 use crate::scene::{Dialect, Order, Ownership, Scene};
-use crate::settled;
-use crate::stage::{configuration, taken};
+use crate::stage::{configuration, taken, test};
 
 /// A heavy attack and the most that it may add.
 #[derive(Debug, Clone, Copy)]
@@ -93,7 +92,7 @@ const LATER: Ask = crate::row::ask("http://shop.{h}/private").gets("403");
 ///
 /// When what holds and what is awaited are not the same.
 pub fn weigh(row: &'static Weight) {
-    settled::test(row.name, async |rig| {
+    test(row.name, async |rig| {
         for (key, value) in row.settings {
             rig.daemon.set(key, value);
         }

@@ -15,7 +15,7 @@ use crate::rig::manifests::{in_namespace, service_at};
 use crate::rig::namespace::{add_interface, ip};
 use crate::row::told;
 use crate::scene::Scene;
-use crate::settled::test;
+use crate::stage::test;
 
 /// The node's address, where other sites and programs listen.
 const NODE: &str = "198.51.100.7";

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::alone::{apply, scenes, write_services};
 use crate::rig::client::{get, raw};
 use crate::scene::{Dialect, Scene};
-use crate::settled::test;
+use crate::stage::test;
 
 /// Where the daemon and nginx tell what they know.
 const ENDPOINTS: &[&str] = &[

@@ -4,7 +4,7 @@ use crate::alone::{apply, scenes, write_services};
 use crate::rig::client::get;
 use crate::rig::manifests::{endpoint_slice, in_namespace};
 use crate::rig::{ECHO, wait};
-use crate::settled::test;
+use crate::stage::test;
 
 /// How often the attacker changes its endpoints.
 const CHANGES: usize = 8;

@@ -11,7 +11,7 @@ use crate::rig::dns::Dns;
 use crate::rig::manifests::in_namespace;
 use crate::rig::{ECHO, Rig, wait};
 use crate::scene::Scene;
-use crate::settled::test;
+use crate::stage::test;
 
 async fn start(rig: &mut Rig, scenes: &[Scene]) -> Dns {
     let dns = Dns::start().await;

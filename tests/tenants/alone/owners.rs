@@ -6,8 +6,8 @@ use crate::rig::client::get;
 use crate::rig::manifests::{in_namespace, service_at, tls_secret};
 use crate::rig::{ECHO, Rig};
 use crate::row::{Ask, Told, ask, told};
-use crate::scene::{Order, Scene};
-use crate::settled::test;
+use crate::scene::Scene;
+use crate::stage::test;
 
 /// Asks of all scenes, and looks for what is told.
 async fn expect(rig: &Rig, scenes: &[Scene], asks: &[Ask], tells: &[Told]) {
@@ -114,24 +114,25 @@ fn what_waits_is_served_when_the_grace_is_over() {
 }
 
 #[test]
-fn one_rule_for_all_classes() {
-    for (word, who) in [("namespace", "victim"), ("shared", "evil")] {
-        test(&format!("ownership-{word}"), async move |rig| {
-            let mut scenes = scenes("rule");
-            scenes.iter_mut().for_each(|scene| scene.order = Order::Young);
-            rig.daemon.set("hosts.ownership", word);
-            write_services(rig, &scenes);
-            rig.start().await;
-            apply(rig, "shops", scenes.iter().map(|scene| on(scene, true, "shop")).collect()).await;
-            let attack =
-                |scene: &Scene| scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/below", "web").build();
-            apply(rig, "attack", scenes.iter().map(attack).collect()).await;
-            let below = if who == "victim" {
-                ask("http://shop.{h}/below").gets("victim")
-            } else {
-                ask("http://shop.{h}/below").gets("evil")
-            };
-            expect(rig, &scenes, &[ask("http://shop.{h}/").gets("victim"), below], &[]).await;
-        });
-    }
+fn a_host_belongs_to_one_namespace_whatever_the_class() {
+    one_rule("namespace", ask("http://shop.{h}/below").gets("victim"));
+}
+
+#[test]
+fn a_host_is_shared_whatever_the_class() {
+    one_rule("shared", ask("http://shop.{h}/below").gets("evil"));
+}
+
+fn one_rule(word: &'static str, below: Ask) {
+    test(&format!("ownership-{word}"), async move |rig| {
+        let scenes = scenes("rule");
+        rig.daemon.set("hosts.ownership", word);
+        write_services(rig, &scenes);
+        rig.start().await;
+        apply(rig, "shops", scenes.iter().map(|scene| on(scene, true, "shop")).collect()).await;
+        let attack =
+            |scene: &Scene| scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/below", "web").build();
+        apply(rig, "attack", scenes.iter().map(attack).collect()).await;
+        expect(rig, &scenes, &[ask("http://shop.{h}/").gets("victim"), below], &[]).await;
+    });
 }

@@ -18,8 +18,7 @@ use crate::rig::client::{Connection, Reply, get};
 use crate::rig::manifests::{in_namespace, ingress, service_at};
 use crate::rig::{ECHO, Rig};
 use crate::scene::Ownership;
-use crate::settled;
-use crate::stage::taken;
+use crate::stage::{taken, test};
 
 /// How many draws there are in each run.
 const DRAWS: usize = 40;
@@ -73,7 +72,7 @@ fn seed() -> u64 {
 
 fn compare(name: &'static str, ownership: Ownership) {
     let seed = seed();
-    settled::test(name, async move |rig| {
+    test(name, async move |rig| {
         let word = if ownership == Ownership::Namespace { "namespace" } else { "shared" };
         rig.daemon.set("hosts.ownership", word);
         rig.daemon.set("default-backend", "default/default");
