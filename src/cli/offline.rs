@@ -83,7 +83,7 @@ impl Manifests {
             Exit::Unavailable
         })?;
         let names = resolve(&settings, Names::wanted(&snapshot, &options))?;
-        let translation = Translator::new(options).translate(&snapshot, &names);
+        let translation = Translator::new(options).translate(&snapshot, &names, &std::sync::Arc::default());
         let (capabilities, neighbours) = self.host(&settings);
         let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
         let mut findings = snapshot.findings.clone();
