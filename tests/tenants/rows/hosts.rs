@@ -229,6 +229,7 @@ pub const ROWS: &[Row] = &[
             vec![attack.annotation("app-root", "/evil").annotation("proxy-body-size", "1").build()]
         },
         clients: SHOP,
+        allowed: &["SharedHost"],
         ..ROW
     },
     Row {
