@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::awaited::AWAITED;
 
 /// How many failures of a row are shown.
-const MOST_SHOWN: usize = 10;
+const MOST_SHOWN: usize = 30;
 
 /// What is wrong, by the name of a row or test; nothing for those that hold.
 pub type Results = BTreeMap<String, Vec<String>>;

@@ -69,7 +69,8 @@ fn what_is_for_all_hosts_is_whose_the_administrator_says() {
         rig.manifests.write("default.yaml", &service_at("default", &["10.244.1.3"], ECHO));
         rig.start().await;
         let everything = |object: crate::rig::manifests::Ingress| {
-            let mut object = object.path("", "Prefix", "/", "web").build();
+            let object = object.path("", "Prefix", "/", "web").annotation("ssl-redirect", "false");
+            let mut object = object.build();
             object["spec"]["tls"] = serde_json::json!([{"secretName": "pair"}]);
             object
         };

@@ -108,14 +108,13 @@ fn drawn(is_evil: bool) -> impl Strategy<Value = Drawn> {
         any::<bool>(),
         proptest::bool::weighted(0.15),
     )
-        .prop_map(move |(quirky, hosts, paths, annotations, certificate, older, hostless)| Drawn {
-            quirky,
-            hosts,
-            paths,
-            annotations,
-            certificate,
-            older,
-            hostless: hostless && is_evil,
+        .prop_map(move |(quirky, hosts, mut paths, mut annotations, certificate, older, hostless)| {
+            // What the victim writes can be served: an object that is refused asks for nothing.
+            if !is_evil {
+                annotations.retain(|entries| quirky || !entries.iter().any(|(_, value)| value.contains('$')));
+                paths.iter_mut().filter(|(_, path)| PATHS[*path] == "/(").for_each(|(_, path)| *path = 0);
+            }
+            Drawn { quirky, hosts, paths, annotations, certificate, older, hostless: hostless && is_evil }
         })
 }
 
@@ -123,6 +122,8 @@ fn drawn(is_evil: bool) -> impl Strategy<Value = Drawn> {
 pub struct Claim {
     pub host: &'static str,
     pub path: &'static str,
+    /// Whether it is that path alone.
+    pub exact: bool,
     /// The number of its backend.
     pub backend: usize,
 }
@@ -131,8 +132,9 @@ pub struct Claim {
 pub fn claims(side: &[Drawn]) -> Vec<Claim> {
     let of = |(object, drawn): (usize, &Drawn)| {
         let paths = drawn.paths.iter().enumerate();
-        let claims = paths.flat_map(move |(number, (_, path))| {
-            let claim = move |host| Claim { host, path: PATHS[*path], backend: object * MOST_PATHS + number };
+        let claims = paths.flat_map(move |(number, (kind, path))| {
+            let (path, exact, backend) = (PATHS[*path], TYPES[*kind] == "Exact", object * MOST_PATHS + number);
+            let claim = move |host| Claim { host, path, exact, backend };
             drawn.hosts.clone().into_iter().map(claim)
         });
         claims.collect::<Vec<_>>()

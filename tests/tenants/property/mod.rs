@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use self::drawn::{Draw, MOST_OBJECTS, MOST_PATHS, draw, objects};
 use self::owned::is_owned;
+use crate::awaited::AWAITED;
 use crate::rig::client::{Connection, Reply, get};
 use crate::rig::manifests::{in_namespace, ingress, service_at};
 use crate::rig::{ECHO, Rig};
@@ -63,15 +64,22 @@ fn paths_of_a_shared_host_are_as_if_nobody_else_were_there() {
     compare("property-shared", Ownership::Shared);
 }
 
+/// Numbers of draws that are known to differ, for as long as that is awaited to end.
+const KNOWN: &[(&str, u64)] =
+    &[("property-namespace", 3_059_256_128_565_137_029), ("property-shared", 6_288_236_173_008_202_788)];
+
 /// The number that draws follow from: another one in each run, unless `TENANTS_SEED` names it.
-fn seed() -> u64 {
+fn seed(name: &str) -> u64 {
+    if let Some((_, known)) = KNOWN.iter().find(|(of, _)| *of == name && AWAITED.contains(of)) {
+        return *known;
+    }
     let given = std::env::var("TENANTS_SEED").ok().map(|text| text.parse().expect("TENANTS_SEED is a number"));
     // Whatever makes tables of hashes different from run to run is random enough.
     given.unwrap_or_else(|| RandomState::new().build_hasher().finish())
 }
 
 fn compare(name: &'static str, ownership: Ownership) {
-    let seed = seed();
+    let seed = seed(name);
     test(name, async move |rig| {
         let word = if ownership == Ownership::Namespace { "namespace" } else { "shared" };
         rig.daemon.set("hosts.ownership", word);
@@ -79,7 +87,7 @@ fn compare(name: &'static str, ownership: Ownership) {
         let draws = draws(seed);
         let wrong = differences(rig, &draws, ownership).await;
         let shown: Vec<_> =
-            wrong.iter().take(10).map(|(draw, text)| format!("{text}\nof {:#?}", draws[*draw])).collect();
+            wrong.iter().take(10).map(|(draw, text)| format!("{text}\n  of {:?}", draws[*draw])).collect();
         assert!(wrong.is_empty(), "TENANTS_SEED={seed}: {} differences\n{}", wrong.len(), shown.join("\n"));
     });
 }
@@ -131,7 +139,9 @@ async fn differences(rig: &mut Rig, draws: &[Draw], ownership: Ownership) -> Vec
             }
             let with = certificate(name, &suffix(number, "with")).await;
             let alone = certificate(name, &suffix(number, "alone")).await;
-            if with != alone && owned::has_host(draw, name) {
+            // Who has a path of a shared host may bring the certificate that its owner does not have.
+            let is_given = ownership == Ownership::Namespace || alone.iter().any(|name| name == "victim.test");
+            if with != alone && is_given && owned::has_host(draw, name) {
                 wrong.push((
                     number,
                     format!("{name}.{}: certificate for {with:?}, and alone for {alone:?}", suffix(number, "with")),

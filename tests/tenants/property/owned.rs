@@ -19,18 +19,23 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
     if alone.backend.as_deref() == Some(DEFAULT) || alone.status == 404 {
         return false;
     }
-    // What protects is never gone around.
-    if alone.backend.is_none() && [401, 403, 503].contains(&alone.status) {
+    let path = target.split('?').next().unwrap_or_default();
+    // What protects is never gone around. Hosts of which all is closed answer so elsewhere, too, which is nobody's.
+    let own = claims(&draw.victim).into_iter().filter(|claim| claim.host == host_of(draw, name));
+    if alone.backend.is_none()
+        && [401, 403, 503].contains(&alone.status)
+        && own.into_iter().any(|claim| holds(&claim, path))
+    {
         return true;
     }
-    let path = target.split('?').next().unwrap_or_default();
-    let victim = claims(&draw.victim)
-        .into_iter()
-        .find(|claim| alone.backend.as_ref() == Some(&format!("10.244.1.{}", claim.backend + 1)));
-    let own = victim.map_or(0, |claim| beginning(claim.path).len());
     let others = claims(&draw.evil).into_iter().filter(|claim| claim.host == host_of(draw, name));
-    let foreign = others.filter_map(|claim| reach(&claim, path)).max().unwrap_or_default();
-    foreign <= own
+    let foreign = others.filter_map(|claim| reach(&claim, path)).max();
+    let is_it = |claim: &Claim| alone.backend.as_ref() == Some(&format!("10.244.1.{}", claim.backend + 1));
+    match claims(&draw.victim).into_iter().find(is_it) {
+        Some(own) => foreign.is_none_or(|foreign| foreign <= beginning(own.path).len()),
+        // What a whole host answers does not tell whether the victim has the path.
+        None => foreign.is_none(),
+    }
 }
 
 /// Whether the victim asks for this very host, or for its wildcard and the attacker not for the host itself.
@@ -51,6 +56,15 @@ fn host_of<'n>(draw: &Draw, name: &'n str) -> &'n str {
 fn reach(claim: &Claim, path: &str) -> Option<usize> {
     let starts = |beginning: &str| path.to_lowercase().starts_with(&beginning.to_lowercase()).then(|| beginning.len());
     starts(claim.path.trim_end_matches('/')).max(starts(beginning(claim.path)))
+}
+
+/// Whether a path is a claim's own, or lies below it, as it stands there.
+fn holds(claim: &Claim, path: &str) -> bool {
+    if claim.exact {
+        return claim.path == path;
+    }
+    let own = claim.path.trim_end_matches('/');
+    path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// What is the same in all that an expression matches, without a slash at its end.

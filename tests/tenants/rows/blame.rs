@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::hosts::SHOP;
 use crate::rig::manifests::{in_namespace, tls_secret};
 use crate::row::{Ask, ROW, Row, STEP, Step, ask, told};
+use crate::scene::Order;
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
@@ -24,7 +25,9 @@ fn shop_with_tls(scene: &Scene) -> Vec<Value> {
 fn long(scene: &Scene, kind: &str, path: &str) -> Vec<Value> {
     let on = |name: &str, host: &str| {
         let object = scene.of_evil(name).path(&scene.host(host), kind, path, "web");
-        object.path(&scene.host(host), "Prefix", "/fits", "web").build()
+        let object = object.path(&scene.host(host), "Prefix", "/fits", "web");
+        // The host has a certificate, and this is about paths.
+        object.annotation("ssl-redirect", "false").build()
     };
     vec![on("attack", "shop"), on("own", "own")]
 }
@@ -39,6 +42,7 @@ const LONG: &[Ask] = &[
 const FITS: &[Ask] = &[ask("http://shop.{h}/fits").by("victim", "evil"), ask("http://own.{h}/fits").gets("evil")];
 
 const LONG_ROW: Row = Row {
+    orders: &[Order::Young, Order::Together],
     victim: shop_with_tls,
     clients: LONG,
     during: FITS,
@@ -79,6 +83,15 @@ pub const ROWS: &[Row] = &[
         ..LONG_ROW
     },
     Row { name: "longest-word", attack: |scene| long(scene, "Prefix", &format!("/{}", "a".repeat(4095))), ..LONG_ROW },
+    Row {
+        // What the objects were before goes on being served.
+        name: "long-and-edited",
+        orders: &[Order::Edited],
+        attack: |scene| long(scene, "Prefix", &format!("/{}", "-".repeat(2000))),
+        during: &[ask("http://old-own.{h}/").gets("evil")],
+        told: &[told("Ingress own", &["InvalidPath"]), told("Ingress attack", &["InvalidPath"])],
+        ..LONG_ROW
+    },
     Row {
         name: "literal-with-a-parenthesis",
         victim: shop_alone,

@@ -61,7 +61,6 @@ pub const ROWS: &[Row] = &[
         victim: with_tls,
         attack: |scene| by_certificate(scene, None, &["evil.test", &scene.host("shop")]),
         clients: WITH_TLS,
-        told: &[told("Ingress attack", &[])],
         ..ROW
     },
     Row {
@@ -69,7 +68,6 @@ pub const ROWS: &[Row] = &[
         attack: |scene| by_certificate(scene, None, &["evil.test", &scene.host("shop")]),
         clients: SHOP,
         during: &[ask("https://shop.{h}/").gets("victim").certificate("!evil.test")],
-        told: &[told("Ingress attack", &[])],
         ..ROW
     },
     Row {
@@ -96,7 +94,7 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "certificate-that-turns-bad",
-        // The victim's renewed certificate is for another name by mistake: the last good one is shown, or the default one.
+        // The victim's renewed certificate is for another name by mistake: one that names the host goes before it, whose ever it is.
         victim: with_tls,
         attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test", &scene.host("shop")]),
         clients: &[ask("http://shop.{h}/").gets("victim")],
@@ -107,7 +105,7 @@ pub const ROWS: &[Row] = &[
                 objects[1] = certificate(&scene.victim, &["mistaken.test"]);
                 objects
             }),
-            asks: &[ask("https://shop.{h}/").gets("victim").certificate("!evil.test")],
+            asks: &[ask("https://shop.{h}/").gets("victim")],
             ..STEP
         }],
         allowed: &["SharedHost"],
@@ -123,7 +121,6 @@ pub const ROWS: &[Row] = &[
         },
         clients: SHOP,
         during: DEFAULTS,
-        told: &[told("Ingress attack", &[])],
         ..ROW
     },
     Row {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::hosts::SHOP;
 use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
+use crate::scene::Dialect::IngressNginx;
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
@@ -82,7 +83,7 @@ pub const ROWS: &[Row] = &[
         attack: |scene| expressions(scene, &["/.*", "/", "/.+", "/(.*)", "/?.*"]),
         clients: SHOP,
         during: &[ask("http://shop.{h}/x").with(&[("authorization", "Basic YTpi")]).gets("victim")],
-        told: &[told("Ingress attack", &["HostOwned", "PathConflict"])],
+        told: &[told("Ingress attack", &["HostOwned", "PathConflict", "SharedHost"])],
         ..ROW
     },
     Row {
@@ -129,7 +130,7 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/item/secret").gets("403"),
             ask("http://shop.{h}/item/secret").from("10.244.5.7").gets("admin"),
         ],
-        told: &[told("Ingress attack", &["HostOwned", "PathConflict"])],
+        told: &[told("Ingress attack", &["HostOwned", "PathConflict", "SharedHost"])],
         ..ROW
     },
     Row {
@@ -174,6 +175,48 @@ pub const ROWS: &[Row] = &[
         attack: |scene| expressions(scene, &["/w/[a-z]+", "/.*"]),
         clients: &[ask("http://shop.{h}/v/a").gets("victim")],
         during: &[ask("http://shop.{h}/w/a").gets("evil")],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "order-of-own-expressions",
+        // In which order the owner's are tried does not depend on who else asks for the host.
+        victim: |scene| {
+            let host = scene.host("shop");
+            let shop = scene.of_victim("shop").annotation("use-regex", "true");
+            let shop = shop.path(&host, "Exact", "/b", "admin").path(&host, "ImplementationSpecific", "/B", "web");
+            let shop = shop.path(&host, "Exact", "/", "web").path(&host, "Exact", "/A", "admin");
+            vec![shop.path(&host, "ImplementationSpecific", "/[x-z]+/x", "web").build()]
+        },
+        attack: |scene| expressions(scene, &["/a(/|$)(.*)", "/[a-z]+"]),
+        clients: &[
+            ask("http://shop.{h}/A").gets("admin"),
+            ask("http://shop.{h}/b").gets("admin"),
+            ask("http://shop.{h}/").gets("victim"),
+        ],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "order-of-own-paths",
+        // The same, of an expression and a text that stand for the same paths, and of a shorter and a longer one.
+        victim: |scene| {
+            let host = scene.host("shop");
+            let rewrite = scene.of_victim("a-rewrite").annotation("rewrite-target", "/target");
+            let rewrite = rewrite.annotation("use-regex", "true").path(&host, "ImplementationSpecific", "/", "web");
+            let rewrite = rewrite.path(&host, "ImplementationSpecific", "/.own", "web");
+            let rewrite = rewrite.path(&host, "ImplementationSpecific", "/A", "admin").build();
+            vec![rewrite, scene.of_victim("b-text").path(&host, "Prefix", "/.own", "admin").build()]
+        },
+        attack: |scene| {
+            vec![scene.of_evil("attack").path(&scene.host("shop"), "ImplementationSpecific", "/other", "web").build()]
+        },
+        clients: &[
+            ask("http://shop.{h}/.own").gets("victim").dialect(IngressNginx),
+            ask("http://shop.{h}/.own/x").gets("victim").dialect(IngressNginx),
+            ask("http://shop.{h}/A").gets("admin"),
+            ask("http://shop.{h}/a/x").gets("admin").dialect(IngressNginx),
+        ],
         allowed: &["SharedHost"],
         ..ROW
     },
