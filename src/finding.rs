@@ -161,7 +161,7 @@ reasons! {
     UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";
-    Quarantined, Error, Author, "nginx refused this version of the object; its last good version, if there is one, goes on being served.";
+    Quarantined, Error, Author, "nginx refused this version of the object, or could not take the configuration with it: for want of memory or time; its last good version, if there is one, goes on being served.";
     MoreFindings, Warning, Author, "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";
     StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
     PublishingFailed, Warning, Operator, "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";

@@ -4,6 +4,7 @@
 mod access;
 mod alike;
 mod authentication;
+mod burdens;
 mod clock;
 mod cors;
 mod crash;
