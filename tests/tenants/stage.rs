@@ -156,7 +156,8 @@ impl Stage {
         play.write(&cases);
         play.taken().await;
         play.ask("after", &cases).await;
-        wrong.lock().unwrap().extend(watcher.stop().await);
+        let meanwhile = watcher.stop().await;
+        wrong.lock().unwrap().extend(meanwhile);
     }
 }
 

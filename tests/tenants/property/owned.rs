@@ -9,7 +9,8 @@ const DEFAULT: &str = "10.244.3.1";
 
 /// Whether what a client gets without the attacker is what it has to get: the victim asked first for everything that it asks for.
 pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alone: &Answer) -> bool {
-    if !has_host(draw, name) && !(ownership == Ownership::Namespace && has(draw, "*")) {
+    let is_below_its_wildcard = ownership == Ownership::Namespace && has(draw, "*");
+    if !has_host(draw, name) && !is_below_its_wildcard {
         return false;
     }
     if ownership == Ownership::Namespace {
@@ -54,7 +55,8 @@ fn host_of<'n>(draw: &Draw, name: &'n str) -> &'n str {
 
 /// How much of a path an attacker's claim fixes, when it may take it.
 fn reach(claim: &Claim, path: &str) -> Option<usize> {
-    let starts = |beginning: &str| path.to_lowercase().starts_with(&beginning.to_lowercase()).then(|| beginning.len());
+    let starts =
+        |beginning: &str| path.to_lowercase().starts_with(&beginning.to_lowercase()).then_some(beginning.len());
     starts(claim.path.trim_end_matches('/')).max(starts(beginning(claim.path)))
 }
 
