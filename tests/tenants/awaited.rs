@@ -41,7 +41,5 @@ pub const AWAITED: &[&str] = &[
     "unknown-annotations",
     "years-of-waiting",
     "zones",
-    "live-refused",
-    "live-made-anew",
     "live-events-in-turn",
 ];

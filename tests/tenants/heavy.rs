@@ -153,7 +153,7 @@ weights! {
     invalid_expressions_are_tested_together => Weight {
         name: "invalid-expressions",
         attack: invalid_expressions,
-        told: &[told("Ingress attack-7", &["Quarantined", "InvalidPath", "RefusedValue"])],
+        told: &[told("", &["Quarantined"])],
         during: &[ask("http://own-7.{h}/7").gets("404")],
         most: Added { tests: 40, ..LITTLE },
         ..WEIGHT
