@@ -134,12 +134,15 @@ reasons! {
     DuplicateObject, Warning, Author, "Two documents describe the same object; the first in order of file and line counts.";
     ForeignClass, Info, Author, "The object belongs to another controller, or names a class that does not exist, and is left alone.";
     InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
-    InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
+    InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used, or, where the path cannot be an expression, it alone answers 503, as the note says.";
     HostOwned, Error, Author, "Another namespace asked for the host first and has it for itself (`hosts.ownership`), or had it until a moment ago (`hosts.grace`), or it is for the administrator (`hosts.catch-all`): nothing is served of it here. Take another host, or ask the administrator.";
     HostNotAllowed, Error, Author, "The administrator does not let this namespace have the host (`hosts.allowed`); nothing is served of it here.";
     PathConflict, Warning, Author, "The path is an older object's, or that of another namespace which asked for it first, or lies below a protected path of another one; who has it keeps it.";
     TooManyPaths, Error, Author, "The namespace has as many paths on this host as it may have (`limits.paths-of-host`); this one is not served. Its requests go where they would go without it, and are answered 503 where it would be protected.";
     SharedHost, Info, Author, "Several namespaces have paths of the host: below this path another namespace has one and takes its requests there, or another one asked first for paths that begin like this one.";
+    OverBudget, Error, Author, "The object, or its namespace with it, asks for more than the section `limits` of the settings allows. Older objects go first: this one is not served, and what it protects answers 503 where other objects would take its requests. Take out what is not needed, or have the administrator raise the limit that the note names.";
+    NearBudget, Info, Operator, "A namespace has used four fifths of one of its budgets; when it is used up, its newest objects are not served. Raise the limit, or ask the namespace for less.";
+    TooManyEndpoints, Warning, Author, "The Service, or its namespace, has more endpoints than requests are sent to; the others get none. They are chosen by their addresses, so that the choice stays when others come and go.";
     TlsConflict, Warning, Author, "Namespaces share a host, and the oldest object of it is of another one than this entry of `spec.tls`. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
     MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
     MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
@@ -156,6 +159,7 @@ reasons! {
     CertificateExpired, Warning, Author, "The certificate is served although its validity has ended or not begun.";
     CrossNamespace, Error, Author, "A reference to another namespace is refused unless the administrator allows it.";
     InvalidValue, Warning, Author, "The value is not of the form the key takes; the key has no effect.";
+    AboveCeiling, Warning, Author, "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";
     InvalidSecurityValue, Error, Author, "A value that protects the route is wrong: its routes answer 503 until it is mended.";
     RefusedValue, Error, Author, "The value would change where requests go in a way that cannot be served; the object version is not used.";
     UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";

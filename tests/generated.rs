@@ -23,6 +23,23 @@ fn settings_sample() {
     check("etc/ingressd.toml", config::sample().as_bytes());
 }
 
+/// The table of bounds within the page about security: key, default and the first sentence about it.
+#[test]
+fn bounds_on_the_page_about_security() {
+    let (path, begins, ends) = ("docs/security.md", "<!-- limits -->\n", "<!-- end of limits -->");
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the page is there");
+    let (before, rest) = page.split_once(begins).expect("the table begins somewhere");
+    let (_, after) = rest.split_once(ends).expect("the table ends somewhere");
+    let rows = config::rows().filter(|row| row.section() == "limits").map(|row| {
+        let sentence = row.doc.split_once(". ").map_or(row.doc, |(first, _)| first);
+        format!("| `{}` | {} | {} |\n", row.key, row.default, sentence.trim_end_matches('.'))
+    });
+    let table = rows.collect::<String>();
+    assert!(table.contains("namespace-routes"), "the settings were not found");
+    let head = "| setting | default | what it bounds |\n| --- | --- | --- |\n";
+    check(path, format!("{before}{begins}{head}{table}{ends}{after}").as_bytes());
+}
+
 #[test]
 fn access_to_the_cluster() {
     check("packaging/rbac/ingressd.yaml", access::manifests().as_bytes());

@@ -16,6 +16,7 @@ use super::objects;
 use super::quarantine::Quarantine;
 use crate::apply::{Complaint, Outcome};
 use crate::finding::{Finding, Reason, limit};
+use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
 use crate::source::cluster::Name;
@@ -76,6 +77,8 @@ pub struct Product {
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// Secrets with certificates that are served, and the end of their validity in seconds since 1970.
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
+    /// What each namespace costs nginx, as estimated.
+    pub costs: Vec<(Arc<str>, Cost)>,
     /// The claims on hosts and paths that these files are made by.
     pub claims: Arc<Claims>,
     /// When time alone changes what is served, in seconds since 1970.
@@ -106,6 +109,8 @@ pub struct Report {
     pub accepted: Vec<Accepted>,
     /// Certificates that are served, see [`Product::certificates`].
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
+    /// What each namespace costs nginx, as estimated.
+    pub costs: Vec<(Arc<str>, Cost)>,
     /// The Secrets that versions refer to which are served though they are not the newest.
     pub held: BTreeSet<Name>,
     /// See [`Product::due`].
@@ -126,6 +131,7 @@ impl Report {
             findings: Vec::new(),
             accepted: Vec::new(),
             certificates: Vec::new(),
+            costs: Vec::new(),
             held: BTreeSet::new(),
             due: None,
             attempts: 0,
@@ -419,7 +425,7 @@ impl Cycle {
         worth: Arc<BTreeSet<Arc<ObjectId>>>,
         outcome: Outcome,
     ) -> Report {
-        let Product { mut findings, accepted, certificates, due, .. } = product;
+        let Product { mut findings, accepted, certificates, costs, due, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -432,7 +438,7 @@ impl Cycle {
             self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
             self.keeper.keep(Arc::clone(&self.confirmed), worth);
         }
-        Report { findings, accepted, certificates, due, ..Report::of(outcome) }
+        Report { findings, accepted, certificates, costs, due, ..Report::of(outcome) }
     }
 }
 

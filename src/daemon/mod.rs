@@ -10,6 +10,7 @@ mod dns;
 mod drain;
 mod entrance;
 mod error;
+mod estimate;
 mod feed;
 mod http;
 mod last_good;

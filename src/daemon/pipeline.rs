@@ -17,6 +17,7 @@ use crate::apply::{
 };
 use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
+use crate::model::cost::by_namespace;
 use crate::model::{CertificateId, Kind, Model, ObjectId, Origin, Server};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
@@ -232,6 +233,7 @@ impl Stages for Pipeline {
         let Translation { model, mut findings, mut accepted, refused, claims, due } =
             self.translator.translate(snapshot, &self.names, &self.claims);
         let certificates = certificates(&model);
+        let costs = by_namespace(&model);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);
@@ -252,7 +254,7 @@ impl Stages for Pipeline {
         findings.extend(of_gate);
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        Product { files, findings, accepted, refused, certificates, claims, due }
+        Product { files, findings, accepted, refused, certificates, costs, claims, due }
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {

@@ -1,15 +1,120 @@
 //! How much one object and one namespace may ask for, as the administrator decides; it must not know how settings are written.
 
-/// Bounds of whatever an object can make grow.
+use std::time::Duration;
+
+use crate::model::ByteSize;
+
+/// Bounds of whatever an object can make grow. Of a size, a time or a number that is a ceiling for values, 0 is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Paths of one host that one namespace may have: nginx compares each with many others whenever it reads them, and a test that
     /// takes longer than a minute keeps everybody's changes out.
     pub paths_of_host: usize,
+    /// What the expressions of one namespace on one host may weigh together, see [`crate::model::expression::weight`].
+    pub expressions_of_host: u32,
+    /// Largest request body.
+    pub body_size: ByteSize,
+    /// Memory for a request body.
+    pub body_buffer: ByteSize,
+    /// Memory for an answer, all buffers together.
+    pub answer_buffers: ByteSize,
+    /// Temporary file for an answer.
+    pub answer_file: ByteSize,
+    /// Waiting for a backend.
+    pub timeout: Duration,
+    /// Endpoints that are tried for one request.
+    pub tries: u32,
+    /// What it may cost to verify a password, as the cost of bcrypt.
+    pub password_cost: u8,
+    /// Users of one password file.
+    pub passwords: usize,
+    /// What one object and one upstream may ask for.
+    pub object: ObjectLimits,
+    /// What the objects of one namespace may ask for together.
+    pub namespace: NamespaceLimits,
 }
+
+/// What one object and one upstream may ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectLimits {
+    /// Paths of an Ingress.
+    pub paths: u64,
+    /// Elements of all lists in the annotations of an Ingress.
+    pub list_entries: u64,
+    /// Bytes of one annotation.
+    pub annotation_bytes: u64,
+    /// Origins that an Ingress lets in.
+    pub origins: u64,
+    /// Endpoints of a port of a Service.
+    pub endpoints: u64,
+}
+
+/// What the objects of one namespace may ask for together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamespaceLimits {
+    /// Hosts.
+    pub hosts: u64,
+    /// Paths of hosts.
+    pub routes: u64,
+    /// Ports of Services that routes refer to.
+    pub upstreams: u64,
+    /// Endpoints of all of them.
+    pub endpoints: u64,
+    /// Secrets with certificates.
+    pub certificates: u64,
+    /// Files of a generation, whatever they are for.
+    pub files: u64,
+    /// Bytes of shared memory in which clients are counted.
+    pub zones: u64,
+    /// Bytes of configuration, as estimated.
+    pub configuration: u64,
+    /// Bytes of nginx's memory, as estimated.
+    pub memory: u64,
+    /// Microseconds that nginx needs to read the configuration, as estimated.
+    pub test: u64,
+}
+
+/// A mebibyte.
+const MIB: u64 = 1 << 20;
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { paths_of_host: 10_000 }
+        Limits {
+            object: ObjectLimits::default(),
+            namespace: NamespaceLimits::default(),
+            paths_of_host: 10_000,
+            expressions_of_host: 500,
+            body_size: ByteSize(0),
+            body_buffer: ByteSize(1 << 20),
+            answer_buffers: ByteSize(2 << 20),
+            answer_file: ByteSize(1 << 30),
+            timeout: Duration::from_secs(24 * 60 * 60),
+            tries: 20,
+            password_cost: 10,
+            passwords: 5000,
+        }
+    }
+}
+
+impl Default for ObjectLimits {
+    fn default() -> Self {
+        ObjectLimits { paths: 2000, list_entries: 5000, annotation_bytes: 131_072, origins: 200, endpoints: 2000 }
+    }
+}
+
+impl Default for NamespaceLimits {
+    fn default() -> Self {
+        NamespaceLimits {
+            hosts: 10_000,
+            routes: 20_000,
+            upstreams: 10_000,
+            endpoints: 50_000,
+            certificates: 6000,
+            files: 40_000,
+            zones: 512 * MIB,
+            configuration: 128 * MIB,
+            memory: 2048 * MIB,
+            test: 25_000_000,
+        }
     }
 }

@@ -4,9 +4,11 @@
 mod access;
 mod alike;
 mod authentication;
+mod budgets;
 mod burdens;
 mod clock;
 mod cors;
+mod costs;
 mod crash;
 mod demo;
 mod disk;

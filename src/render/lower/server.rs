@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName, TlsTermination,
+    AccessList, Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName,
+    TlsTermination,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -60,6 +61,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
         requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
+        requires.extend(behaviour.access.as_deref().and_then(AccessList::mark).map(names::list_file));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
     requires

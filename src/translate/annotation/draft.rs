@@ -119,6 +119,8 @@ pub struct CorsDraft {
     pub withheld: bool,
     /// The origins.
     pub origins: Option<Vec<OriginPattern>>,
+    /// Where they were written.
+    pub origins_at: Option<Origin>,
     /// The methods.
     pub methods: Option<Vec<HeaderName>>,
     /// The request headers.
@@ -151,6 +153,8 @@ pub struct LimitsDraft {
 pub struct Draft {
     /// What is final already.
     pub reading: Reading,
+    /// How many elements the lists of the object have so far.
+    pub elements: usize,
     /// Redirects from http to https.
     pub https: HttpsDraft,
     /// Redirects of all requests.
@@ -176,6 +180,14 @@ impl Draft {
     /// Adds a finding.
     pub fn find(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
         self.reading.findings.push(Finding::new(reason, origin, note));
+    }
+
+    /// Says that a ceiling of the administrator took the place of what was asked for.
+    pub fn above_ceiling(&mut self, origin: Origin, asked: &str, instead: &str, setting: &str) {
+        let note = format!(
+            "{asked} is above the ceiling of {instead}, which takes its place; the administrator's {setting} sets it"
+        );
+        self.find(Reason::AboveCeiling, origin, note);
     }
 
     /// Closes the routes and says why.
