@@ -123,6 +123,13 @@ text_value!(
     }
 );
 
+impl UrlPath {
+    /// `/`, below which this path is.
+    pub fn root(&self) -> Self {
+        UrlPath("/".into())
+    }
+}
+
 text_value!(Pattern, "The source of a PCRE expression whose cost is bounded, without named groups.", |text| match text
     .is_empty()
 {

@@ -100,7 +100,8 @@ impl<'a> Servers<'a> {
                 // Without a route its requests would fall to another one, perhaps one that is not protected.
                 let note = format!("it cannot be an expression, as the host asks for: {refused}; it answers 503");
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
-                let path = path::path_match(Matching::Prefix, dialect, &claim.path, bare_is_taken).ok()?;
+                let text = if claim.subject.is_protected { &site::above(&claim.path) } else { &claim.path };
+                let path = path::path_match(Matching::Prefix, dialect, text, bare_is_taken).ok()?;
                 Some(Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour: Arc::clone(shared) })
             }
         }

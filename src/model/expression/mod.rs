@@ -34,7 +34,7 @@ const WEIGHT_OF_LIMIT: f64 = 25.0;
 /// The weight of looking through the longest path once more at each of its bytes, which PCRE need not count: some 20 ms.
 const WEIGHT_OF_SQUARE: f64 = 100.0;
 /// The most that one expression may weigh.
-const HEAVIEST: f64 = 250.0;
+pub const HEAVIEST: u32 = 250;
 /// Largest size in bytes in PCRE: that of the longest literal path.
 const LARGEST: u64 = 8 << 10;
 /// Parts that are looked at while judging; a few hundred for what people write.
@@ -71,7 +71,7 @@ pub fn weight(text: &str) -> Result<u32, Refused> {
     match of_steps.max(of_runs) {
         // Between 1 and 250.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a small whole number")]
-        weight if weight <= HEAVIEST => Ok(weight as u32),
+        weight if weight <= f64::from(HEAVIEST) => Ok(weight as u32),
         _ => Err(Refused::because(
             "it looks through a path again and again, which would keep nginx busy; let what is repeated differ from \
              what follows, such as [^/]+ instead of .*",

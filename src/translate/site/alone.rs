@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::{Claim, conflict};
+use super::{Claim, conflict, reach};
 use crate::finding::{Finding, Reason};
+use crate::model::expression;
 use crate::translate::path::{self, Matching, PathType};
 use crate::translate::{Dialect, Limits};
 
@@ -32,6 +33,7 @@ pub fn settle<'s, 'a>(
     // Whoever comes first has it, and the claims come with those of the oldest object first.
     let mut kept: Vec<Claim<'s, 'a>> = Vec::with_capacity(claims.len());
     let mut owners = HashMap::new();
+    let mut weights = Weights::of(&claims);
     for mut claim in claims {
         let key = (rank(claim.matching), written(&claim).into_owned());
         if let Some(owner) = owners.get(&key) {
@@ -47,11 +49,48 @@ pub fn settle<'s, 'a>(
             }
             claim.closed = true;
         }
+        if claim.matching == Matching::Regex && !weights.has_room(&claim, limits.expressions_of_host) {
+            findings.push(too_heavy(&claim, limits.expressions_of_host));
+            if !claim.subject.is_protected {
+                continue;
+            }
+            // What begins like it and nobody else takes is closed.
+            claim.path = reach::above(&claim.path);
+            (claim.matching, claim.closed) = (Matching::Prefix, true);
+        }
         owners.insert(key, kept.len());
         kept.push(claim);
     }
     kept.sort_by(|left, right| path::winning_order((left.matching, &left.path), (right.matching, &right.path)));
     kept
+}
+
+/// What the expressions of a host weigh together.
+#[derive(Debug)]
+struct Weights {
+    count: u32,
+    sum: u32,
+}
+
+impl Weights {
+    fn of(claims: &[Claim<'_, '_>]) -> Self {
+        let expressions = claims.iter().filter(|claim| claim.matching == Matching::Regex);
+        Weights { count: u32::try_from(expressions.count()).unwrap_or(u32::MAX), sum: 0 }
+    }
+
+    /// Adds an expression where there is room for it. One that cannot be judged is refused by itself.
+    fn has_room(&mut self, claim: &Claim<'_, '_>, most: u32) -> bool {
+        // To judge one takes longer than to count them.
+        if self.count.saturating_mul(expression::HEAVIEST) <= most {
+            return true;
+        }
+        let weight = expression::weight(claim.path.as_str()).unwrap_or_default();
+        let sum = self.sum.saturating_add(weight);
+        if sum <= most {
+            self.sum = sum;
+        }
+        sum <= most
+    }
 }
 
 /// Expressions and texts that are matched as such are locations of one sort.
@@ -68,6 +107,18 @@ fn written<'c>(claim: &'c Claim<'_, '_>) -> Cow<'c, str> {
         Matching::Caseless => path::escaped(claim.path.as_str()),
         _ => claim.path.as_str().into(),
     }
+}
+
+fn too_heavy(claim: &Claim<'_, '_>, most: u32) -> Finding {
+    let follows = match claim.subject.is_protected {
+        true => "; paths that begin like it answer 503, because they would be protected",
+        false => "; its requests go where they would go without it",
+    };
+    let note = format!(
+        "the expressions of the namespace on this host weigh {most} already, which is the most (limits.expressions-of-host){follows}; \
+         use paths that are text, or several hosts"
+    );
+    Finding::new(Reason::TooManyPaths, claim.origin.clone(), note)
 }
 
 fn too_many(claim: &Claim<'_, '_>, most: usize, closed: bool) -> Finding {

@@ -22,7 +22,8 @@ pub fn settle<'s, 'a>(
     claims: &Claims,
     findings: &mut Vec<Finding>,
 ) -> Vec<Claim<'s, 'a>> {
-    let mut rated: Vec<_> = parties.into_iter().flatten().map(|claim| rate(name, claim, claims)).collect();
+    let parties = parties.into_iter().map(|party| party.into_iter().enumerate());
+    let mut rated: Vec<_> = parties.flatten().map(|(place, claim)| rate(name, place, claim, claims)).collect();
     // Those of one age are of one namespace, and in its order.
     rated.sort_by_key(|rated| rated.number);
     let mut court = Court::new(name, claims);
@@ -41,12 +42,12 @@ pub fn settle<'s, 'a>(
     kept.into_iter().map(|rated| rated.claim).collect()
 }
 
-fn rate<'s, 'a>(name: &ServerName, claim: Claim<'s, 'a>, claims: &Claims) -> Rated<'s, 'a> {
+fn rate<'s, 'a>(name: &ServerName, place_alone: usize, claim: Claim<'s, 'a>, claims: &Claims) -> Rated<'s, 'a> {
     let namespace = &claim.origin.object.namespace;
     let place = reach::place(claim.matching, claim.path.as_str());
     let number = claims.age(name, namespace, &place).unwrap_or_else(|| claims.number(name, namespace));
     let beginning = reach::beginning(claim.matching, claim.path.as_str());
-    Rated { claim, number, place, beginning }
+    Rated { claim, place_alone, number, place, beginning }
 }
 
 /// What the older claims leave to the younger ones.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
 
 pub use self::arbiter::Refusals;
+pub use self::reach::above;
 use super::allowed::Allowances;
 use super::annotation::value::quoted;
 use super::claims::{Asking, Claims, Since};

@@ -16,6 +16,8 @@ use crate::translate::path::{self, Matching};
 pub struct Rated<'s, 'a> {
     /// The claim.
     pub claim: Claim<'s, 'a>,
+    /// Its place among the claims of its own namespace when nobody else is there.
+    pub place_alone: usize,
     /// Its age: the lower, the older.
     pub number: u64,
     /// What it is known by, see [`super::reach::place`].
@@ -31,7 +33,7 @@ impl Rated<'_, '_> {
 
     /// Its place among the claims of its own namespace.
     fn own_order(&self, other: &Self) -> std::cmp::Ordering {
-        path::winning_order((self.claim.matching, &self.claim.path), (other.claim.matching, &other.claim.path))
+        self.place_alone.cmp(&other.place_alone)
     }
 }
 
@@ -39,7 +41,11 @@ impl Rated<'_, '_> {
 /// out.
 pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>) -> Vec<Rated<'s, 'a>> {
     if claims.iter().all(|rated| matches!(rated.claim.matching, Matching::Exact | Matching::Prefix)) {
-        claims.sort_by(Rated::own_order);
+        let matched = |rated: &Rated<'s, 'a>| (rated.claim.matching, rated.claim.path.clone());
+        claims.sort_by(|left, right| {
+            let (left, right) = (matched(left), matched(right));
+            path::winning_order((left.0, &left.1), (right.0, &right.1))
+        });
         return claims;
     }
     let mut oldest: HashMap<(Box<str>, Arc<str>), u64> = HashMap::new();

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::model::UrlPath;
+
 use crate::translate::path::Matching;
 
 /// Characters with a meaning of their own in an expression.
@@ -24,6 +26,11 @@ pub fn beginning(matching: Matching, path: &str) -> Box<str> {
         Matching::Regex => fixed(path),
     };
     fixed.trim_end_matches('/').to_ascii_lowercase().into()
+}
+
+/// The path above which nothing lies that an expression matches; `/` where that may be everything.
+pub fn above(expression: &UrlPath) -> UrlPath {
+    UrlPath::new(fixed(expression.as_str()).trim_end_matches('/')).unwrap_or_else(|_| expression.root())
 }
 
 /// The text with which everything begins that an expression matches, held to the start; less than there is where that is not
