@@ -87,6 +87,15 @@ fn invalid_expressions(scene: &Scene) -> Vec<Value> {
     (0..150).map(object).collect()
 }
 
+/// nginx refuses them and names no line.
+fn contradicting_buffers(scene: &Scene) -> Vec<Value> {
+    let object = |number: usize| {
+        let object = scene.of_evil(&format!("attack-{number}")).host(&scene.host(&format!("own-{number}")), "web");
+        object.annotation("proxy-buffer-size", "64k").annotation("proxy-busy-buffers-size", "1k").build()
+    };
+    (0..60).map(object).collect()
+}
+
 /// As many expressions as a host may have of everybody together, and then a thousand.
 fn on_the_shops_host(scene: &Scene) -> Vec<Value> {
     let object = |part: usize| {
@@ -150,11 +159,19 @@ weights! {
         most: Added { files: 900, written: 2 << 10, nginx: 64 << 10, ..LITTLE },
         ..WEIGHT
     };
-    invalid_expressions_are_tested_together => Weight {
+    invalid_expressions_cost_little => Weight {
         name: "invalid-expressions",
         attack: invalid_expressions,
+        told: &[told("Ingress attack-7", &["Quarantined", "InvalidPath", "RefusedValue"])],
+        during: &[ask("http://own-7.{h}/7")],
+        most: Added { files: 320, written: 1 << 10, nginx: 48 << 10, ..LITTLE },
+        ..WEIGHT
+    };
+    what_only_nginx_refuses_is_tested_together => Weight {
+        name: "contradicting-buffers",
+        attack: contradicting_buffers,
         told: &[told("", &["Quarantined"])],
-        during: &[ask("http://own-7.{h}/7").gets("404")],
+        during: &[ask("http://own-7.{h}/")],
         most: Added { tests: 40, ..LITTLE },
         ..WEIGHT
     };
