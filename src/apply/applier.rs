@@ -10,6 +10,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::blame::{Places, complaint};
 use super::confirm::{Confirm, Confirmation};
+use super::crowd::Crowd;
 use super::error::ApplyError;
 use super::generation::Generations;
 use super::host::Host;
@@ -44,6 +45,8 @@ pub struct Applier<H> {
     /// What the files that come next serve.
     contents: Arc<Contents>,
     pinned: Option<Pinned>,
+    /// How many old workers were ended.
+    ended: u64,
 }
 
 /// What is true at one moment, for whoever asks.
@@ -54,7 +57,9 @@ pub struct Status {
     /// Workers that take connections.
     pub workers: usize,
     /// Workers that finish their connections.
-    pub draining: usize,
+    pub crowd: Crowd,
+    /// How many of those were ended so far because there were too many.
+    pub ended: u64,
     /// The generation on disk.
     pub on_disk: Option<u64>,
     /// The generation that nginx serves.
@@ -82,7 +87,7 @@ impl<H: Host> Applier<H> {
         let generations = Generations::open(&options)?;
         let pinned = generations.pinned().map(|pin| Pinned::of(&generations, pin));
         let (steps, contents) = (Steps::default(), Arc::default());
-        Ok(Applier { options, host, generations, steps, running: None, silent: None, contents, pinned })
+        Ok(Applier { options, host, generations, steps, running: None, silent: None, contents, pinned, ended: 0 })
     }
 
     /// The files of the generation in place, as far as they are still what was written.
@@ -197,7 +202,8 @@ impl<H: Host> Applier<H> {
         let count = |role| table.as_ref().map_or(0, |table| table.in_role(role).count());
         Status {
             workers: count(Role::Worker),
-            draining: count(Role::Draining),
+            crowd: Crowd::of(count(Role::Draining), count(Role::Worker), self.options.most_draining),
+            ended: self.ended,
             on_disk: self.generations.current().map(|manifest| manifest.generation),
             // A host that stands still for half a second makes no node unready: it is asked once more.
             served: master.as_ref().ok().and_then(|_| self.host.served().or_else(|| self.host.served())),
@@ -346,8 +352,7 @@ impl<H: Host> Applier<H> {
     /// Lets nginx read the current generation and waits for proof.
     fn activate(&mut self, effort: Effort<'_>) -> Result<Outcome, ApplyError> {
         let generation = effort.generation;
-        let confirm = Confirm::of(&self.options, generation);
-        match confirm.hang_up(&mut self.host, &mut self.steps) {
+        match self.hang_up(generation) {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
             Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed),
@@ -356,6 +361,21 @@ impl<H: Host> Applier<H> {
             }
             Err(error) => self.roll_back(error.to_string(), false),
         }
+    }
+
+    /// Tells the master to read this generation, which adds to the old workers that finish their connections.
+    fn hang_up(&mut self, generation: u64) -> Result<Confirmation, ApplyError> {
+        let confirm = Confirm::of(&self.options, generation);
+        let ended = confirm.make_room(&mut self.host);
+        if ended > 0 {
+            self.ended += ended as u64;
+            tracing::warn!(
+                "{ended} old workers of nginx are ended, and with them their connections: no more than \
+                 {} for each worker may finish theirs at once (pacing.most-draining)",
+                self.options.most_draining
+            );
+        }
+        confirm.hang_up(&mut self.host, &mut self.steps)
     }
 
     fn record(&mut self, effort: Effort<'_>, master: Process, reload: Duration) -> Result<Outcome, ApplyError> {
@@ -384,7 +404,7 @@ impl<H: Host> Applier<H> {
             self.running = master.ok().filter(|_| self.host.served() == generation);
             return Ok(outcome(why));
         }
-        Ok(match Confirm::of(&self.options, target).hang_up(&mut self.host, &mut self.steps) {
+        Ok(match self.hang_up(target) {
             Ok(Confirmation::Confirmed { master, .. }) => {
                 self.running = Some(master);
                 outcome(why)

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::crowd::surplus;
 use super::error::ApplyError;
 use super::host::Host;
 use super::options::Options;
@@ -84,6 +85,30 @@ impl<'a> Confirm<'a> {
             }
         }
         false
+    }
+
+    /// Ends the oldest of the workers that finish their connections, where those that the next reload adds would be too many;
+    /// tells how many.
+    pub fn make_room(&self, host: &mut impl Host) -> usize {
+        let Some((master, table)) = host.master().ok().and_then(|master| Some((master, host.table(master)?))) else {
+            return 0;
+        };
+        let mut ended = surplus(&table, self.options.most_draining);
+        ended.retain(|worker| match host.end(*worker) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!("an old worker of nginx goes on, though there are too many: {error}");
+                false
+            }
+        });
+        let (begun, count) = (Instant::now(), ended.len());
+        // The next ones would take memory beside theirs. One that is busy ends when it looks up.
+        while !ended.is_empty() && begun.elapsed() < self.options.suspicion {
+            self.pause(begun);
+            let now = host.table(master);
+            ended.retain(|worker| now.as_ref().is_some_and(|now| now.children.iter().any(|(one, _)| one == worker)));
+        }
+        count
     }
 
     /// Tells the master to read its configuration and waits.

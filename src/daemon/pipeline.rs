@@ -87,6 +87,7 @@ impl Pipeline {
                 nginx_configuration: Some(settings.nginx.configuration.clone()),
                 keep: settings.apply.kept_generations.max(2),
                 confirm_timeout: settings.apply.confirm_timeout,
+                most_draining: settings.pacing.most_draining,
                 workers_group: survey.workers_group,
                 instance: settings.instance.clone(),
                 ..Options::default()

@@ -237,7 +237,8 @@ impl Reporter {
 
 fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
     status.master = nginx.status.master.as_ref().ok().copied();
-    (status.workers, status.draining) = (nginx.status.workers, nginx.status.draining);
+    status.workers = nginx.status.workers;
+    (status.crowd, status.ended) = (nginx.status.crowd, nginx.status.ended);
     status.served = served;
     status.generation = nginx.status.confirmed;
     status.nginx_version = nginx.version.as_str().into();

@@ -331,7 +331,7 @@ impl Daemon {
     fn finish(&mut self, done: Done, now: Instant, reporter: &mut Reporter) {
         let Done { work, result, nginx } = done;
         self.work = Some(work);
-        self.pacer.draining(nginx.status.draining);
+        self.pacer.crowd(nginx.status.crowd);
         match result {
             Finished::Cycle(report) => self.conclude(report, &nginx, now, reporter),
             Finished::Look { changed, surveyed } => {
@@ -366,7 +366,7 @@ impl Daemon {
             Outcome::RolledBack { .. } => Some(Duration::ZERO),
             _ => None,
         };
-        self.pacer.ended(now - self.began, reload, nginx.status.draining);
+        self.pacer.ended(now - self.began, reload, nginx.status.crowd);
         self.retry.ended(&report.outcome, now);
         self.feed.hold(&report.held);
         let carried = self.carried.take();

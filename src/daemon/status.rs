@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::withdrawal::Withdrawal;
-use crate::apply::Pinned;
-use crate::finding::Finding;
-use crate::model::{Kind, ObjectId};
+use crate::apply::{Crowd, Pinned};
+use crate::finding::{Finding, Reason};
+use crate::model::{Kind, ObjectId, Origin};
 use crate::publish::{Outlook, Peer, Served, View, published};
 use crate::source::cluster::{Requests, WatchHealth};
 use crate::translate::Accepted;
@@ -62,7 +62,9 @@ pub struct Status {
     /// Workers that take connections.
     pub workers: usize,
     /// Workers that finish their connections.
-    pub draining: usize,
+    pub crowd: Crowd,
+    /// How many of those were ended because there were too many.
+    pub ended: u64,
     /// Whether the generation is one that this run made or found to be right.
     pub concluded: bool,
     /// The Ingresses that are served, or will be as soon as nginx runs.
@@ -133,7 +135,22 @@ impl Status {
     /// What is wrong with objects and host, and with what is published.
     pub fn all_findings(&self) -> Vec<Finding> {
         let of_publishing = self.outlook.as_ref().map(Outlook::findings).unwrap_or_default();
-        self.findings.iter().cloned().chain(of_publishing).collect()
+        self.findings.iter().cloned().chain(of_publishing).chain(self.crowd_finding()).collect()
+    }
+
+    /// That old workers come close to their ceiling.
+    fn crowd_finding(&self) -> Option<Finding> {
+        let Crowd { draining, most } = self.crowd;
+        let tell = || {
+            let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+            let note = format!(
+                "{draining} old workers finish their connections, and {most} may: reloads are spaced out, and the oldest workers \
+                 are ended when there are as many; connections that last, such as WebSockets, keep them, and \
+                 pacing.most-draining says how many may be kept at the price of memory"
+            );
+            Finding::new(Reason::DrainingWorkers, Origin::object(&nginx), note)
+        };
+        (self.crowd.pressure().0 > 0).then(tell)
     }
 
     /// How many hosts are served.
@@ -288,7 +305,9 @@ impl Status {
                 "version": &*self.nginx_version,
                 "master": self.master,
                 "workers": self.workers,
-                "draining": self.draining,
+                "draining": self.crowd.draining,
+                "most_draining": self.crowd.most,
+                "ended": self.ended,
             },
             "hosts": self.is_known().then(|| self.hosts()),
             "routes": self.is_known().then(|| self.routes()),

@@ -71,6 +71,10 @@ impl Host for Simulated {
         Ok(())
     }
 
+    fn end(&mut self, _worker: Process) -> Result<(), ApplyError> {
+        Ok(())
+    }
+
     fn test(&mut self, _instead: Option<&Path>) -> Result<Tested, ApplyError> {
         Ok(Tested { accepted: true, words: String::new() })
     }
