@@ -2,7 +2,7 @@
 
 mod limit;
 
-pub use limit::limit;
+pub use limit::{Shown, in_turn, limit};
 
 use std::fmt;
 use std::sync::Arc;

@@ -82,6 +82,7 @@ impl Manifests {
             eprintln!("ingressd: {error}");
             Exit::Unavailable
         })?;
+        let most_findings = options.limits.findings_of_object;
         let names = resolve(&settings, Names::wanted(&snapshot, &options))?;
         let translation = Translator::new(options).translate(&snapshot, &names);
         let (capabilities, neighbours) = self.host(&settings);
@@ -91,7 +92,7 @@ impl Manifests {
         findings.extend(gated);
         findings.sort();
         findings.dedup();
-        limit(&mut findings);
+        limit(&mut findings, most_findings);
         let Settings { instance, templates, .. } = settings;
         Ok(Processed { snapshot, plan, findings, instance, templates })
     }

@@ -13,7 +13,7 @@ use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
 use crate::apply::{Complaint, Outcome};
-use crate::finding::{Finding, Reason, limit};
+use crate::finding::{Finding, Reason};
 use crate::model::{Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
 use crate::source::cluster::Name;
@@ -351,7 +351,6 @@ impl Cycle {
         findings.extend(findings_of(&outcome));
         findings.sort();
         findings.dedup();
-        limit(&mut findings);
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
             self.keeper.keep(Arc::clone(&self.confirmed), worth);

@@ -114,6 +114,11 @@ impl Pipeline {
         self.applier.contents()
     }
 
+    /// How many findings of one object are told.
+    pub fn most_findings(&self) -> usize {
+        self.options.limits.findings_of_object
+    }
+
     /// Gives the translation what DNS says.
     pub fn set_names(&mut self, names: Arc<Names>) {
         self.names = names;

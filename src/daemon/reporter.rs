@@ -18,7 +18,7 @@ use crate::apply::Outcome;
 use crate::model::Kind;
 use crate::publish::Outlook;
 use crate::source::{Snapshot, Version};
-use crate::translate::Accepted;
+use crate::translate::{Accepted, Limits};
 
 /// Everyone who listens, over every version of the settings.
 #[derive(Debug)]
@@ -56,6 +56,11 @@ impl Reporter {
     /// The binary of nginx was found.
     pub fn found(&self, nginx_version: &str) {
         self.change(|status| status.nginx_version = nginx_version.into());
+    }
+
+    /// So much is told from now on.
+    pub fn limited(&self, limits: &Limits) {
+        self.change(|status| status.limits = limits.clone());
     }
 
     /// The source is a cluster, or a folder.
@@ -171,7 +176,8 @@ impl Reporter {
             }
             outcome => tracing::info!(GENERATION = status.generation, "{}", describe(outcome)),
         }
-        self.findings.update(&status.findings, status.generation);
+        let most = status.limits.findings_of_namespace;
+        self.findings.update(&status.findings, status.generation, most, Instant::now());
     }
 
     /// The administrator's wish was carried out, or could not be.

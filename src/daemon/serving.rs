@@ -107,6 +107,7 @@ impl Daemon {
         let entrance = Entrance::open(settings, reporter, desk.orders(), earlier.entrance.as_mut()).await?;
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
+        reporter.limited(&settings.translate.limits);
         let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
         // Before anything is read of another server.
         if let Some(earlier) = &mut earlier.publication {

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::withdrawal::Withdrawal;
 use crate::apply::{Crowd, Pinned};
-use crate::finding::{Finding, Reason};
+use crate::finding::{Finding, Reason, Shown};
 use crate::model::{Kind, ObjectId, Origin};
 use crate::publish::{Outlook, Peer, Served, View, published};
 use crate::source::cluster::{Requests, WatchHealth};
-use crate::translate::Accepted;
+use crate::translate::{Accepted, Limits};
 
 /// Where the daemon stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -73,6 +73,8 @@ pub struct Status {
     pub objects: Vec<(&'static str, usize)>,
     /// What is wrong.
     pub findings: Arc<[Finding]>,
+    /// How much of it is told.
+    pub limits: Limits,
     /// Certificates that are served, and the end of their validity in seconds since 1970.
     pub certificates: Arc<[(Arc<ObjectId>, i64)]>,
     /// When what is known of the source was last known to be complete.
@@ -138,6 +140,12 @@ impl Status {
         self.findings.iter().cloned().chain(of_publishing).chain(self.crowd_finding()).collect()
     }
 
+    /// How many those are.
+    fn count_findings(&self) -> usize {
+        let of_publishing = self.outlook.as_ref().map_or(0, |outlook| outlook.findings().len());
+        self.findings.len() + of_publishing + usize::from(self.crowd_finding().is_some())
+    }
+
     /// That old workers come close to their ceiling.
     fn crowd_finding(&self) -> Option<Finding> {
         let Crowd { draining, most } = self.crowd;
@@ -196,7 +204,7 @@ impl Status {
             kinds if kinds.is_empty() => age,
             kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
         };
-        let findings = self.all_findings().len();
+        let findings = self.count_findings();
         let state = match &self.pinned {
             Some(pinned) => format!("PINNED to {}; {state}", place(pinned)),
             None => state,
@@ -249,8 +257,9 @@ impl Status {
     /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
     pub fn json(&self, now: Instant) -> Value {
         let view = self.outlook.as_ref().map(Outlook::view);
-        let findings = self.all_findings();
-        let findings = findings.iter().map(|finding| {
+        let all_findings = self.all_findings();
+        let shown = Shown::of(&all_findings, self.limits.findings_of_namespace);
+        let findings = shown.findings.iter().map(|finding| {
             json!({
                 "kind": finding.origin.object.kind.name(),
                 "namespace": &*finding.origin.object.namespace,
@@ -317,6 +326,10 @@ impl Status {
             "watches": watches.collect::<Vec<_>>(),
             "ingresses": ingresses.collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
+            "findings_left_out": shown.left_out.iter().map(|(namespace, count)| json!({
+                "namespace": &**namespace,
+                "count": count,
+            })).collect::<Vec<_>>(),
         })
     }
 }
@@ -437,6 +450,22 @@ mod tests {
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"
         );
         assert_eq!(Status::default().ready(), Err("starting".to_owned()));
+    }
+
+    #[test]
+    fn one_namespace_takes_no_more_room_than_it_may() {
+        let of = |namespace: &str, name: &str| {
+            let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));
+            Finding::new(Reason::UnknownAnnotation, Origin::object(&object), "x".repeat(9000))
+        };
+        let crowd = (0..20_000).map(|number| of("crowd", &number.to_string()));
+        let status = Status { findings: crowd.chain([of("victim", "cart")]).collect(), ..Status::default() };
+        let json = status.json(Instant::now());
+        let findings = json["findings"].as_array().unwrap();
+        assert_eq!((findings.len(), &findings[200]["namespace"]), (201, &json!("victim")));
+        assert_eq!(json["findings_left_out"], json!([{"namespace": "crowd", "count": 19_800}]));
+        assert!(json.to_string().len() < 400_000, "{}", json.to_string().len());
+        assert!(status.line(Instant::now()).contains(" 20001 findings"));
     }
 
     #[test]

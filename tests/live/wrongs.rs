@@ -18,7 +18,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("TlsConflict", "it takes two namespaces: src/translate/tests/certificates.rs"),
     ("TooManyPaths", "it takes more paths than an object has room for: src/translate/tests/hosts_and_paths.rs"),
     ("UnresolvedName", "names are not resolved where ExternalNameDisabled is found: a test of its own"),
-    ("MoreFindings", "it takes more than fifty others: src/finding/limit.rs"),
+    ("MoreFindings", "it takes more than twenty others: src/finding/limit.rs"),
     ("StatusContention", "it takes another controller: tests/live/contention.rs"),
     ("MissingCapability", "the nginx of the tests lacks nothing: src/nginx/gate/route_tests.rs"),
     ("MissingAddress", "it is about the settings of this node: tests/live/addresses.rs"),
