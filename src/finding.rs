@@ -135,9 +135,10 @@ reasons! {
     ForeignClass, Info, Author, "The object belongs to another controller, or names a class that does not exist, and is left alone.";
     InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
     InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
-    PathConflict, Warning, Author, "An older object already has this host, path and type; it keeps it.";
-    TooManyPaths, Error, Author, "The host has 10000 paths of this and older objects already; this one is not served, and its requests go where they would go without it.";
-    SharedHost, Info, Author, "Its expressions are tried before paths that an older object of another namespace has on the same host, and may take requests from it.";
+    HostOwned, Error, Author, "Another namespace asked for the host first and has it for itself (`hosts.ownership`), or had it until a moment ago (`hosts.grace`), or it is for the administrator (`hosts.catch-all`): nothing is served of it here. Take another host, or ask the administrator.";
+    PathConflict, Warning, Author, "The path is an older object's, or that of another namespace which asked for it first, or lies below a protected path of another one; who has it keeps it.";
+    TooManyPaths, Error, Author, "The namespace has as many paths on this host as it may have (`limits.paths-of-host`); this one is not served. Its requests go where they would go without it, and are answered 503 where it would be protected.";
+    SharedHost, Info, Author, "Several namespaces have paths of the host: below this path another namespace has one and takes its requests there, or another one asked first for paths that begin like this one.";
     TlsConflict, Warning, Author, "Namespaces share a host, and the oldest object of it is of another one than this entry of `spec.tls`. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
     MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
     MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";

@@ -90,7 +90,8 @@ struct Product {
 }
 
 fn produce(snapshot: &Snapshot, version: Version) -> Product {
-    let translation = Translator::new(inputs::options(DEFAULT_CERTIFICATE)).translate(snapshot, &names());
+    let translation =
+        Translator::new(inputs::options(DEFAULT_CERTIFICATE)).translate(snapshot, &names(), &Default::default());
     let capabilities = Capabilities::profile(version);
     let (plan, gated) =
         nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &GateOptions::default());

@@ -44,7 +44,7 @@ impl Rooms {
         // What Debian 12 has.
         let capabilities = Capabilities::profile(Version(1, 22, 1));
         let start = Instant::now();
-        let translation = self.translator.translate(snapshot, &Names::default());
+        let translation = self.translator.translate(snapshot, &Names::default(), &Default::default());
         let translate = start.elapsed();
         assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
         let start = Instant::now();

@@ -84,7 +84,7 @@ impl Manifests {
         })?;
         let most_findings = options.limits.findings_of_object;
         let names = resolve(&settings, Names::wanted(&snapshot, &options))?;
-        let translation = Translator::new(options).translate(&snapshot, &names);
+        let translation = Translator::new(options).translate(&snapshot, &names, &std::sync::Arc::default());
         let (capabilities, neighbours) = self.host(&settings);
         let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
         let mut findings = snapshot.findings.clone();

@@ -34,7 +34,10 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| {
             put(&mut settings.pacing.most_draining, value)?;
             match settings.pacing.most_draining {
-                0 | 1 => Err("it is not at least 2: the workers that the last reload replaced could finish nothing".to_owned()),
+                0 | 1 => {
+                    Err("it is not at least 2: the workers that the last reload replaced could finish nothing"
+                        .to_owned())
+                }
                 _ => Ok(()),
             }
         },

@@ -10,7 +10,7 @@ use toml_edit::Value;
 use super::settings::LogFormat;
 use crate::model::Cidr;
 use crate::publish::{self, Announced};
-use crate::translate::{ClassRule, Dialect, EndpointMode};
+use crate::translate::{ClassRule, Dialect, EndpointMode, HostOwnership};
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -284,7 +284,31 @@ pub(super) const CLASS_KEYS: &[ClassKey] = &[
         doc: "How endpoints of this class are reached, when not as `upstreams.endpoints` says.",
         set: |rule, value| put(&mut rule.endpoints, value),
     },
+    ClassKey {
+        key: "ownership",
+        form: Form::Text,
+        doc: "Whose the hosts of this class are, when not as `hosts.ownership` says: `namespace` or `shared`.",
+        set: |rule, value| {
+            let mut ownership = HostOwnership::default();
+            put(&mut ownership, value)?;
+            rule.ownership = Some(ownership);
+            Ok(())
+        },
+    },
 ];
+
+impl Setting for HostOwnership {
+    fn read(value: &Value) -> Result<Self, String> {
+        one_of(
+            value,
+            &[
+                ("dialect", HostOwnership::Dialect),
+                ("namespace", HostOwnership::Namespace),
+                ("shared", HostOwnership::Shared),
+            ],
+        )
+    }
+}
 
 impl Setting for ClassRule {
     fn read(value: &Value) -> Result<Self, String> {
@@ -295,6 +319,7 @@ impl Setting for ClassRule {
             legacy_class: None,
             without_class: false,
             endpoints: None,
+            ownership: None,
         };
         for (key, value) in table {
             let Some(row) = CLASS_KEYS.iter().find(|row| row.key == key) else {

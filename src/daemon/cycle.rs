@@ -18,7 +18,7 @@ use crate::model::{Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
 use crate::source::cluster::Name;
 use crate::source::{LeftOut, Snapshot, Version};
-use crate::translate::Accepted;
+use crate::translate::{Accepted, Claims};
 
 mod judging;
 #[cfg(test)]
@@ -42,6 +42,8 @@ pub trait Stages {
     fn make(&mut self, snapshot: &Snapshot) -> Product;
     /// Applies.
     fn apply(&mut self, files: &FileSet) -> Outcome;
+    /// These claims on hosts and paths are those of what is served now.
+    fn settle(&mut self, claims: &Arc<Claims>);
     /// Makes files in which no hosts share anything, from now on, because of what nginx says of them; false when they do not.
     fn part(&mut self, words: &str) -> bool;
     /// Makes files as before that.
@@ -64,6 +66,10 @@ pub struct Product {
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// Secrets with certificates that are served, and the end of their validity in seconds since 1970.
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
+    /// The claims on hosts and paths that these files are made by.
+    pub claims: Arc<Claims>,
+    /// When time alone changes what is served, in seconds since 1970.
+    pub due: Option<i64>,
 }
 
 impl Product {
@@ -92,6 +98,8 @@ pub struct Report {
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
     /// The Secrets that versions refer to which are served though they are not the newest.
     pub held: BTreeSet<Name>,
+    /// See [`Product::due`].
+    pub due: Option<i64>,
     /// How many attempts it took.
     pub attempts: usize,
     /// How long the test of each attempt took that had one.
@@ -107,6 +115,7 @@ impl Report {
             accepted: Vec::new(),
             certificates: Vec::new(),
             held: BTreeSet::new(),
+            due: None,
             attempts: 0,
             tests: Vec::new(),
         }
@@ -215,6 +224,7 @@ impl Cycle {
                     if self.ends_well(&mut trials, snapshot, attempts) {
                         continue;
                     }
+                    stages.settle(&product.claims);
                 }
                 Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Pinned { .. } => {}
             }
@@ -308,7 +318,9 @@ impl Cycle {
         for (id, exclusion) in excluded {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
             let not = (!exclusion.left_out).then_some(&exclusion.version);
-            objects::put_back(served.to_mut(), id, &self.confirmed, not, &*store);
+            if objects::put_back(served.to_mut(), id, &self.confirmed, not, &*store).is_none() {
+                objects::withhold(served.to_mut(), id, snapshot);
+            }
         }
         for id in excluded.keys() {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
@@ -343,7 +355,7 @@ impl Cycle {
         worth: Arc<BTreeSet<Arc<ObjectId>>>,
         outcome: Outcome,
     ) -> Report {
-        let Product { mut findings, accepted, certificates, .. } = product;
+        let Product { mut findings, accepted, certificates, due, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -355,7 +367,7 @@ impl Cycle {
             self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
             self.keeper.keep(Arc::clone(&self.confirmed), worth);
         }
-        Report { findings, accepted, certificates, ..Report::of(outcome) }
+        Report { findings, accepted, certificates, due, ..Report::of(outcome) }
     }
 }
 

@@ -128,7 +128,8 @@ impl FindingLog {
     pub fn update(&mut self, findings: &[Finding], generation: Option<u64>, most: usize, now: Instant) {
         let (new, mended) = self.difference(findings);
         self.lines.retain(|_, (began, _)| now.saturating_duration_since(*began) < PERIOD);
-        let prefixed = new.iter().map(|finding| (finding, "")).chain(mended.iter().map(|finding| (finding, "mended: ")));
+        let prefixed =
+            new.iter().map(|finding| (finding, "")).chain(mended.iter().map(|finding| (finding, "mended: ")));
         for (finding, prefix) in prefixed {
             let namespace = &finding.origin.object.namespace;
             match self.line(namespace, most, now) {

@@ -234,7 +234,12 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     }
     registry.register("nginx_workers", "Workers of nginx that take connections, and that finish theirs", workers);
     let most = whole(status.crowd.most);
-    gauge(registry, "nginx_draining_workers_most", "How many workers of nginx may finish their connections at once", most);
+    gauge(
+        registry,
+        "nginx_draining_workers_most",
+        "How many workers of nginx may finish their connections at once",
+        most,
+    );
     let ended: Counter = Counter::default();
     ended.inc_by(status.ended);
     let help = "Workers of nginx that were ended because too many finished their connections";

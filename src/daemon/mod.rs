@@ -3,6 +3,7 @@
 pub mod access;
 mod candidates;
 mod certificate;
+mod claims;
 pub mod control;
 mod cycle;
 mod dns;
@@ -34,6 +35,7 @@ mod status;
 mod withdrawal;
 mod work;
 
+pub use claims::kept_in as claims_kept_in;
 pub use cycle::{Cycle, Product, Report, Stages};
 pub use dns::Dns;
 pub use error::Error;

@@ -44,6 +44,14 @@ pub fn put_back(
     }
 }
 
+/// Notes that an Ingress of `newest` was taken out altogether.
+pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
+    let taken = (id.kind == Kind::Ingress).then(|| find(&newest.ingresses, id)).flatten();
+    if let (Some(taken), Err(index)) = (taken, snapshot.withheld.position(&id.namespace, &id.name)) {
+        snapshot.withheld.edit().insert(index, taken.clone());
+    }
+}
+
 /// Puts the Secrets that an Ingress refers to in their places, where there are none now and nobody `refuses` them: an earlier
 /// version is of no use without what it was served with.
 pub fn put_back_secrets(

@@ -142,9 +142,15 @@ mod tests {
             ("the more there are", &[Change(0), Cycle(20, Some(50), 75), Change(100), Due(Some(2520))]),
             ("the more it waits", &[Change(0), Cycle(20, Some(50), 90), Change(100), Due(Some(4020))]),
             ("as many as may be", &[Change(0), Cycle(20, Some(50), 100), Change(100), Due(Some(5020))]),
-            ("more than may be keep nobody for ever", &[Change(0), Cycle(20, Some(50), 900), Change(1), Due(Some(5020))]),
+            (
+                "more than may be keep nobody for ever",
+                &[Change(0), Cycle(20, Some(50), 900), Change(1), Due(Some(5020))],
+            ),
             ("they have ended", &[Change(0), Cycle(20, Some(50), 100), Change(100), Drain(10), Due(Some(570))]),
-            ("a change long after waits for none", &[Change(0), Cycle(20, Some(50), 100), Change(9000), Due(Some(9020))]),
+            (
+                "a change long after waits for none",
+                &[Change(0), Cycle(20, Some(50), 100), Change(9000), Due(Some(9020))],
+            ),
         ];
         for (name, steps) in tables {
             let mut pacer = Pacer::new(rules);

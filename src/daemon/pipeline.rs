@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::certificate;
+use super::claims;
 use super::cycle::{Product, Stages};
 use super::publication::newest;
 use super::{options, state_file};
@@ -21,10 +22,7 @@ use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
 use crate::render::{Digest, FileSet, Renderer, Templates};
 use crate::source::Snapshot;
-use crate::translate::{self, Accepted, Names, Translation, Translator};
-
-/// How long a translator is used before it gets a new time of day, in seconds: certificates expire meanwhile.
-const CLOCK_STEP: i64 = 600;
+use crate::translate::{self, Accepted, Claims, Names, Translation, Translator};
 
 /// How often nginx's version and the other sites of the host are looked at.
 const SURVEY_INTERVAL: Duration = Duration::from_secs(10);
@@ -57,6 +55,8 @@ pub struct Pipeline {
     /// Why hosts do not share servers though the settings allow it: what nginx says of those.
     parted: Option<String>,
     names: Arc<Names>,
+    /// Those of what nginx serves.
+    claims: Arc<Claims>,
     renderer: Renderer,
     applier: Applier<System>,
     survey: Survey,
@@ -101,6 +101,7 @@ impl Pipeline {
             gate_options: settings.gate_options(),
             parted: None,
             names: Arc::default(),
+            claims: claims::kept_in(state),
             renderer: Renderer::of(&settings.instance, &settings.templates),
             applier,
             survey,
@@ -133,13 +134,10 @@ impl Pipeline {
         }
     }
 
-    /// Gives the translation a new time of day now and then: certificates expire meanwhile.
+    /// Gives the translation the time of day: certificates expire meanwhile, and hosts stop being reserved.
     pub fn set_clock(&mut self) {
-        let now = options::now();
-        if (now - self.options.now).abs() >= CLOCK_STEP {
-            self.options.now = now;
-            self.translator = Translator::new(self.options.clone());
-        }
+        self.options.now = options::now();
+        self.translator.set_now(self.options.now);
     }
 
     /// Whether the package was upgraded or another site changed since the last look, so that files may have to differ.
@@ -230,12 +228,19 @@ impl Stages for Pipeline {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let Translation { model, mut findings, mut accepted, refused } =
-            self.translator.translate(snapshot, &self.names);
+        let Translation { model, mut findings, mut accepted, refused, claims, due } =
+            self.translator.translate(snapshot, &self.names, &self.claims);
         let certificates = certificates(&model);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);
+        }
+        let files = self.renderer.render(&plan);
+        for origin in files.unwritten() {
+            let note = "it cannot be written for nginx and answers 503, which is a fault of ingressd: please report it";
+            findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
+            let owner = accepted.iter_mut().find(|accepted| accepted.id == origin.object);
+            owner.into_iter().for_each(|owner| owner.served = owner.served.saturating_sub(1));
         }
         let contents = Contents {
             objects: accepted.iter().map(served_object).collect(),
@@ -246,7 +251,14 @@ impl Stages for Pipeline {
         findings.extend(of_gate);
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        Product { files: self.renderer.render(&plan), findings, accepted, refused, certificates }
+        Product { files, findings, accepted, refused, certificates, claims, due }
+    }
+
+    fn settle(&mut self, claims: &Arc<Claims>) {
+        if !Arc::ptr_eq(&self.claims, claims) {
+            self.claims = Arc::clone(claims);
+            claims::keep(&self.settings.apply.state, claims);
+        }
     }
 
     fn apply(&mut self, files: &FileSet) -> Outcome {
@@ -269,7 +281,7 @@ impl Stages for Pipeline {
 
     fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>> {
         self.settings.templates.digest()?;
-        let model = self.translator.translate(snapshot, &self.names).model;
+        let model = self.translator.translate(snapshot, &self.names, &self.claims).model;
         let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         let files = Renderer::of(&self.settings.instance, &Templates::default()).render(&plan);
         match self.applier.try_out(&files) {

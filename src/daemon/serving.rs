@@ -18,6 +18,7 @@ use super::link::Link;
 use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
 use super::notify;
+use super::options;
 use super::order::{Desk, Order};
 use super::pacing::Pacer;
 use super::publication::Publication;
@@ -94,6 +95,8 @@ pub struct Daemon {
     noticed: Option<Instant>,
     /// Until when a cycle waits for the first answer about a name.
     patience: Instant,
+    /// When time alone makes another cycle necessary.
+    ends: Option<Instant>,
     recheck: Duration,
     began: Instant,
     stopping: Option<Option<Box<Settings>>>,
@@ -147,6 +150,7 @@ impl Daemon {
             carried: None,
             noticed: None,
             patience: began,
+            ends: None,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
             stopping: None,
@@ -234,7 +238,7 @@ impl Daemon {
         self.work.as_ref()?;
         self.snapshot.as_ref()?;
         let paced = self.pacer.due().map(|due| self.began + due);
-        let due = paced.into_iter().chain(self.retry.due()).min();
+        let due = paced.into_iter().chain(self.retry.due()).chain(self.ends).min();
         due.map(|due| if self.names.is_waiting() { due.max(self.patience) } else { due })
     }
 
@@ -301,6 +305,7 @@ impl Daemon {
             self.cause = Cause::Retry;
         }
         self.retry.began();
+        self.ends = None;
         self.carried = self.noticed.take();
         self.publication.began();
         self.running = Some(work.turn(snapshot, self.names.answers(), Arc::clone(&self.peers)));
@@ -370,6 +375,8 @@ impl Daemon {
         self.pacer.ended(now - self.began, reload, nginx.status.crowd);
         self.retry.ended(&report.outcome, now);
         self.feed.hold(&report.held);
+        self.ends =
+            report.due.map(|due| now + Duration::from_secs(due.saturating_sub(options::now()).max(1).unsigned_abs()));
         let carried = self.carried.take();
         if !report.outcome.is_in_place() {
             // The change still waits, and has since then.

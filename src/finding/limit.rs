@@ -141,7 +141,9 @@ mod tests {
         ]
         .concat();
         all.sort();
-        for (of_namespace, most, expected) in [(10, 100, [10, 10, 2]), (100, 12, [5, 5, 2]), (1000, 2000, [503, 500, 2])] {
+        for (of_namespace, most, expected) in
+            [(10, 100, [10, 10, 2]), (100, 12, [5, 5, 2]), (1000, 2000, [503, 500, 2])]
+        {
             let shown = Shown::within(&all, of_namespace, most);
             let count = |namespace: &str| {
                 shown.findings.iter().filter(|finding| &*finding.origin.object.namespace == namespace).count()

@@ -104,12 +104,22 @@ text_value!(
     }
 );
 
-text_value!(UrlPath, "A request path as nginx matches it: decoded, beginning with a slash.", |text| {
-    match text.starts_with('/') {
-        true => Ok(()),
-        false => Err(Refused::because("it does not begin with /")),
+text_value!(
+    UrlPath,
+    "A request path as nginx matches it: decoded, beginning with a slash, and short enough to be written as an expression.",
+    |text| {
+        // A character with a meaning in expressions gets a backslash there, which takes an escape of its own between quotes.
+        let special = text.chars().filter(|character| regex_syntax::is_meta_character(*character)).count();
+        let length = written_length(text) + 2 * special;
+        match text.starts_with('/') {
+            _ if length > LONGEST => {
+                Err(Refused(format!("it takes {length} bytes as an expression, nginx takes at most {LONGEST}").into()))
+            }
+            true => Ok(()),
+            false => Err(Refused::because("it does not begin with /")),
+        }
     }
-});
+);
 
 text_value!(
     Pattern,

@@ -285,7 +285,11 @@ mod tests {
         let suppressed = chronicle.update(&Served { findings: findings.into(), ..Served::default() }, &[], now);
         let told = spread(&mut chronicle);
         assert_eq!((suppressed, told.len()), (0, MOST_OF_OBJECT + 2));
-        assert_eq!(told.iter().filter(|told| told.starts_with("MoreFindings a ")).count(), 1, "and how many more there are");
+        assert_eq!(
+            told.iter().filter(|told| told.starts_with("MoreFindings a ")).count(),
+            1,
+            "and how many more there are"
+        );
         let another = Served { findings: [finding("a", "another")].into(), ..Served::default() };
         assert_eq!(chronicle.update(&another, &[], now), 1);
         let later = Served { findings: [finding("a", "later")].into(), ..Served::default() };

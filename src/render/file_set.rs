@@ -80,6 +80,9 @@ pub struct File {
     pub owners: Arc<Owners>,
     /// Other files without which nginx refuses this one: upstreams, certificates, password files.
     pub requires: Arc<[FilePath]>,
+    /// Routes that could not be written and answer 503, or go where they would go without them. The types of the model leave
+    /// none; should they ever, it is told and not called served.
+    pub unwritten: Arc<[Origin]>,
 }
 
 impl File {
@@ -98,7 +101,8 @@ impl File {
     }
 
     fn of(content: Content, owners: Owners) -> Self {
-        File { digest: Digest::of_parts(content.parts()), content, owners: Arc::new(owners), requires: Arc::default() }
+        let digest = Digest::of_parts(content.parts());
+        File { digest, content, owners: Arc::new(owners), requires: Arc::default(), unwritten: Arc::default() }
     }
 }
 
@@ -110,6 +114,11 @@ pub struct FileSet {
 }
 
 impl FileSet {
+    /// Every route that could not be written.
+    pub fn unwritten(&self) -> impl Iterator<Item = &Origin> {
+        self.files.values().flat_map(|file| file.unwritten.iter())
+    }
+
     /// One digest for all paths and contents.
     pub fn digest(&self) -> Digest {
         let mut hasher = Sha256::new();

@@ -94,6 +94,8 @@ impl<K> Stored<K> {
 pub struct Snapshot {
     /// Ingresses.
     pub ingresses: List<Ingress>,
+    /// Ingresses that are taken out for what nginx says of them: nothing of them is served, and what they ask for stays theirs.
+    pub withheld: List<Ingress>,
     /// Ingresses where nothing is served, bare of all but their names, in which something is published.
     pub outside: List<Ingress>,
     /// Classes.

@@ -3,6 +3,7 @@
 pub mod annotation;
 mod backend;
 mod certificate;
+pub mod claims;
 mod class;
 mod endpoint;
 mod external_name;
@@ -26,25 +27,28 @@ mod tests;
 mod tls;
 mod tls_entries;
 
+pub use claims::Claims;
 pub use limits::Limits;
 pub use names::{Answer, Names};
-pub use options::{ClassRule, Dialect, EndpointMode, Hsts, Options};
+pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::Reading;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{ParallelIterator as _, ParallelSlice as _};
 
 use self::backend::Backends;
 use self::endpoint::SliceIndex;
 use self::memory::Memory;
 use self::server::Servers;
+use self::site::{Askers, Refusals, Sites};
 use self::subject::Subject;
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
-use crate::model::{Forwarded, Model, ObjectId, Origin, PasswordFile, Server, ServerName};
-use crate::source::{Snapshot, Version};
+use crate::model::{AccessList, Forwarded, Model, ObjectId, Origin, PasswordFile, Server, ServerName};
+use crate::source::{Snapshot, Stored, Version};
 
 /// Fewer hosts than this are not worth another thread.
 const SMALLEST_PART: usize = 64;
@@ -63,6 +67,10 @@ pub struct Translation {
     pub accepted: Vec<Accepted>,
     /// Object versions that cannot be served as written; their last good versions should take their place.
     pub refused: Vec<(Arc<ObjectId>, Version)>,
+    /// The claims on hosts and paths with those that are new: what the next translation has to know once this one is served.
+    pub claims: Arc<Claims>,
+    /// When time alone changes what is served, in seconds since 1970: a host stops being reserved.
+    pub due: Option<i64>,
 }
 
 /// An Ingress that is ours.
@@ -93,14 +101,21 @@ impl Translator {
         Translator { options, memory: Memory::default() }
     }
 
-    /// Says what traffic should do.
-    pub fn translate(&mut self, snapshot: &Snapshot, names: &Names) -> Translation {
+    /// Tells the time, in seconds since 1970.
+    pub fn set_now(&mut self, now: i64) {
+        self.options.now = now;
+    }
+
+    /// Says what traffic should do. `claims` are those of the translation that is served.
+    pub fn translate(&mut self, snapshot: &Snapshot, names: &Names, claims: &Arc<Claims>) -> Translation {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
-        let subjects = subjects(snapshot, options, memory, &mut translation);
+        let (subjects, withheld) = subjects(snapshot, options, memory, &mut translation);
         let mut findings = Vec::new();
-        let sites = site::merge(&subjects, &mut findings);
+        let askers = Askers { subjects: &subjects, withheld: &withheld };
+        let Sites { sites, claims, ends, refusals } = askers.settle(options, claims, &mut findings);
+        (translation.claims, translation.due) = (claims, ends);
 
         let default = options.default_certificate.as_ref();
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
@@ -135,7 +150,7 @@ impl Translator {
         let Servers { backends, mut tls, findings, .. } = servers;
         let default_certificate = tls.default_certificate();
 
-        translation.accepted = accepted(&subjects, &built);
+        translation.accepted = accepted(&subjects, &built, &refusals);
         translation.findings.extend(findings);
         translation.findings.append(&mut tls.findings);
         translation.findings.sort();
@@ -156,13 +171,16 @@ impl Translator {
     }
 }
 
-/// The objects that are ours and fit to be served, the oldest first. Of the others it is noted why they are not.
+/// An Ingress that is ours and not served now.
+type Withheld<'a> = (&'a Stored<Ingress>, &'a ClassRule);
+
+/// The objects that are ours and fit to be served, the oldest first, and those that are not. Of these it is noted why.
 fn subjects<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
     memory: &mut Memory,
     translation: &mut Translation,
-) -> Vec<Subject<'a>> {
+) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>) {
     let mut selected = Vec::with_capacity(snapshot.ingresses.len());
     for stored in snapshot.ingresses.iter() {
         match class::select(stored, snapshot, options) {
@@ -171,16 +189,25 @@ fn subjects<'a>(
         }
     }
     memory.prepare(&selected, snapshot, options);
+    let withheld =
+        snapshot.withheld.iter().filter_map(|stored| Some((stored, class::select(stored, snapshot, options).ok()?)));
+    let mut withheld: Vec<_> = withheld.collect();
+    let everywhere = AccessList { deny: options.denylist.clone(), allow: options.allowlist.clone() };
     let mut subjects = Vec::with_capacity(selected.len());
     for (stored, rule) in selected {
         let (reading, behaviour) = memory.read(stored, rule.dialect, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
-        let subject = Subject { stored, rule, reading, behaviour };
-        let faults = subject.faults();
+        let own_list = behaviour.access.as_deref().is_some_and(|access| *access != everywhere);
+        let is_protected = reading.closed || own_list || behaviour.basic_authentication.is_some();
+        let subject = Subject { stored, rule, reading, behaviour, is_protected };
+        let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
             translation.findings.extend(faults);
             translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
-            continue;
+            if subject.reading.refused || !is_fit {
+                withheld.push((stored, rule));
+                continue;
+            }
         }
         let tells = |finding: &Finding| finding.reason == Reason::ClosedRoute;
         if subject.reading.closed && !subject.reading.findings.iter().any(tells) {
@@ -190,22 +217,23 @@ fn subjects<'a>(
         subjects.push(subject);
     }
     subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
-    subjects
+    (subjects, withheld)
 }
 
-fn accepted(subjects: &[Subject<'_>], servers: &[Server]) -> Vec<Accepted> {
+fn accepted(subjects: &[Subject<'_>], servers: &[Server], refusals: &Refusals<'_>) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter());
-    let mut accepted: Vec<_> = subjects.iter().map(|subject| accept(subject, &routes)).collect();
+    let mut accepted: Vec<_> = subjects.iter().map(|subject| accept(subject, &routes, refusals)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted
 }
 
-fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, u32>) -> Accepted {
+fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, u32>, refusals: &Refusals<'_>) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
     let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
-    let valid = rules.filter(|written| host::server_name(written).is_ok());
-    let catch_all = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "");
+    let has = |name: ServerName| refusals.is_empty() || !refusals.contains(&(&**subject.id(), name));
+    let valid = rules.filter(|written| host::server_name(written).is_ok_and(has));
+    let catch_all = (subject.is_for_all_hosts() && has(ServerName::CatchAll)).then_some("");
     for written in valid.chain(catch_all) {
         let written = if written.is_empty() { "*" } else { written };
         // To compare is quicker for a few, and takes minutes for thousands.

@@ -31,6 +31,18 @@ pub enum EndpointMode {
     Auto,
 }
 
+/// Whose a host is when several namespaces ask for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum HostOwnership {
+    /// As users of the dialect expect: shared with ingress-nginx, by namespace with the specification.
+    #[default]
+    Dialect,
+    /// The namespace's that asked first.
+    Namespace,
+    /// Each path is the namespace's that asked for it first.
+    Shared,
+}
+
 /// Which classes are ours and how their objects are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassRule {
@@ -44,6 +56,19 @@ pub struct ClassRule {
     pub without_class: bool,
     /// How endpoints of its objects are reached, when not as everywhere.
     pub endpoints: Option<EndpointMode>,
+    /// Whose the hosts of its objects are, when not as everywhere.
+    pub ownership: Option<HostOwnership>,
+}
+
+impl ClassRule {
+    /// Whether a host that an object of the class asks for first is for its namespace alone.
+    pub fn is_exclusive(&self, everywhere: HostOwnership) -> bool {
+        match self.ownership.unwrap_or(everywhere) {
+            HostOwnership::Dialect => self.dialect == Dialect::Specification,
+            HostOwnership::Namespace => true,
+            HostOwnership::Shared => false,
+        }
+    }
 }
 
 /// The defaults of RFC 6797 for hosts with TLS.
@@ -64,6 +89,12 @@ pub struct Hsts {
 pub struct Options {
     /// Classes that are ours, the first match counts.
     pub classes: Vec<ClassRule>,
+    /// Whose a host is when several namespaces ask for it.
+    pub ownership: HostOwnership,
+    /// For how many seconds a host or path stays reserved for a namespace of which no object asks for it any more.
+    pub host_grace: i64,
+    /// Namespaces whose objects without a host may take the place of `default_backend` and bring a certificate for unknown hosts.
+    pub catch_all: Vec<Arc<str>>,
     /// How endpoints are reached.
     pub endpoints: EndpointMode,
     /// Networks that this host reaches directly; `auto` takes pod addresses only within them.
@@ -107,6 +138,16 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether objects of a namespace may say what happens to requests for hosts that nobody has.
+    pub fn may_be_catch_all(&self, namespace: &str) -> bool {
+        self.default_backend.is_none() || self.is_catch_all(namespace)
+    }
+
+    /// Whether the administrator names the namespace for what no host has.
+    pub fn is_catch_all(&self, namespace: &str) -> bool {
+        self.catch_all.iter().any(|named| **named == *namespace)
+    }
+
     /// The modes in which anything may be reached, but for Services that choose their own.
     pub fn modes(&self) -> BTreeSet<EndpointMode> {
         let of_classes = self.classes.iter().map(|class| class.endpoints.unwrap_or(self.endpoints));
@@ -125,7 +166,11 @@ impl Default for Options {
                 legacy_class: None,
                 without_class: false,
                 endpoints: None,
+                ownership: None,
             }],
+            ownership: HostOwnership::default(),
+            host_grace: 300,
+            catch_all: Vec::new(),
             endpoints: EndpointMode::Pod,
             reachable: Vec::new(),
             external_names: true,

@@ -49,6 +49,8 @@ pub enum Matching {
     Prefix,
     /// As an expression.
     Regex,
+    /// By what it begins with, without regard to case: as ingress-nginx has it on a host with expressions.
+    Caseless,
 }
 
 /// Whether this path of an object of the ingress-nginx dialect puts its whole host into regex mode.
@@ -73,6 +75,7 @@ pub fn path_match(
         Matching::Exact => PathMatch::Exact { path: path.clone(), redirect_to_slash },
         Matching::Prefix => PathMatch::Prefix { path: path.clone(), redirect_to_slash },
         Matching::Regex => PathMatch::Regex(Pattern::new(path.as_str())?),
+        Matching::Caseless => PathMatch::Regex(Pattern::new(&escaped(path.as_str()))?),
     })
 }
 
@@ -81,15 +84,25 @@ pub fn path_match(
 pub fn winning_order(left: (Matching, &UrlPath), right: (Matching, &UrlPath)) -> Ordering {
     let rank = |matching| match matching {
         Matching::Exact => 0,
-        Matching::Regex => 1,
+        Matching::Regex | Matching::Caseless => 1,
         Matching::Prefix => 2,
     };
     let length = |path: &UrlPath| Reverse(path.as_str().len());
     let by_rank = rank(left.0).cmp(&rank(right.0));
     by_rank.then_with(|| length(left.1).cmp(&length(right.1))).then_with(|| match left.0 {
-        Matching::Regex => right.1.cmp(left.1),
+        Matching::Regex | Matching::Caseless => right.1.cmp(left.1),
         _ => left.1.cmp(right.1),
     })
+}
+
+/// An expression for a text that is none.
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    let is_special = |character: char| "\\.+*?()|[]{}^$".contains(character);
+    if !text.contains(is_special) {
+        return text.into();
+    }
+    let escape = |character| is_special(character).then_some('\\').into_iter().chain([character]);
+    text.chars().flat_map(escape).collect::<String>().into()
 }
 
 /// What the object asks for on this path: the behaviour of all its paths, with the rewrite where there is one.

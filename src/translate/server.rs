@@ -51,7 +51,7 @@ impl<'a> Servers<'a> {
     pub fn build(&mut self, name: &ServerName, site: &Site<'_, 'a>) -> Option<Server> {
         let oldest = *site.subjects.first()?;
         let (tls, decided_by) = self.tls.of_host(name, &site.subjects);
-        let literal = site.claims.iter().filter(|claim| claim.matching != Matching::Regex);
+        let literal = site.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
         let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
         let mut routes: Vec<_> = site.claims.iter().filter_map(|claim| self.route(claim, &taken)).collect();
         // They stay in memory as long as the host.
@@ -90,7 +90,10 @@ impl<'a> Servers<'a> {
         let behaviour = path::behaviour(reading, shared, dialect, kind, claim.matching, &claim.path);
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
-                let action = self.action(claim.subject, Some(claim.backend), &claim.origin);
+                let action = match claim.closed {
+                    true => UNAVAILABLE,
+                    false => self.action(claim.subject, Some(claim.backend), &claim.origin),
+                };
                 Some(Route { origin: claim.origin.clone(), path, action, behaviour })
             }
             (Err(refused), _) | (_, Err(refused)) => {
@@ -109,11 +112,19 @@ impl<'a> Servers<'a> {
         let oldest = *site.subjects.first()?;
         let dialect = oldest.rule.dialect;
         // In ingress-nginx the automatic location belongs to the oldest object whether it has a backend for it or not.
+        let has_one = |subject: &&Subject<'a>| subject.default_backend().is_some();
         let owner = match (dialect, name) {
-            (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_)) => Some(oldest),
-            _ => site.subjects.iter().copied().find(|subject| subject.default_backend().is_some()),
+            (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_)) => Some(oldest).filter(has_one),
+            // What no path takes is the affair of the namespace that asked for the host first.
+            _ => {
+                let home =
+                    site.subjects.iter().copied().take_while(|subject| subject.id().namespace == oldest.id().namespace);
+                let mut home = home.filter(has_one);
+                home.find(|subject| {
+                    *name != ServerName::CatchAll || self.options.may_be_catch_all(&subject.id().namespace)
+                })
+            }
         };
-        let owner = owner.filter(|owner| owner.default_backend().is_some());
         let subject = owner.unwrap_or(oldest);
         let origin = match owner {
             Some(owner) => Origin::field(owner.id(), Field::DefaultBackend),

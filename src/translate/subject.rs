@@ -21,6 +21,8 @@ pub struct Subject<'a> {
     pub reading: Arc<Reading>,
     /// What they ask for on every path.
     pub behaviour: Arc<Behaviour>,
+    /// Whether the object itself protects its routes, or was meant to: requests for them must never go where less does.
+    pub is_protected: bool,
 }
 
 impl<'a> Subject<'a> {
@@ -44,6 +46,11 @@ impl<'a> Subject<'a> {
         self.spec()?.default_backend.as_ref()
     }
 
+    /// Whether it is for the requests of all hosts that nobody has.
+    pub fn is_for_all_hosts(&self) -> bool {
+        self.default_backend().is_some() && self.rules().next().is_none()
+    }
+
     /// How its backends are reached.
     pub fn mode(&self, options: &Options) -> EndpointMode {
         self.rule.endpoints.unwrap_or(options.endpoints)
@@ -56,17 +63,22 @@ impl<'a> Subject<'a> {
             && kind == PathType::ImplementationSpecific
     }
 
-    /// What makes this version of the object unfit to be served; nothing when it is fit.
-    pub fn faults(&self) -> Vec<Finding> {
+    /// What is wrong with its paths, and whether what is left of this version can be served while there is no earlier one: other paths are,
+    /// but not when requests would go elsewhere than they were meant to.
+    pub fn faults(&self) -> (Vec<Finding>, bool) {
         let paths = self.rules().flat_map(|(rule, entry)| paths(entry).map(move |(number, path)| (rule, number, path)));
-        paths
-            .filter_map(|(rule, number, path)| {
-                self.fault(path).map(|(part, reason, note)| {
-                    let field = Field::Path(super::position(rule), super::position(number), part);
-                    Finding::new(reason, Origin::field(self.id(), field), note)
-                })
+        let mut has_good = false;
+        let faults = paths.filter_map(|(rule, number, path)| {
+            let fault = self.fault(path);
+            has_good |= fault.is_none();
+            fault.map(|(part, reason, note)| {
+                let field = Field::Path(super::position(rule), super::position(number), part);
+                Finding::new(reason, Origin::field(self.id(), field), note)
             })
-            .collect()
+        });
+        let faults: Vec<_> = faults.collect();
+        let is_fit = has_good && faults.iter().all(|fault| fault.reason == Reason::InvalidPath);
+        (faults, is_fit)
     }
 
     fn fault(&self, entry: &HTTPIngressPath) -> Option<(&'static str, Reason, String)> {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::networking::v1::IngressTLS;
 
+use super::Options;
 use super::certificate::{Certificates, Checked};
 use super::host;
 use super::subject::Subject;
 use super::tls_entries::Entries;
-use super::{Dialect, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination};
 use crate::source::{Snapshot, Stored, Version};
@@ -45,92 +45,83 @@ impl<'a> Tls<'a> {
         Tls { snapshot, options, certificates, entries, used: BTreeMap::new(), refused, findings }
     }
 
-    /// The termination of a host that these objects share, the oldest first, and the namespace that decided it where that is
-    /// not the oldest one's.
+    /// The termination of a host that these objects share, and the namespace that decided it where that is not the one whose host it is:
+    /// that of the first of them.
     ///
-    /// What the namespace of the oldest object lists under `spec.tls` goes before what others do. Where it lists nothing the certificate of
-    /// another one is served, but that one decides nothing about requests for paths of others.
+    /// What the host's own namespace lists under `spec.tls` goes before what others do, and a certificate that names the host before one that
+    /// does not, which is not served at all. Where the host's own namespace lists nothing the certificate of another one is served, but that
+    /// one decides nothing about requests for paths of others.
     pub fn of_host(&mut self, name: &ServerName, subjects: &[&Subject<'a>]) -> (TlsTermination, Option<&'a str>) {
         let Some(oldest) = subjects.first() else { return (TlsTermination::Default, None) };
-        let home: &str = &oldest.id().namespace;
-        let is_home = |subject: &&&Subject<'a>| *subject.stored.id.namespace == *home;
-        let found = match self.first(name, subjects.iter().filter(is_home)) {
-            None => self.first(name, subjects.iter()),
-            found => found,
-        };
-        let Some((subject, number, entry)) = found else { return (TlsTermination::Default, None) };
-        let namespace: &'a str = &subject.stored.id.namespace;
-        for other in subjects.iter().filter(|other| *other.stored.id.namespace != *namespace) {
-            if let Some((number, _)) = self.entries.of_host(other, name) {
-                self.tell_without_effect(other, number, name, subject);
+        let home: &'a str = &oldest.stored.id.namespace;
+        let mut decider: Option<(&Subject<'a>, usize)> = None;
+        let mut termination = None;
+        let options = self.options;
+        for subject in subjects.iter().filter(|subject| may_decide(options, name, subject)) {
+            let namespace: &'a str = &subject.stored.id.namespace;
+            let is_settled =
+                termination.is_some() && decider.is_some_and(|(decider, _)| *decider.id().namespace == *namespace);
+            // Of a namespace whose certificate is served the first entry counts.
+            let Some((number, entry)) = (!is_settled).then(|| self.entries.of_host(subject, name)).flatten() else {
+                continue;
+            };
+            match termination {
+                Some(_) => self.tell_without_effect(subject, number, name),
+                None => {
+                    termination = self.of_entry(name, subject, number, entry);
+                    // Whoever lists the host first decides what follows from it, also without a certificate.
+                    if decider.is_none() {
+                        decider = Some((subject, number));
+                    }
+                }
             }
         }
-        if namespace == home {
-            return (self.of_entry(name, subject, number, entry), None);
+        let Some((subject, number)) = decider else { return (TlsTermination::Default, None) };
+        let namespace: &'a str = &subject.stored.id.namespace;
+        let stranger = (namespace != home).then_some(namespace);
+        if stranger.is_some() {
+            self.tell_stranger(subject, number, name, home);
         }
-        self.tell_stranger(subject, number, name, oldest);
-        (self.of_entry(name, subject, number, entry), Some(namespace))
+        (termination.unwrap_or(TlsTermination::DefaultDeclared), stranger)
     }
 
-    /// The first of these that has an entry for the host.
-    fn first<'s>(
-        &mut self,
-        name: &ServerName,
-        mut subjects: impl Iterator<Item = &'s &'s Subject<'a>>,
-    ) -> Option<(&'s Subject<'a>, usize, &'a IngressTLS)>
-    where
-        'a: 's,
-    {
-        subjects.find_map(|subject| {
-            let (number, entry) = self.entries.of_host(subject, name)?;
-            Some((*subject, number, entry))
-        })
-    }
-
+    /// The certificate of an entry, if it can be served for the host.
     fn of_entry(
         &mut self,
         name: &ServerName,
         subject: &Subject<'a>,
         number: usize,
         entry: &IngressTLS,
-    ) -> TlsTermination {
+    ) -> Option<TlsTermination> {
         let origin = Origin::field(subject.id(), Field::Tls(super::position(number)));
-        let Some(secret) = entry.secret_name.as_deref().filter(|name| !name.is_empty()) else {
-            return TlsTermination::DefaultDeclared;
-        };
-        let Some(checked) = self.secret(&subject.id().namespace, secret, &origin) else {
-            return TlsTermination::DefaultDeclared;
-        };
-        if !checked.covers(name) {
-            let instead = match subject.rule.dialect {
-                Dialect::IngressNginx => "the default certificate is served",
-                Dialect::Specification => "it is served nevertheless",
-            };
-            let note = format!("the certificate in Secret {secret:?} does not name {}; {instead}", host::written(name));
+        let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty())?;
+        let checked = self.secret(&subject.id().namespace, secret, &origin)?;
+        // Nobody knows for which name requests to the hosts of the catch-all server come.
+        if *name != ServerName::CatchAll && !checked.covers(name) {
+            let host = host::written(name);
+            let note = format!(
+                "the certificate in Secret {secret:?} does not name {host} and is not served for it; the default one is"
+            );
             self.findings.push(Finding::new(Reason::CertificateHostMismatch, origin, note));
-            if subject.rule.dialect == Dialect::IngressNginx {
-                return TlsTermination::DefaultDeclared;
-            }
+            return None;
         }
-        TlsTermination::Own(self.serve(&checked.certificate))
+        Some(TlsTermination::Own(self.serve(&checked.certificate)))
     }
 
-    fn tell_without_effect(&mut self, other: &Subject<'_>, number: usize, name: &ServerName, decider: &Subject<'_>) {
+    fn tell_without_effect(&mut self, other: &Subject<'_>, number: usize, name: &ServerName) {
         let note = format!(
-            "the entry has no effect on {}: its TLS is that of {}; list the host there, or not at all",
-            host::written(name),
-            decider.id()
+            "the entry has no effect on {}, whose certificate another namespace brings; list the host there, or not at all",
+            host::written(name)
         );
         let origin = Origin::field(other.id(), Field::Tls(super::position(number)));
         self.findings.push(Finding::new(Reason::TlsConflict, origin, note));
     }
 
-    fn tell_stranger(&mut self, stranger: &Subject<'_>, number: usize, name: &ServerName, oldest: &Subject<'_>) {
-        let (host, namespace) = (host::written(name), &oldest.id().namespace);
+    fn tell_stranger(&mut self, stranger: &Subject<'_>, number: usize, name: &ServerName, home: &str) {
+        let host = host::written(name);
         let note = format!(
             "the entry decides the certificate of {host}, but plain requests for paths of other namespaces are not sent to https: \
-             {} is the oldest object of the host; list the host under spec.tls in the namespace {namespace:?}",
-            oldest.id()
+             the namespace {home:?} asked for the host first; list the host under spec.tls there"
         );
         let origin = Origin::field(stranger.id(), Field::Tls(super::position(number)));
         self.findings.push(Finding::new(Reason::TlsConflict, origin, note));
@@ -190,4 +181,9 @@ impl<'a> Tls<'a> {
             }
         }
     }
+}
+
+/// The default certificate is the administrator's, also for requests to hosts that nobody has.
+fn may_decide(options: &Options, name: &ServerName, subject: &Subject<'_>) -> bool {
+    *name != ServerName::CatchAll || options.is_catch_all(&subject.id().namespace)
 }

@@ -27,6 +27,7 @@ pub fn options(default_certificate: (&str, &str)) -> Options {
         legacy_class: legacy.map(Into::into),
         without_class: false,
         endpoints: None,
+        ownership: None,
     };
     let (namespace, name) = default_certificate;
     Options {

@@ -56,7 +56,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     // Whatever is asked, DNS answers.
     let answer = Answer { addresses: vec![IpAddr::from([192, 0, 2, 80])], failure: None };
     let names = Names(Names::wanted(snapshot, &options).into_iter().map(|name| (name, answer.clone())).collect());
-    let translation = Translator::new(options).translate(snapshot, &names);
+    let translation = Translator::new(options).translate(snapshot, &names, &Default::default());
     let one = |version: &Version| {
         let capabilities = Capabilities::profile(*version);
         let gate = |shared_servers| {

@@ -109,6 +109,8 @@ impl Stages for Rules {
         }
     }
 
+    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+
     fn part(&mut self, _: &str) -> bool {
         self.shares.is_some() && !std::mem::replace(&mut self.parted, true)
     }

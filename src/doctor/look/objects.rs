@@ -65,7 +65,7 @@ pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<Endpoint
         options.classes.iter_mut().for_each(|class| class.endpoints = None);
     }
     // Names of other hosts are not asked for: what is looked at is the way to pods.
-    Translator::new(options).translate(snapshot, &Names::default())
+    Translator::new(options).translate(snapshot, &Names::default(), &Arc::default())
 }
 
 /// What the objects ask for, a sample of it tried, and the model that the daemon would make.

@@ -76,6 +76,9 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     let names = servers.iter().map(|server| (&server.name, &server.origin));
     let backends = Backends::Variables { prefix: variables, slots: &first_slots };
     write(first, names, &backends, facts, engine, &mut writer)?;
+    if !writer.is_complete() {
+        return Err(Refused::because("not every route can be written"));
+    }
     // Upstreams are found by name at each request: nginx reads the block without them.
     let upstreams: Vec<_> = first_slots.iter().map(|slot| names::upstream_file(slot.upstream)).collect();
     let requires = requires(first, facts).into_iter().filter(|path| !upstreams.contains(path));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Route, Server, ServerName, TlsTermination,
+    Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName, TlsTermination,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -36,14 +36,11 @@ pub struct Facts<'a> {
 
 /// The file of a server.
 pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
-    // A word that is refused here would have been refused by the types of the model. Should the two ever
-    // disagree, the host answers 503: nothing of it may slip to another route.
+    // A word that is refused here would have been refused by the types of the model.
     written(server, facts, engine).unwrap_or_else(|_| {
-        let routes = Vec::new();
-        let fallback =
-            Route { action: Action::Respond { status: 503 }, behaviour: Arc::default(), ..server.fallback.clone() };
-        let bare = Server { routes, fallback, tls: TlsTermination::Default, hsts: None, ..server.clone() };
-        written(&bare, facts, engine).unwrap_or_else(|_| Writer::default().file([]))
+        let mut writer = Writer::default();
+        server.routes.iter().chain([&server.fallback]).for_each(|route| writer.leave_out(&route.origin));
+        writer.file([])
     })
 }
 
@@ -112,11 +109,17 @@ pub fn write<'a>(
         backends,
     };
     for place in places(server) {
-        let view = match location(&place, &surroundings, facts) {
-            Ok(view) => view,
-            Err(_) => closed(&place)?,
-        };
-        writer.add_location(fill(engine, "location", &view)?, &place, &common);
+        let written = |view: Result<view::Location, Refused>| fill(engine, "location", &view?);
+        match written(location(&place, &surroundings, facts)) {
+            Ok(text) => writer.add_location(text, &place, &common),
+            // Nothing of it may slip to another route.
+            Err(_) => {
+                writer.leave_out(&place.route.origin);
+                if let Ok(text) = written(closed(&place)) {
+                    writer.add(text, &place.route.origin);
+                }
+            }
+        }
     }
     writer.end(&server.origin);
     Ok(())

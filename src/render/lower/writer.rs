@@ -15,6 +15,7 @@ pub struct Writer {
     /// How many lines end in the parts.
     lines: u32,
     owners: Vec<(u32, Origin)>,
+    unwritten: Vec<Origin>,
 }
 
 impl Writer {
@@ -46,7 +47,17 @@ impl Writer {
     pub fn file(mut self, requires: impl IntoIterator<Item = FilePath>) -> File {
         // It stays in memory as long as the server.
         self.owners.shrink_to_fit();
-        File::plain(self.parts, Owners(self.owners), requires)
+        File { unwritten: self.unwritten.into(), ..File::plain(self.parts, Owners(self.owners), requires) }
+    }
+
+    /// Notes a route that cannot be written.
+    pub fn leave_out(&mut self, origin: &Origin) {
+        self.unwritten.push(origin.clone());
+    }
+
+    /// Whether everything could be written.
+    pub fn is_complete(&self) -> bool {
+        self.unwritten.is_empty()
     }
 
     /// What all locations share stands in the last lines, one line each.

@@ -1,6 +1,6 @@
 //! Hosts, paths, rewrites and conflicts in both dialects; they must not know endpoints.
 
-use super::{findings, ingress, options, path, routes, translate};
+use super::{findings, ingress, options, path, routes, shared, translate};
 
 #[test]
 fn paths() {
@@ -97,11 +97,11 @@ fn hosts() {
 #[test]
 fn the_oldest_wins() {
     let documents = include_str!("../../../tests/golden/conflicts.yaml");
-    let translation = translate(documents, options());
-    assert_eq!(findings(&translation), ["younger PathConflict"]);
+    let translation = translate(documents, shared());
+    assert_eq!(findings(&translation), ["older SharedHost", "exact PathConflict", "younger PathConflict"]);
     let owners: Vec<_> =
         translation.model.servers[0].routes.iter().map(|route| route.origin.object.to_string()).collect();
-    assert_eq!(owners, ["Ingress team-b/exact", "Ingress team-b/younger", "Ingress team-a/older"]);
+    assert_eq!(owners, ["Ingress team-b/younger", "Ingress team-a/older"]);
 }
 
 #[test]
@@ -113,26 +113,6 @@ fn regex_mode_is_of_the_host_and_dialect() {
         [one("a", "nginx", "use-regex: 'true'", "/a"), one("b", "nginx", "", "/b"), one("c", "ingressd", "", "/c")];
     let translation = translate(&documents.join("\n---\n"), options());
     assert_eq!(routes(&translation)[1..4], ["  ~ /b -> web Http", "  ~ /a -> web Http", "  /c -> web Http"]);
-}
-
-#[test]
-fn expressions_beside_prefixes_of_another_namespace_are_told_of() {
-    let one = |namespace: &str, name: &str, class: &str, annotations: &str| {
-        let paths = ["/a", "/b"].map(|text| path(&format!("{text}-{name}"), "ImplementationSpecific", "web"));
-        ingress(name, class, "a.example", annotations, &paths).replace("default", namespace)
-    };
-    let (owner, guest) = (one("default", "a", "ingressd", ""), one("other", "b", "nginx", "use-regex: 'true'"));
-    let told = |documents: &[&str]| {
-        let translation = translate(&documents.join("\n---\n"), options());
-        let mut told = findings(&translation);
-        told.retain(|finding| finding.contains("SharedHost"));
-        told
-    };
-    assert_eq!(told(&[&owner, &guest]), ["b SharedHost"]);
-    let neighbour = one("default", "b", "nginx", "use-regex: 'true'");
-    assert_eq!(told(&[&owner, &neighbour]), [""; 0], "in one namespace nobody is a guest");
-    let younger = one("other", "0", "nginx", "use-regex: 'true'").replace("namespace: other", "namespace: a-other");
-    assert_eq!(told(&[&younger, &owner]), [""; 0], "whoever comes later sees what is there");
 }
 
 #[test]

@@ -7,8 +7,9 @@ mod hosts_and_paths;
 mod manifests;
 mod modes;
 mod order;
+mod tenants;
 
-use super::{ClassRule, Dialect, Names, Options, Translation, Translator, host};
+use super::{ClassRule, Dialect, HostOwnership, Names, Options, Translation, Translator, host};
 use crate::model::{Action, PathMatch, RewritePattern, Route, TlsTermination};
 use manifests::snapshot;
 
@@ -20,6 +21,7 @@ pub fn options() -> Options {
         legacy_class: Some(legacy.into()),
         without_class: false,
         endpoints: None,
+        ownership: None,
     };
     let classes = vec![
         rule("ingressd/nginx", Dialect::Specification, "ingressd"),
@@ -29,6 +31,11 @@ pub fn options() -> Options {
     Options { classes, own_ports: vec![80, 443], now: 1_800_000_000, ..Options::default() }
 }
 
+/// The same with hosts that namespaces share.
+pub fn shared() -> Options {
+    Options { ownership: HostOwnership::Shared, ..options() }
+}
+
 /// Translates the common fixtures with these documents.
 pub fn translate(documents: &str, options: Options) -> Translation {
     translate_with(documents, options, &Names::default())
@@ -36,7 +43,7 @@ pub fn translate(documents: &str, options: Options) -> Translation {
 
 /// The same with what DNS says.
 pub fn translate_with(documents: &str, options: Options, names: &Names) -> Translation {
-    Translator::new(options).translate(&snapshot(documents), names)
+    Translator::new(options).translate(&snapshot(documents), names, &Default::default())
 }
 
 /// A rule for one path.

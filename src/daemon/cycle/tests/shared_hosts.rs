@@ -73,6 +73,8 @@ impl Stages for Hosts {
         }
     }
 
+    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+
     fn part(&mut self, _: &str) -> bool {
         false
     }

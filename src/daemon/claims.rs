@@ -1,0 +1,29 @@
+//! The claims on hosts and paths on disk, for the next start; it must not know who has which.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::state_file;
+use crate::translate::Claims;
+use crate::translate::claims::Line;
+
+/// The file in the state folder.
+const FILE: &str = "claims.json";
+
+/// What an earlier run left. What cannot be read is a warning: the dates of objects decide then.
+pub fn kept_in(state: &Path) -> Arc<Claims> {
+    let file = state.join(FILE);
+    let read = state_file::read::<Vec<Line<'_>>>(&file).map(|lines| Claims::read(lines.unwrap_or_default()));
+    Arc::new(read.unwrap_or_else(|why| {
+        tracing::warn!(path = %file.display(), "the claims on hosts of the last run are ignored, dates of objects count: {why}");
+        Claims::default()
+    }))
+}
+
+/// Keeps them. What cannot be written is a warning: it would be missed only at the next start.
+pub fn keep(state: &Path, claims: &Claims) {
+    let file = state.join(FILE);
+    if let Err(why) = state_file::write(&file, &claims.write().collect::<Vec<_>>()) {
+        tracing::warn!(path = %file.display(), "the claims on hosts cannot be kept for the next start: {why}");
+    }
+}

@@ -1,0 +1,342 @@
+//! Since when each namespace asks for its hosts and paths, over versions of objects and restarts; it must not know what else objects ask for.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::networking::v1::Ingress;
+use serde::{Deserialize, Serialize};
+
+use super::host;
+use crate::model::{HostName, ObjectId, ServerName};
+use crate::source::Stored;
+
+/// Stands for a number that is not given yet.
+const UNNUMBERED: u64 = u64::MAX;
+
+/// Every claim that is made, or was until a moment ago: an input of the translation, and with what is new an output of it.
+///
+/// Ages are numbers in the order in which claims were first seen, not times: they need no clock, and no two are equal.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Claims {
+    next: u64,
+    hosts: BTreeMap<ServerName, Vec<Claimant>>,
+}
+
+/// A namespace that asks for a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimant {
+    /// The namespace.
+    pub namespace: Arc<str>,
+    /// The age: the lower, the older.
+    pub number: u64,
+    /// Whether it would have the host for itself.
+    pub exclusive: bool,
+    /// Since when no object of the namespace asks any more, in seconds since 1970; the host stays reserved for a while.
+    pub gone: Option<i64>,
+    /// The ages of its paths, kept only while there are several claimants.
+    places: BTreeMap<Arc<str>, Held>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Held {
+    number: u64,
+    gone: Option<i64>,
+}
+
+/// What decides among claims that are seen for the first time in one moment: the object's age, then what the API server calls
+/// it, which nobody can choose, and only for files its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Since<'a> {
+    is_undated: bool,
+    created: Option<Timestamp>,
+    uid: Option<&'a str>,
+    id: &'a ObjectId,
+}
+
+impl<'a> Since<'a> {
+    /// That of an object.
+    pub fn of(stored: &'a Stored<Ingress>) -> Self {
+        let metadata = &stored.object.metadata;
+        let created = metadata.creation_timestamp.as_ref().map(|time| time.0);
+        Since { is_undated: created.is_none(), created, uid: metadata.uid.as_deref(), id: &stored.id }
+    }
+}
+
+/// A namespace that asks for a host now.
+#[derive(Debug, Clone)]
+pub struct Asking<'a> {
+    /// The namespace.
+    pub namespace: &'a Arc<str>,
+    /// Whether it would have the host for itself.
+    pub exclusive: bool,
+    /// The oldest of its objects that ask.
+    pub since: Since<'a>,
+    /// What its paths are known by.
+    pub places: Vec<(Arc<str>, Since<'a>)>,
+}
+
+/// A claim that was not there before.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct New<'a> {
+    since: Since<'a>,
+    host: &'a ServerName,
+    namespace: &'a Arc<str>,
+    place: Option<Arc<str>>,
+}
+
+impl Claims {
+    /// Who asks for a host, or did until a moment ago.
+    pub fn of(&self, host: &ServerName) -> &[Claimant] {
+        self.hosts.get(host).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Who asked for a host first.
+    pub fn owner(&self, host: &ServerName) -> Option<&Claimant> {
+        self.of(host).iter().min_by_key(|claimant| claimant.number)
+    }
+
+    /// The age of a namespace's claim on a host; the youngest of all where there is none.
+    pub fn number(&self, host: &ServerName, namespace: &str) -> u64 {
+        let own = self.of(host).iter().find(|claimant| *claimant.namespace == *namespace);
+        own.map_or(UNNUMBERED, |claimant| claimant.number)
+    }
+
+    /// Whether a host lies within a wildcard that another namespace asked for before this one and has for itself.
+    pub fn is_within_older(&self, host: &ServerName, claimant: &Claimant) -> bool {
+        let ServerName::Exact(name) = host else { return false };
+        let parent = name.as_str().split_once('.').and_then(|(_, rest)| HostName::new(rest).ok());
+        let owner = parent.and_then(|parent| self.owner(&ServerName::Wildcard(parent)));
+        owner.is_some_and(|owner| {
+            owner.exclusive && owner.namespace != claimant.namespace && owner.number < claimant.number
+        })
+    }
+
+    /// Whether any wildcard is for one namespace alone.
+    pub fn has_exclusive_wildcard(&self) -> bool {
+        let wildcards = self.hosts.iter().filter(|(host, _)| matches!(host, ServerName::Wildcard(_)));
+        wildcards.flat_map(|(_, claimants)| claimants).any(|claimant| claimant.exclusive)
+    }
+
+    /// What nobody asks for now but is kept for who did: namespace, path (`None` for the whole host) and age.
+    pub fn reserved(&self, host: &ServerName) -> impl Iterator<Item = (&str, Option<&str>, u64)> {
+        self.of(host).iter().flat_map(|claimant| {
+            let namespace = &*claimant.namespace;
+            let whole =
+                (claimant.gone.is_some() && claimant.places.is_empty()).then_some((namespace, None, claimant.number));
+            let places = claimant.places.iter().filter(|(_, held)| claimant.gone.or(held.gone).is_some());
+            whole.into_iter().chain(places.map(move |(place, held)| (namespace, Some(&**place), held.number)))
+        })
+    }
+
+    /// The age of a path; `None` while nobody else asks for the host.
+    pub fn age(&self, host: &ServerName, namespace: &str, place: &str) -> Option<u64> {
+        let claimant = self.of(host).iter().find(|claimant| *claimant.namespace == *namespace)?;
+        claimant.places.get(place).map(|held| held.number)
+    }
+
+    /// The claims once these ask, each host once and in order, and the moment at which the next that is reserved ends.
+    /// `grace` is for how many seconds a claim outlives its objects.
+    pub fn follow(
+        previous: &Arc<Self>,
+        asked: &[(&ServerName, Vec<Asking<'_>>)],
+        now: i64,
+        grace: i64,
+    ) -> (Arc<Self>, Option<i64>) {
+        let mut edits: Vec<(&ServerName, Vec<Claimant>)> = Vec::new();
+        let mut new = Vec::new();
+        let mut next_end = None;
+        let (mut asked, mut known) = (asked.iter().peekable(), previous.hosts.iter().peekable());
+        loop {
+            let host = match (known.peek(), asked.peek()) {
+                (Some((known, _)), Some((asked, _))) => (*known).min(*asked),
+                (Some((known, _)), None) => *known,
+                (None, Some((asked, _))) => *asked,
+                (None, None) => break,
+            };
+            let before = known.next_if(|(known, _)| *known == host).map_or(&[][..], |(_, before)| before);
+            let asking = asked.next_if(|(asked, _)| *asked == host).map_or(&[][..], |(_, asking)| asking);
+            let after = Moment { previous, now, grace }.follow(host, before, asking, &mut new);
+            next_end = after.iter().filter_map(Claimant::ends).chain(next_end).min();
+            if after != before {
+                edits.push((host, after));
+            }
+        }
+        let next_end = next_end.map(|gone| gone.saturating_add(grace));
+        if edits.is_empty() {
+            return (Arc::clone(previous), next_end);
+        }
+        let mut claims = Claims::clone(previous);
+        for (host, claimants) in edits {
+            match claimants.is_empty() {
+                true => drop(claims.hosts.remove(host)),
+                false => drop(claims.hosts.insert(host.clone(), claimants)),
+            }
+        }
+        new.sort();
+        new.iter().for_each(|new| claims.give_number(new));
+        (Arc::new(claims), next_end)
+    }
+
+    fn give_number(&mut self, new: &New<'_>) {
+        let claimants = self.hosts.get_mut(new.host).into_iter().flatten();
+        for claimant in claimants.filter(|claimant| claimant.namespace == *new.namespace) {
+            match new.place.as_ref().map(|place| claimant.places.get_mut(place)) {
+                None => claimant.number = self.next,
+                Some(held) => held.into_iter().for_each(|held| held.number = self.next),
+            }
+        }
+        self.next += 1;
+    }
+
+    /// What is kept for the next start.
+    pub fn write(&self) -> impl Iterator<Item = Line<'_>> {
+        self.hosts.iter().flat_map(|(host, claimants)| {
+            claimants.iter().map(|claimant| Line {
+                host: host::written(host).into(),
+                namespace: (&*claimant.namespace).into(),
+                number: claimant.number,
+                exclusive: claimant.exclusive,
+                gone: claimant.gone,
+                places: claimant
+                    .places
+                    .iter()
+                    .map(|(place, held)| ((&**place).into(), held.number, held.gone))
+                    .collect(),
+            })
+        })
+    }
+
+    /// What an earlier run left; a line that names no host is left out.
+    pub fn read<'a>(lines: impl IntoIterator<Item = Line<'a>>) -> Self {
+        let mut claims = Claims::default();
+        for line in lines {
+            let written = if line.host == "*" { "" } else { &*line.host };
+            let Ok(host) = host::server_name(written) else { continue };
+            let places = line.places.into_iter();
+            let places = places.map(|(place, number, gone)| (Arc::from(&*place), Held { number, gone }));
+            let claimant = Claimant {
+                namespace: (&*line.namespace).into(),
+                number: line.number,
+                exclusive: line.exclusive,
+                gone: line.gone,
+                places: places.collect(),
+            };
+            let newest = claimant.places.values().map(|held| held.number).chain([claimant.number]).max();
+            claims.next = claims.next.max(newest.unwrap_or_default().saturating_add(1));
+            claims.hosts.entry(host).or_default().push(claimant);
+        }
+        claims
+    }
+}
+
+/// One claimant of one host as it is kept; field names are a contract with earlier versions of the daemon.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Line<'a> {
+    host: Cow<'a, str>,
+    namespace: Cow<'a, str>,
+    number: u64,
+    exclusive: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    gone: Option<i64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    places: Vec<(Cow<'a, str>, u64, Option<i64>)>,
+}
+
+impl Claimant {
+    /// Since when something of it is gone, when that is.
+    fn ends(&self) -> Option<i64> {
+        self.places.values().filter_map(|held| held.gone).chain(self.gone).min()
+    }
+}
+
+/// When claims are followed.
+#[derive(Debug, Clone, Copy)]
+struct Moment<'p> {
+    previous: &'p Claims,
+    now: i64,
+    grace: i64,
+}
+
+impl Moment<'_> {
+    /// Since when a claim that nobody makes now is gone; `None` when it was reserved for long enough.
+    fn gone(self, before: Option<i64>) -> Option<i64> {
+        // A clock that was set back must not reserve it for ever.
+        let since = before.unwrap_or(self.now).min(self.now);
+        (self.now - since < self.grace).then_some(since)
+    }
+
+    fn follow<'a>(
+        self,
+        host: &'a ServerName,
+        before: &[Claimant],
+        asking: &[Asking<'a>],
+        new: &mut Vec<New<'a>>,
+    ) -> Vec<Claimant> {
+        let find = |namespace: &str| asking.iter().find(|asking| **asking.namespace == *namespace);
+        let stay = |claimant| self.stay(host, claimant, find(&claimant.namespace));
+        let mut after: Vec<_> = before.iter().filter_map(stay).collect();
+        for asking in asking {
+            if !before.iter().any(|claimant| claimant.namespace == *asking.namespace) {
+                new.push(New { since: asking.since, host, namespace: asking.namespace, place: None });
+                after.push(Claimant {
+                    namespace: Arc::clone(asking.namespace),
+                    number: UNNUMBERED,
+                    exclusive: asking.exclusive,
+                    gone: None,
+                    places: BTreeMap::new(),
+                });
+            }
+        }
+        match after.len() {
+            0 | 1 => after.iter_mut().for_each(|claimant| claimant.places.clear()),
+            _ => after.iter_mut().for_each(|claimant| {
+                if let Some(asking) = find(&claimant.namespace) {
+                    self.follow_places(host, claimant, asking, new);
+                }
+            }),
+        }
+        after
+    }
+
+    fn stay(self, host: &ServerName, claimant: &Claimant, asking: Option<&Asking<'_>>) -> Option<Claimant> {
+        Some(match asking {
+            Some(asking) => Claimant { gone: None, exclusive: asking.exclusive, ..claimant.clone() },
+            // What was never had is not reserved.
+            None if self.previous.is_within_older(host, claimant) => return None,
+            None => Claimant { gone: Some(self.gone(claimant.gone)?), ..claimant.clone() },
+        })
+    }
+
+    /// Whoever was alone had all of its paths when it got company.
+    fn follow_places<'a>(
+        self,
+        host: &'a ServerName,
+        claimant: &mut Claimant,
+        asking: &Asking<'a>,
+        new: &mut Vec<New<'a>>,
+    ) {
+        let was_alone = claimant.number != UNNUMBERED && claimant.places.is_empty();
+        let mut before = std::mem::take(&mut claimant.places);
+        for (place, since) in &asking.places {
+            if claimant.places.contains_key(place) {
+                continue;
+            }
+            let number = match before.remove(place) {
+                Some(held) => held.number,
+                None if was_alone => claimant.number,
+                None => {
+                    new.push(New { since: *since, host, namespace: asking.namespace, place: Some(Arc::clone(place)) });
+                    UNNUMBERED
+                }
+            };
+            claimant.places.insert(Arc::clone(place), Held { number, gone: None });
+        }
+        for (place, held) in before {
+            if let Some(gone) = self.gone(held.gone) {
+                claimant.places.insert(place, Held { gone: Some(gone), ..held });
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Which namespaces may have paths of a host; it must not know how paths are matched.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{Claim, Site, alone, contest, reach};
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, ObjectId, Origin, ServerName};
+use crate::translate::claims::{Claimant, Claims};
+use crate::translate::subject::Subject;
+use crate::translate::{Options, host};
+
+/// The objects that have nothing of a host for which they ask, and that host.
+pub type Refusals<'a> = HashSet<(&'a ObjectId, ServerName)>;
+
+/// Decides about hosts.
+#[derive(Debug)]
+pub struct Arbiter<'o> {
+    options: &'o Options,
+    claims: &'o Claims,
+    /// Whether anybody has a wildcard for itself: most clusters need not look for one.
+    has_wildcards: bool,
+}
+
+impl<'o> Arbiter<'o> {
+    /// By these settings and ages.
+    pub fn new(options: &'o Options, claims: &'o Claims) -> Self {
+        Arbiter { options, claims, has_wildcards: claims.has_exclusive_wildcard() }
+    }
+
+    /// What is served of a host; nothing when nobody who asks may have it.
+    pub fn decide<'s, 'a>(
+        &self,
+        name: &ServerName,
+        asked: Site<'s, 'a>,
+        refusals: &mut Refusals<'a>,
+        findings: &mut Vec<Finding>,
+    ) -> Option<Site<'s, 'a>> {
+        let mut parties = self.parties(name, asked);
+        parties.retain(|party| match self.refusal(name, &party.namespace) {
+            None => true,
+            Some(note) => {
+                findings.extend(party.subjects.iter().flat_map(|subject| refused(subject, name, note)));
+                refusals.extend(party.subjects.iter().map(|subject| (&**subject.id(), name.clone())));
+                false
+            }
+        });
+        if *name == ServerName::CatchAll {
+            parties.iter_mut().for_each(|party| self.keep_catch_all(party, findings));
+        }
+        let limits = &self.options.limits;
+        for party in &mut parties {
+            party.claims = alone::settle(std::mem::take(&mut party.claims), limits, findings);
+        }
+        let is_contested = self.claims.of(name).len() > 1;
+        let mut parties = parties.into_iter();
+        let first = parties.next()?;
+        if !is_contested {
+            return Some(Site { subjects: first.subjects, claims: first.claims });
+        }
+        let mut subjects = first.subjects;
+        let (mut all, mut others) = (vec![first.claims], Vec::new());
+        for party in parties {
+            all.push(party.claims);
+            others.extend(party.subjects);
+        }
+        let claims = contest::settle(name, all, self.claims, findings);
+        // Whoever has no path of somebody else's host has no say in anything else of it.
+        let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
+        others.retain(|subject| routed.contains(subject.id()));
+        subjects.extend(others);
+        Some(Site { subjects, claims })
+    }
+
+    /// Everybody who asks with what they ask for, the oldest claim first.
+    fn parties<'s, 'a>(&self, name: &ServerName, asked: Site<'s, 'a>) -> Vec<Party<'s, 'a>> {
+        let mut parties: Vec<Party<'s, 'a>> = Vec::with_capacity(1);
+        for subject in asked.subjects {
+            let namespace = &subject.stored.id.namespace;
+            match parties.iter_mut().find(|party| party.namespace == *namespace) {
+                Some(party) => party.subjects.push(subject),
+                None => parties.push(Party {
+                    namespace: Arc::clone(namespace),
+                    subjects: vec![subject],
+                    claims: Vec::new(),
+                }),
+            }
+        }
+        if let [only] = &mut parties[..] {
+            only.claims = asked.claims;
+            return parties;
+        }
+        for claim in asked.claims {
+            let namespace = &claim.subject.id().namespace;
+            if let Some(party) = parties.iter_mut().find(|party| party.namespace == *namespace) {
+                party.claims.push(claim);
+            }
+        }
+        let age = |party: &Party<'_, '_>| self.claims.number(name, &party.namespace);
+        parties.sort_by_key(age);
+        parties
+    }
+
+    /// Why a namespace may have nothing of a host.
+    fn refusal(&self, name: &ServerName, namespace: &str) -> Option<&'static str> {
+        let is_other = |claimant: &&Claimant| *claimant.namespace != *namespace && claimant.exclusive;
+        if let Some(owner) = self.claims.owner(name).filter(is_other) {
+            return Some(match owner.gone {
+                None => {
+                    "another namespace asked for this host first and has it for itself; take another host, or ask the \
+                    administrator for `hosts.ownership`"
+                }
+                Some(_) => {
+                    "the host is kept for the namespace that had it until `hosts.grace` has passed; if nothing there \
+                    asks for it then, it is served here"
+                }
+            });
+        }
+        let own = self.claims.of(name).iter().find(|claimant| *claimant.namespace == *namespace);
+        let is_within = own.is_some_and(|own| self.has_wildcards && self.claims.is_within_older(name, own));
+        is_within.then_some(
+            "the host lies within a wildcard host that another namespace asked for first and has for itself; take another \
+             host, or ask the administrator for `hosts.allowed`",
+        )
+    }
+
+    /// What the administrator serves for unknown hosts is not replaced by anybody but whom the settings name.
+    fn keep_catch_all(&self, party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
+        if self.options.may_be_catch_all(&party.namespace) {
+            return;
+        }
+        const NOTE: &str = "requests for hosts that nobody serves go to the administrator's `default-backend`; take a host, or \
+            ask the administrator for `hosts.catch-all`";
+        let takes_all = |claim: &Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
+        let refused = party.claims.extract_if(.., |claim| takes_all(claim)).map(|claim| claim.origin);
+        let backends = party.subjects.iter().filter(|subject| subject.is_for_all_hosts());
+        let backends = backends.map(|subject| Origin::field(subject.id(), Field::DefaultBackend));
+        findings.extend(refused.chain(backends).map(|origin| Finding::new(Reason::HostOwned, origin, NOTE)));
+    }
+}
+
+/// What one namespace asks for of a host.
+#[derive(Debug)]
+struct Party<'s, 'a> {
+    namespace: Arc<str>,
+    /// The oldest first.
+    subjects: Vec<&'s Subject<'a>>,
+    claims: Vec<Claim<'s, 'a>>,
+}
+
+/// One finding for each rule of an object that asks for a host in vain.
+fn refused<'f>(
+    subject: &'f Subject<'_>,
+    name: &'f ServerName,
+    note: &'static str,
+) -> impl Iterator<Item = Finding> + use<'f> {
+    let id = subject.id();
+    let rules = subject.rules().filter(move |(_, rule)| {
+        host::server_name(rule.host.as_deref().unwrap_or_default()).is_ok_and(|host| host == *name)
+    });
+    let origins = rules.map(|(number, _)| Origin::field(id, Field::Rule(crate::translate::position(number))));
+    let whole =
+        (*name == ServerName::CatchAll && subject.is_for_all_hosts()).then(|| Origin::field(id, Field::DefaultBackend));
+    origins.chain(whole).map(move |origin| Finding::new(Reason::HostOwned, origin, note))
+}

@@ -1,0 +1,218 @@
+//! The hosts that Ingresses define and who gets which path of them; it must not know backends or certificates.
+
+mod alone;
+mod arbiter;
+mod contest;
+mod precedence;
+mod reach;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
+
+pub use self::arbiter::Refusals;
+use super::annotation::value::quoted;
+use super::claims::{Asking, Claims, Since};
+use super::path::{self, Matching, PathType};
+use super::subject::{self, Subject};
+use super::{ClassRule, Options, host};
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, Origin, ServerName, UrlPath};
+use crate::source::Stored;
+
+/// A path of a host and the object that has it.
+#[derive(Debug)]
+pub struct Claim<'s, 'a> {
+    /// The object.
+    pub subject: &'s Subject<'a>,
+    /// The place in it.
+    pub origin: Origin,
+    /// The path.
+    pub path: UrlPath,
+    /// Its type as written.
+    pub kind: PathType,
+    /// How it is matched.
+    pub matching: Matching,
+    /// Where its requests go.
+    pub backend: &'a IngressBackend,
+    /// It is one too many, and without it requests would go where nothing protects them: it answers 503.
+    pub closed: bool,
+}
+
+/// A host with everything that is asked for it.
+#[derive(Debug, Default)]
+pub struct Site<'s, 'a> {
+    /// The objects that define it, over all namespaces: those of the namespace that asked first, the oldest first, then those
+    /// of others that have a path; never empty.
+    pub subjects: Vec<&'s Subject<'a>>,
+    /// Its paths as they win, each with its owner.
+    pub claims: Vec<Claim<'s, 'a>>,
+}
+
+impl<'s, 'a> Site<'s, 'a> {
+    fn join(&mut self, subject: &'s Subject<'a>) {
+        // Objects come one after the other, so one that is known is the last.
+        if self.subjects.last().is_none_or(|last| last.id() != subject.id()) {
+            self.subjects.push(subject);
+        }
+    }
+}
+
+/// What came of the claims.
+#[derive(Debug)]
+pub struct Sites<'s, 'a> {
+    /// The hosts that are served.
+    pub sites: BTreeMap<ServerName, Site<'s, 'a>>,
+    /// All claims there are now.
+    pub claims: Arc<Claims>,
+    /// When the next that is only reserved ends, in seconds since 1970.
+    pub ends: Option<i64>,
+    /// Who has nothing of a host.
+    pub refusals: Refusals<'a>,
+}
+
+/// Objects that ask for hosts.
+#[derive(Debug)]
+pub struct Askers<'s, 'a> {
+    /// Those that can be served, the oldest first.
+    pub subjects: &'s [Subject<'a>],
+    /// Those that cannot now: what they ask for stays theirs.
+    pub withheld: &'s [(&'a Stored<Ingress>, &'a ClassRule)],
+}
+
+impl<'s, 'a> Askers<'s, 'a> {
+    /// Decides about all hosts.
+    pub fn settle(self, options: &Options, known: &Arc<Claims>, findings: &mut Vec<Finding>) -> Sites<'s, 'a> {
+        let gathered = gather(self.subjects, findings);
+        let withheld = withheld(self.withheld);
+        let asked = asked(&gathered, &withheld, known, options);
+        let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace);
+        drop(asked);
+        let arbiter = arbiter::Arbiter::new(options, &claims);
+        let mut refusals = Refusals::new();
+        let sites = gathered.into_iter();
+        let sites = sites
+            .filter_map(|(name, site)| Some((name.clone(), arbiter.decide(&name, site, &mut refusals, findings)?)))
+            .collect();
+        Sites { sites, claims, ends, refusals }
+    }
+}
+
+/// What everybody asks for, by host.
+fn gather<'s, 'a>(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> BTreeMap<ServerName, Site<'s, 'a>> {
+    let mut sites = BTreeMap::<ServerName, Site<'s, 'a>>::new();
+    for subject in subjects {
+        for (number, rule) in subject.rules() {
+            let name = match host::server_name(rule.host.as_deref().unwrap_or_default()) {
+                Ok(name) => name,
+                Err(refused) => {
+                    let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
+                    let host = quoted(rule.host.as_deref().unwrap_or_default());
+                    let note = format!("host {host} is refused: {refused}");
+                    findings.push(Finding::new(Reason::InvalidHost, origin, note));
+                    continue;
+                }
+            };
+            let site = sites.entry(name).or_default();
+            site.join(subject);
+            for (path_number, entry) in subject::paths(rule) {
+                // What cannot be read has been told of before.
+                let (Ok(path), Some(kind)) = (path::read(entry), PathType::read(&entry.path_type)) else { continue };
+                let matching = match kind {
+                    _ if subject.is_regex(kind) => Matching::Regex,
+                    PathType::Exact => Matching::Exact,
+                    PathType::Prefix | PathType::ImplementationSpecific => Matching::Prefix,
+                };
+                let field = Field::Path(super::position(number), super::position(path_number), "");
+                let origin = Origin::field(subject.id(), field);
+                site.claims.push(Claim {
+                    subject,
+                    origin,
+                    path,
+                    kind,
+                    matching,
+                    backend: &entry.backend,
+                    closed: false,
+                });
+            }
+        }
+        if subject.is_for_all_hosts() {
+            sites.entry(ServerName::CatchAll).or_default().join(subject);
+        }
+    }
+    sites
+}
+
+/// Who asks for a host, without being served now.
+type Withheld<'a> = BTreeMap<ServerName, Vec<(&'a Stored<Ingress>, &'a ClassRule)>>;
+
+fn withheld<'a>(objects: &[(&'a Stored<Ingress>, &'a ClassRule)]) -> Withheld<'a> {
+    let mut hosts = Withheld::new();
+    for (stored, rule) in objects {
+        let rules = stored.object.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
+        for name in rules.iter().filter_map(|rule| host::server_name(rule.host.as_deref().unwrap_or_default()).ok()) {
+            hosts.entry(name).or_default().push((stored, rule));
+        }
+    }
+    hosts
+}
+
+/// What is asked for now, in order.
+fn asked<'m, 'a: 'm>(
+    gathered: &'m BTreeMap<ServerName, Site<'_, 'a>>,
+    withheld: &'m Withheld<'a>,
+    known: &Claims,
+    options: &Options,
+) -> Vec<(&'m ServerName, Vec<Asking<'m>>)> {
+    let mut asked: BTreeMap<&ServerName, Vec<Asking<'m>>> = BTreeMap::new();
+    for (name, site) in gathered {
+        let mut asking = Vec::with_capacity(1);
+        for subject in &site.subjects {
+            ask(&mut asking, subject.stored, subject.rule, options);
+        }
+        asked.insert(name, asking);
+    }
+    for (name, objects) in withheld {
+        let asking = asked.entry(name).or_default();
+        objects.iter().for_each(|(stored, rule)| ask(asking, stored, rule, options));
+    }
+    for (name, asking) in &mut asked {
+        let is_alone = |asking: &[Asking<'_>]| {
+            let [only] = asking else { return false };
+            known.of(name).iter().all(|claimant| claimant.namespace == *only.namespace)
+        };
+        let Some(site) = gathered.get(*name).filter(|_| !is_alone(asking)) else { continue };
+        for claim in &site.claims {
+            let since = Since::of(claim.subject.stored);
+            let place = reach::place(claim.matching, claim.path.as_str());
+            let own = asking.iter_mut().find(|asking| *asking.namespace == claim.subject.id().namespace);
+            own.into_iter().for_each(|own| own.places.push((Arc::clone(&place), since)));
+        }
+    }
+    asked.into_iter().collect()
+}
+
+/// Adds an object, which is younger than those that were added before.
+fn ask<'m>(asking: &mut Vec<Asking<'m>>, stored: &'m Stored<Ingress>, rule: &ClassRule, options: &Options) {
+    let (namespace, since) = (&stored.id.namespace, Since::of(stored));
+    match asking.iter_mut().find(|asking| *asking.namespace == *namespace) {
+        Some(known) => known.since = known.since.min(since),
+        None => {
+            let exclusive = rule.is_exclusive(options.ownership);
+            asking.push(Asking { namespace, exclusive, since, places: Vec::new() });
+        }
+    }
+}
+
+/// The finding for the younger of two claims.
+pub fn conflict(loser: &Origin, owner: &Origin) -> Finding {
+    let note = match loser.object == owner.object {
+        true => format!("the object has this host, path and type already at {}", owner.field),
+        false if loser.object.namespace != owner.object.namespace => {
+            "another namespace asked for this first, and keeps it; take another path or host".to_owned()
+        }
+        false => format!("{owner} is older and keeps this host, path and type"),
+    };
+    Finding::new(Reason::PathConflict, loser.clone(), note)
+}

@@ -1,0 +1,126 @@
+//! With what the paths begin that a claim takes; it must not know who claims it.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::translate::path::Matching;
+
+/// Characters with a meaning of their own in an expression.
+const SPECIAL: &[u8] = b"\\.+*?()|[]{}^$";
+
+/// What a path is known by among those of several namespaces: without regard to type and last slash, because `/a`, `/a/` and
+/// both types of them take the same requests or some of them.
+pub fn place(matching: Matching, path: &str) -> Arc<str> {
+    match matching {
+        Matching::Exact | Matching::Prefix | Matching::Caseless => path.trim_end_matches('/').into(),
+        Matching::Regex => format!("~{path}").into(),
+    }
+}
+
+/// The beginning of every path that is taken, in small letters and without slashes at its end; empty for all paths.
+pub fn beginning(matching: Matching, path: &str) -> Box<str> {
+    let fixed: Cow<'_, str> = match matching {
+        Matching::Exact | Matching::Prefix | Matching::Caseless => path.into(),
+        Matching::Regex => fixed(path),
+    };
+    fixed.trim_end_matches('/').to_ascii_lowercase().into()
+}
+
+/// The text with which everything begins that an expression matches, held to the start; less than there is where that is not
+/// seen at once, never more.
+fn fixed(pattern: &str) -> Cow<'_, str> {
+    if has_alternatives(pattern) {
+        return "".into();
+    }
+    let mut text = String::new();
+    let mut rest = pattern.trim_start_matches('^').chars();
+    while let Some(character) = rest.next() {
+        let mut ahead = rest.clone();
+        let literal = match character {
+            '\\' => match ahead.next() {
+                Some(escaped) if !escaped.is_alphanumeric() => escaped,
+                _ => break,
+            },
+            special if special.is_ascii() && SPECIAL.contains(&(special as u8)) => break,
+            plain => plain,
+        };
+        // What may be missing begins nothing.
+        if ahead.clone().next().is_some_and(|next| matches!(next, '?' | '*' | '{')) {
+            break;
+        }
+        text.push(literal);
+        rest = ahead;
+    }
+    text.into()
+}
+
+/// Whether the expression has alternatives that are not within a group; what cannot be told has.
+fn has_alternatives(pattern: &str) -> bool {
+    let (mut depth, mut in_class) = (0_usize, false);
+    let mut characters = pattern.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' if characters.next().is_none_or(|next| matches!(next, 'Q' | 'E')) => return true,
+            '[' if !in_class => in_class = true,
+            ']' => in_class = false,
+            '(' if !in_class => depth += 1,
+            ')' if !in_class => depth = depth.saturating_sub(1),
+            '|' if !in_class && depth == 0 => return true,
+            _ => {}
+        }
+    }
+    // A class whose first character is a bracket, or that holds one of its own, may have misled the count.
+    pattern.contains('|') && (pattern.contains("[]") || pattern.contains("[^]") || pattern.contains("[["))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn beginnings_of_expressions() {
+        let cases = [
+            ("/", ""),
+            ("/(.*)", ""),
+            ("/.*", ""),
+            (".*", ""),
+            ("/a(/|$)(.*)", "/a"),
+            ("/A/(.*)", "/a"),
+            ("/a/b.*", "/a/b"),
+            ("/a/b*", "/a"),
+            ("/a/b?c", "/a"),
+            ("/a/b{0,3}", "/a"),
+            ("/a/b+", "/a/b"),
+            ("^/a", "/a"),
+            ("/a\\.b/", "/a.b"),
+            ("/a\\/b", "/a/b"),
+            ("/a\\d", "/a"),
+            ("/a\\", ""),
+            ("/a|/b", ""),
+            ("/a(|/b)", "/a"),
+            ("/a[|]b", "/a"),
+            ("/a[]|]b|/c", ""),
+            ("/a\\Q|\\E", ""),
+            ("/a\\|b", "/a|b"),
+            ("(?i)/a", ""),
+            ("/a(?i)/b", "/a"),
+            ("/ä*", ""),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(&*beginning(Matching::Regex, pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn places_have_no_type_and_no_last_slash() {
+        for (matching, path, expected) in [
+            (Matching::Exact, "/", ""),
+            (Matching::Prefix, "/a/", "/a"),
+            (Matching::Exact, "/a", "/a"),
+            (Matching::Caseless, "/A", "/A"),
+            (Matching::Regex, "/a/", "~/a/"),
+        ] {
+            assert_eq!(&*place(matching, path), expected);
+        }
+    }
+}

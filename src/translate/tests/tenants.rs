@@ -1,0 +1,290 @@
+//! What several namespaces have of one host, by who asked first; they must not know how ages are kept on disk.
+
+use std::sync::Arc;
+
+use super::{ingress, options, path, routes, shared};
+use crate::source::Snapshot;
+use crate::translate::tests::manifests::snapshot;
+use crate::translate::{Claims, Names, Options, Translation, Translator};
+
+/// An Ingress of a namespace with paths `TYPE PATH`; the Service `web` is there in namespace `default` alone, so others answer 503.
+fn of(namespace: &str, name: &str, class: &str, host: &str, annotations: &str, paths: &[&str]) -> String {
+    let paths: Vec<_> = paths.iter().map(|written| written.split_once(' ').unwrap()).collect();
+    let paths: Vec<_> = paths.iter().map(|(kind, text)| path(text, kind, name)).collect();
+    ingress(name, class, host, annotations, &paths).replace("namespace: default", &format!("namespace: {namespace}"))
+}
+
+/// A cluster over time: each step's claims are known to the next.
+struct Cluster {
+    options: Options,
+    claims: Arc<Claims>,
+    due: Option<i64>,
+}
+
+impl Cluster {
+    fn new(options: Options) -> Self {
+        Cluster { options, claims: Arc::default(), due: None }
+    }
+
+    fn read(&mut self, snapshot: &Snapshot) -> Translation {
+        let translation = Translator::new(self.options.clone()).translate(snapshot, &Names::default(), &self.claims);
+        self.claims = Arc::clone(&translation.claims);
+        self.due = translation.due;
+        translation
+    }
+
+    fn now(&mut self, documents: &[&String]) -> Translation {
+        let documents: Vec<_> = documents.iter().map(|document| document.as_str()).collect();
+        self.read(&snapshot(&documents.join("\n---\n")))
+    }
+}
+
+/// Who owns each path of the first host, as `NAME PATH`, and the findings as `NAME REASON`, but for Services that are missing.
+fn outcome(translation: &Translation) -> (Vec<String>, Vec<String>) {
+    let routes = translation.model.servers.iter().take(1).flat_map(|server| &server.routes);
+    let owners =
+        routes.zip(routes_written(translation)).map(|(route, path)| format!("{} {path}", route.origin.object.name));
+    let mut findings = super::findings(translation);
+    findings.retain(|finding| !finding.ends_with("MissingService"));
+    (owners.collect(), findings)
+}
+
+fn routes_written(translation: &Translation) -> Vec<String> {
+    let lines = routes(translation);
+    lines.into_iter().skip(1).map(|line| line.trim().split(" -> ").next().unwrap().to_owned()).collect()
+}
+
+const HOST: &str = "a.example";
+
+fn dated(document: &str, year: u16) -> String {
+    document.replace("metadata: {", &format!("metadata: {{creationTimestamp: '{year}-01-01T00:00:00Z', "))
+}
+
+#[test]
+fn a_host_is_the_namespaces_that_asked_first() {
+    for (class, other) in [("ingressd", "nginx"), ("ingressd", "ingressd")] {
+        let victim = of("victim", "v", class, HOST, "", &["Prefix /"]);
+        let evil = of("evil", "e", other, HOST, "", &["Prefix /", "Exact /login"]);
+        for order in [[&dated(&victim, 2025), &dated(&evil, 2026)], [&dated(&evil, 2026), &dated(&victim, 2025)]] {
+            let (paths, findings) = outcome(&Cluster::new(options()).now(&order));
+            assert_eq!((paths, findings), (vec!["v /".to_owned()], vec!["e HostOwned".to_owned()]), "{class} {other}");
+        }
+        // However old the object: what is served stays.
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&dated(&victim, 2025)]);
+        let translation = cluster.now(&[&dated(&victim, 2025), &dated(&evil, 2020)]);
+        assert_eq!(outcome(&translation), (vec!["v /".to_owned()], vec!["e HostOwned".to_owned()]));
+        let accepted: Vec<_> = translation.accepted.iter().map(|one| (one.hosts.len(), one.routes)).collect();
+        assert_eq!(accepted, [(0, 0), (1, 1)], "what is refused is not served");
+    }
+}
+
+#[test]
+fn an_old_object_that_asks_today_is_young_there() {
+    for options in [options(), shared()] {
+        let victim = dated(&of("victim", "v", "ingressd", HOST, "", &["Prefix /"]), 2026);
+        let before = dated(&of("evil", "e", "ingressd", "evil.example", "", &["Prefix /"]), 2020);
+        let after = dated(&of("evil", "e", "ingressd", HOST, "", &["Prefix /"]), 2020);
+        let mut cluster = Cluster::new(options);
+        cluster.now(&[&victim, &before]);
+        let (paths, _) = outcome(&cluster.now(&[&victim, &after]));
+        assert_eq!(paths, ["v /"]);
+        // Over a restart too.
+        let lines = serde_json::to_string(&cluster.claims.write().collect::<Vec<_>>()).unwrap();
+        cluster.claims = Arc::new(Claims::read(serde_json::from_str::<Vec<_>>(&lines).unwrap()));
+        assert_eq!(outcome(&cluster.now(&[&victim, &after])).0, ["v /"]);
+    }
+}
+
+#[test]
+fn a_host_is_reserved_for_a_while() {
+    for mut options in [options(), shared()] {
+        options.now = 1_800_000_000;
+        let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
+        let evil = of("evil", "e", "ingressd", HOST, "", &["Prefix /"]);
+        let mut cluster = Cluster::new(options);
+        cluster.now(&[&victim]);
+        cluster.now(&[&victim, &evil]);
+        let waits = |cluster: &mut Cluster| outcome(&cluster.now(&[&evil])).0.is_empty();
+        assert!(waits(&mut cluster));
+        assert_eq!(cluster.due, Some(1_800_000_300));
+        cluster.options.now += 299;
+        assert!(waits(&mut cluster));
+        assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /"], "it comes back to what was its own");
+        cluster.now(&[&evil]);
+        cluster.options.now += 300;
+        assert_eq!(outcome(&cluster.now(&[&evil])).0, ["e /"]);
+        assert_eq!(cluster.due, None);
+        assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["e /"], "then it is the other's");
+    }
+}
+
+#[test]
+fn a_host_stays_whose_object_cannot_be_served_now() {
+    let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
+    let evil = of("evil", "e", "ingressd", HOST, "", &["Prefix /"]);
+    let broken = of("victim", "v", "ingressd", HOST, "rewrite-target: /$nothing", &["Prefix /"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&victim]);
+    for later in [0, 1000, 1000] {
+        cluster.options.now += later;
+        assert_eq!(outcome(&cluster.now(&[&broken, &evil])).0, [""; 0]);
+    }
+    // What nginx says of an object does not take its host away either.
+    let mut taken_out = snapshot(&evil);
+    taken_out.withheld = snapshot(&victim).ingresses;
+    for later in [0, 1000, 1000] {
+        cluster.options.now += later;
+        assert_eq!(outcome(&cluster.read(&taken_out)).0, [""; 0]);
+    }
+    assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /"]);
+}
+
+#[test]
+fn a_host_within_a_wildcard_is_its_owners() {
+    let wild = of("victim", "v", "ingressd", "*.example", "", &["Prefix /"]);
+    let evil = of("evil", "e", "ingressd", HOST, "", &["Prefix /"]);
+    let own = of("victim", "w", "ingressd", HOST, "", &["Prefix /"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&wild]);
+    let (_, findings) = outcome(&cluster.now(&[&wild, &evil]));
+    assert_eq!(findings, ["e HostOwned"]);
+    assert_eq!(cluster.now(&[&wild, &own]).model.servers.len(), 2);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&evil]);
+    assert_eq!(cluster.now(&[&wild, &evil]).model.servers.len(), 2, "whoever was there first stays");
+    let mut cluster = Cluster::new(shared());
+    cluster.now(&[&wild]);
+    assert_eq!(cluster.now(&[&wild, &evil]).model.servers.len(), 2, "as the Ingress specification has it");
+}
+
+/// Annotations and paths of the victim, then of whoever comes later; what is served of both; findings.
+type Row = (
+    &'static str,
+    &'static [&'static str],
+    &'static str,
+    &'static [&'static str],
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const LIST: &str = "allowlist-source-range: 10.0.0.0/8";
+const REGEX: &str = "use-regex: 'true'";
+
+#[test]
+fn paths_of_a_shared_host() {
+    let nginx: &[Row] = &[
+        ("", &["Prefix /"], "", &["Prefix /login"], &["e /login", "v /"], &["v SharedHost"]),
+        (
+            "",
+            &["Prefix /a"],
+            "",
+            &["Exact /a", "Prefix /a/", "Prefix /b"],
+            &["v /a", "e /b"],
+            &["e PathConflict", "e PathConflict"],
+        ),
+        // Regex mode and expressions are of one namespace.
+        ("", &["Exact /x", "Prefix /y"], REGEX, &["Prefix /zzz"], &["e ~ /zzz", "v = /x", "v /y"], &[]),
+        ("", &["Prefix /"], REGEX, &["Prefix /.*"], &["v /", "e ~ /.*"], &["e SharedHost"]),
+        (REGEX, &["Prefix /(.*)"], "", &["Prefix /"], &["v ~ /(.*)", "e /"], &["e SharedHost"]),
+        (REGEX, &["Prefix /(.*)"], "", &["Prefix /web"], &["e /web", "v ~ /(.*)"], &["v SharedHost"]),
+        (
+            "rewrite-target: /$2",
+            &["Prefix /a(/|$)(.*)"],
+            "",
+            &["Prefix /a"],
+            &["v ~ /a(/|$)(.*)", "e /a"],
+            &["e SharedHost"],
+        ),
+        (
+            "",
+            &["Prefix /a"],
+            REGEX,
+            &["Prefix /a/.*", "Prefix /A/b"],
+            &["e ~ /A/b", "v /a", "e ~ /a/.*"],
+            &["e SharedHost", "v SharedHost"],
+        ),
+        // An expression is what its object calls one.
+        (REGEX, &["Prefix /v(1)"], "", &["Prefix /("], &["e /(", "v ~ /v(1)"], &[]),
+        // What is protected loses nothing, and neither does what was there before.
+        (LIST, &["Prefix /"], "", &["Prefix /login"], &["v /"], &["e PathConflict"]),
+        (
+            LIST,
+            &["Prefix /admin"],
+            "",
+            &["Prefix /administrator", "Exact /admin/x", "Prefix /"],
+            &["e /administrator", "v /admin", "e /"],
+            &["e PathConflict"],
+        ),
+        (LIST, &["Prefix /"], REGEX, &["Prefix /Login"], &["v /"], &["e PathConflict"]),
+        (LIST, &["Exact /a"], "", &["Prefix /a/b"], &["v = /a", "e /a/b"], &[]),
+        ("", &["Prefix /open"], LIST, &["Prefix /"], &["v /open", "e /"], &[]),
+        (
+            "allowlist-source-range: nonsense",
+            &["Prefix /"],
+            "",
+            &["Prefix /login"],
+            &["v /"],
+            &["e PathConflict", "v ClosedRoute", "v InvalidSecurityValue"],
+        ),
+        // Expressions that are tried one after the other stay together.
+        (
+            REGEX,
+            &["Prefix /a/b", "Prefix /a.*long"],
+            REGEX,
+            &["Prefix /a/c"],
+            &["v ~ /a.*long", "v ~ /a/b"],
+            &["e PathConflict"],
+        ),
+    ];
+    for (number, (annotations, paths, theirs, their_paths, served, told)) in nginx.iter().enumerate() {
+        let victim = of("victim", "v", "nginx", HOST, annotations, paths);
+        let evil = dated(&of("evil", "e", "nginx", HOST, theirs, their_paths), 2020);
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&victim]);
+        let (paths, mut findings) = outcome(&cluster.now(&[&victim, &evil]));
+        findings.sort();
+        assert_eq!(
+            (paths, findings),
+            (served.iter().map(ToString::to_string).collect(), told.iter().map(ToString::to_string).collect()),
+            "row {number}"
+        );
+    }
+}
+
+#[test]
+fn what_is_taken_for_text_matches_as_text() {
+    let victim = of("victim", "v", "nginx", HOST, REGEX, &["Prefix /v(1)"]);
+    let plain = of("victim", "w", "nginx", HOST, "", &["Prefix /a.b(", "Exact /c", "ImplementationSpecific /d.*"]);
+    let (paths, _) = outcome(&Cluster::new(options()).now(&[&victim, &plain]));
+    assert_eq!(paths, ["v ~ /v(1)", "w ~ /a\\.b\\(", "w ~ /d.*", "w ~ /c"]);
+}
+
+#[test]
+fn the_catch_all_is_the_administrators() {
+    let settings = Options { default_backend: Some(("default".into(), "web".into())), ..options() };
+    let evil = of("evil", "e", "ingressd", "", "", &["Prefix /", "Prefix /a"]);
+    let backend = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {name: b, namespace: evil}\nspec: {ingressClassName: ingressd, defaultBackend: {service: {name: b, port: {number: 80}}}}\n".to_owned();
+    let translation = Cluster::new(settings.clone()).now(&[&evil, &backend]);
+    let (paths, findings) = outcome(&translation);
+    assert_eq!((paths, findings), (vec!["e /a".to_owned()], vec!["b HostOwned".to_owned(), "e HostOwned".to_owned()]));
+    assert!(routes(&translation).contains(&"  else / -> web Http".to_owned()), "{:?}", routes(&translation));
+    let named = Options { catch_all: vec!["evil".into()], ..settings };
+    assert_eq!(outcome(&Cluster::new(named).now(&[&evil, &backend])).0, ["e /a", "e /"]);
+}
+
+#[test]
+fn what_is_over_the_limit_of_a_namespace_is_its_own_affair() {
+    let mut settings = shared();
+    settings.limits.paths_of_host = 2;
+    let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /"]);
+    let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /a", "Prefix /b", "Prefix /c"]);
+    let listed = of("victim", "w", "nginx", HOST, LIST, &["Prefix /d", "Prefix /e"]);
+    let mut cluster = Cluster::new(settings);
+    cluster.now(&[&victim]);
+    let translation = cluster.now(&[&victim, &evil, &listed]);
+    let (paths, findings) = outcome(&translation);
+    assert_eq!(paths, ["e /a", "e /b", "w /d", "w /e", "v /"]);
+    assert_eq!(findings, ["e TooManyPaths", "v SharedHost", "w TooManyPaths"]);
+    assert!(routes(&translation).contains(&"  /e -> 503".to_owned()), "what would be protected is closed");
+}
