@@ -147,6 +147,7 @@ reasons! {
     ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local or one of our own ports on this or another node; the route answers 503.";
     ExternalNameDisabled, Warning, Author, "Services of type ExternalName are switched off by the administrator; the route answers 503.";
     UnresolvedName, Warning, Author, "DNS does not tell the addresses of a Service of type ExternalName; those of the last answer are used, and without any the route answers 503.";
+    AddressesLeftOut, Warning, Author, "DNS tells more addresses of a Service of type ExternalName than are used (`limits.addresses-of-name`); those that are in use stay.";
     UnsupportedBackend, Warning, Author, "The backend is a resource other than a Service; the route answers 404.";
     MissingSecret, Warning, Author, "The Secret does not exist; what needs it is served without it or closed, as the note says.";
     InvalidSecret, Error, Author, "The Secret cannot be used; the last good version, if there is one, goes on being served.";

@@ -29,7 +29,7 @@ use super::work::{Done, Finished, Nginx, Work, joined};
 use crate::apply::{Outcome, host_stops};
 use crate::config::Settings;
 use crate::source::Snapshot;
-use crate::translate::{self, Names};
+use crate::translate::{self, Wanted};
 
 /// How long a change waits for the first answer about a name, so that its routes are not closed for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -125,7 +125,8 @@ impl Daemon {
         reporter.connected(publication.link(), publication.outlook());
         let (drained, heartbeat) = (entrance.drained(), entrance.heartbeat());
         let dns = Dns::of(&settings.names.resolvers);
-        let names = NameWatch::start(dns, settings.names.interval.max(SHORTEST), &settings.apply.state);
+        let (least, limits) = (settings.names.interval.max(SHORTEST), &settings.translate.limits);
+        let names = NameWatch::start(dns, least, limits, &settings.apply.state);
         let desk = earlier.desk.take().unwrap_or_else(Desk::open);
         if let Some(earlier) = earlier.entrance.take() {
             earlier.close().await;
@@ -272,7 +273,7 @@ impl Daemon {
         reporter.read(&reading);
         let is_new = self.publication.read(&reading);
         let Some(snapshot) = reading.snapshot else { return };
-        self.names.want(Names::wanted(&snapshot, &self.translate));
+        self.names.want(Wanted::of(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
         if self.revision.replace(reading.revision) != Some(reading.revision) || is_new {

@@ -29,7 +29,7 @@ mod tls_entries;
 
 pub use claims::Claims;
 pub use limits::Limits;
-pub use names::{Answer, Names};
+pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::Reading;
 
