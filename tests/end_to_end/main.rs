@@ -7,6 +7,7 @@ mod authentication;
 mod clock;
 mod cors;
 mod crash;
+mod crowds;
 mod demo;
 mod disk;
 mod doctor;

@@ -1,6 +1,6 @@
 //! A DNS server whose answers a test sets; it must not know who asks.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
@@ -17,6 +17,10 @@ const TIME_TO_LIVE: u32 = 1;
 struct Zone {
     addresses: HashMap<String, Vec<IpAddr>>,
     silent: bool,
+    /// Names below this one are never answered.
+    silent_zone: Option<String>,
+    /// Every name that was asked for.
+    asked: HashSet<String>,
 }
 
 /// The server; it ends when it is dropped.
@@ -37,7 +41,7 @@ impl Dns {
             let mut datagram = [0; 4096];
             loop {
                 let (length, client) = socket.recv_from(&mut datagram).await.unwrap();
-                let answer = answer(&datagram[..length], &known.lock().unwrap());
+                let answer = answer(&datagram[..length], &mut known.lock().unwrap());
                 if let Some(answer) = answer {
                     socket.send_to(&answer, client).await.unwrap();
                 }
@@ -57,15 +61,32 @@ impl Dns {
         self.zone.lock().unwrap().addresses.insert(format!("{name}."), addresses);
     }
 
+    /// Answers nothing about the names below this one.
+    pub fn ignore(&self, zone: &str) {
+        self.zone.lock().unwrap().silent_zone = Some(format!(".{zone}."));
+    }
+
+    /// How many names below this one it was asked for.
+    pub fn asked(&self, zone: &str) -> usize {
+        let ending = format!(".{zone}.");
+        self.zone.lock().unwrap().asked.iter().filter(|name| name.ends_with(&ending)).count()
+    }
+
     /// Answers nothing any more.
     pub fn fall_silent(&self) {
         self.zone.lock().unwrap().silent = true;
     }
 }
 
-fn answer(question: &[u8], zone: &Zone) -> Option<Vec<u8>> {
+fn answer(question: &[u8], zone: &mut Zone) -> Option<Vec<u8>> {
     let question = Message::from_vec(question).unwrap();
-    let query = question.queries.first().filter(|_| !zone.silent)?.clone();
+    let query = question.queries.first()?.clone();
+    let asked = query.name().to_string().to_lowercase();
+    let is_ignored = zone.silent_zone.as_ref().is_some_and(|ending| asked.ends_with(ending));
+    zone.asked.insert(asked);
+    if zone.silent || is_ignored {
+        return None;
+    }
     let mut answer = Message::response(question.metadata.id, question.metadata.op_code);
     answer.metadata.recursion_available = true;
     let name: Name = query.name().clone();
