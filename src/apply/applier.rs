@@ -366,16 +366,7 @@ impl<H: Host> Applier<H> {
     /// Tells the master to read this generation, which adds to the old workers that finish their connections.
     fn hang_up(&mut self, generation: u64) -> Result<Confirmation, ApplyError> {
         let confirm = Confirm::of(&self.options, generation);
-        let ended = confirm.make_room(&mut self.host);
-        if ended > 0 {
-            self.ended += ended as u64;
-            tracing::warn!(
-                "{ended} old workers of nginx are ended, and with them their connections: no more than \
-                 {} for each worker may finish theirs at once (pacing.most-draining)",
-                self.options.most_draining
-            );
-        }
-        confirm.hang_up(&mut self.host, &mut self.steps)
+        confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended)
     }
 
     fn record(&mut self, effort: Effort<'_>, master: Process, reload: Duration) -> Result<Outcome, ApplyError> {

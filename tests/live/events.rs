@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 
 use ingressd::finding::Reason;
+use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::api::networking::v1::Ingress;
+use kube::api::{DeleteParams, ListParams};
 use serde_json::{Value, json};
 
 use crate::cluster::objects::ADDRESS;
@@ -158,5 +161,39 @@ fn a_name_that_dns_does_not_know_is_told() {
         let told = async || counts(cluster).await;
         let key = ("Ingress by-name".to_owned(), "UnresolvedName".to_owned());
         wait::until_right("the Event", told, |told| told.contains_key(&key)).await;
+    });
+}
+
+#[test]
+fn a_namespace_with_thousands_of_mistakes_delays_nobodys_events() {
+    const OBJECTS: usize = 250;
+    cluster::run(async |cluster| {
+        for number in 0..OBJECTS {
+            let mut wrong = good(&format!("wrong-{number}"));
+            for annotation in 0..60 {
+                wrong = wrong.annotation(&format!("no-such-key-{annotation}"), "x");
+            }
+            cluster.objects.create(wrong).await;
+        }
+        let victim = format!("victim-{}", cluster.objects.namespace());
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": victim}});
+        cluster.objects.apply(namespace).await;
+        cluster.start().await;
+        let begun = async || cluster.objects.list("Event").await.len();
+        wait::until_right("the first Events", begun, |count| *count > 0).await;
+        let wrong = good("cart").path("missing.example", "Prefix", "/", "missing");
+        cluster.objects.apply(wrong.namespace(&victim)).await;
+        let events = kube::Api::<Event>::namespaced(cluster.objects.client(), &victim);
+        let told = async || {
+            let events = events.list(&ListParams::default()).await.unwrap().items;
+            events.iter().filter(|event| event.reason.as_deref() == Some("MissingService")).count()
+        };
+        wait::until_right("the victim's Event", told, |told| *told > 0).await;
+        // Twenty of each object, and how many more there are.
+        let of_crowd = counts(cluster).await;
+        assert!(of_crowd.values().sum::<usize>() < OBJECTS * 21, "all of the others came first");
+        assert!(of_crowd.values().all(|count| *count <= 21), "{of_crowd:#?}");
+        let ingresses = kube::Api::<Ingress>::namespaced(cluster.objects.client(), &victim);
+        ingresses.delete("cart", &DeleteParams::default()).await.unwrap();
     });
 }

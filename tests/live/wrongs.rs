@@ -18,6 +18,11 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("TlsConflict", "it takes two namespaces: src/translate/tests/certificates.rs"),
     ("TooManyPaths", "it takes more paths than an object has room for: src/translate/tests/hosts_and_paths.rs"),
     ("UnresolvedName", "names are not resolved where ExternalNameDisabled is found: a test of its own"),
+    (
+        "AddressesLeftOut",
+        "names are not resolved where ExternalNameDisabled is found: tests/end_to_end/external_names.rs",
+    ),
+    ("DrainingWorkers", "it is about this host: tests/end_to_end/crowds.rs"),
     ("MoreFindings", "it takes more than twenty others: src/finding/limit.rs"),
     ("StatusContention", "it takes another controller: tests/live/contention.rs"),
     ("MissingCapability", "the nginx of the tests lacks nothing: src/nginx/gate/route_tests.rs"),

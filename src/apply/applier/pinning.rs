@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::super::confirm::{Confirm, Confirmation};
+use super::super::confirm::Confirmation;
 use super::super::error::ApplyError;
 use super::super::generation::Generations;
 use super::super::host::Host;
@@ -118,7 +118,7 @@ impl<H: Host> Applier<H> {
             Ok(tested) => return Ok(back(self, format!("nginx refuses it: {}", tested.words.trim_end()), false)),
             Err(error) => return Ok(back(self, error.to_string(), false)),
         }
-        let confirmation = Confirm::of(&self.options, generation).hang_up(&mut self.host, &mut self.steps);
+        let confirmation = self.hang_up(generation);
         match confirmation {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(Effort::none(generation), master, reload),
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
