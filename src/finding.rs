@@ -136,6 +136,7 @@ reasons! {
     InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
     InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
     HostOwned, Error, Author, "Another namespace asked for the host first and has it for itself (`hosts.ownership`), or had it until a moment ago (`hosts.grace`), or it is for the administrator (`hosts.catch-all`): nothing is served of it here. Take another host, or ask the administrator.";
+    HostNotAllowed, Error, Author, "The administrator does not let this namespace have the host (`hosts.allowed`); nothing is served of it here.";
     PathConflict, Warning, Author, "The path is an older object's, or that of another namespace which asked for it first, or lies below a protected path of another one; who has it keeps it.";
     TooManyPaths, Error, Author, "The namespace has as many paths on this host as it may have (`limits.paths-of-host`); this one is not served. Its requests go where they would go without it, and are answered 503 where it would be protected.";
     SharedHost, Info, Author, "Several namespaces have paths of the host: below this path another namespace has one and takes its requests there, or another one asked first for paths that begin like this one.";
@@ -166,6 +167,7 @@ reasons! {
     StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
     PublishingFailed, Warning, Operator, "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";
     MissingAddress, Warning, Operator, "An entry of `publish.addresses`, or the Service of `publish.service`, gives no address that can be published; the note says why. What else the settings name is published all the same.";
+    MissingRight, Error, Operator, "The credentials may not see what a setting depends on; the note says what follows. Apply packaging/rbac/ingressd.yaml, or let `ingressd kubeconfig` give the rights that the settings need.";
     MissingCapability, Warning, Operator, "The nginx of this host lacks a module or is too old for what is asked; the note says what is left out.";
     DefaultServerTaken, Warning, Operator, "Another site of this host is the default server of a port; requests for unknown hosts go there.";
     HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";

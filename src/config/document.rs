@@ -3,7 +3,7 @@
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use super::table::{Row, SECTIONS, rows};
-use super::value::{CLASS_KEYS, Form};
+use super::value::{Column, Form};
 
 /// Longest line of the sample.
 const WIDTH: usize = 100;
@@ -43,12 +43,12 @@ pub fn sample() -> String {
             text.push_str(&format!("[{section}]\n"));
         }
         // A table header would swallow the keys that follow it.
-        let (tables, plain): (Vec<_>, Vec<_>) = rows.partition(|row| row.form == Form::Tables);
+        let (tables, plain): (Vec<_>, Vec<_>) = rows.partition(|row| matches!(row.form, Form::Tables(_)));
         for row in plain.into_iter().chain(tables) {
             text.push('\n');
             text.push_str(&comment(row.doc));
             match row.form {
-                Form::Tables => text.push_str(&sample_of_classes()),
+                Form::Tables(columns) => text.push_str(&sample_of_table(row.key, columns)),
                 _ => text.push_str(&format!("#{} = {}\n", row.name(), row.default)),
             }
         }
@@ -56,18 +56,11 @@ pub fn sample() -> String {
     text
 }
 
-fn sample_of_classes() -> String {
-    let mut text = String::from("#[[classes]]\n");
-    for key in CLASS_KEYS {
-        let example = match key.key {
-            "controller" => r#""ingressd/nginx""#,
-            "dialect" => r#""specification""#,
-            "legacy-class" => r#""nginx""#,
-            "without-class" => "false",
-            _ => r#""pod""#,
-        };
-        text.push_str(&comment(key.doc));
-        text.push_str(&format!("#{} = {example}\n", key.key));
+fn sample_of_table(key: &str, columns: &[Column]) -> String {
+    let mut text = format!("#[[{key}]]\n");
+    for column in columns {
+        text.push_str(&comment(column.doc));
+        text.push_str(&format!("#{} = {}\n", column.key, column.example));
     }
     text
 }
@@ -110,12 +103,12 @@ pub fn manual() -> String {
                 roman(")"),
             ]);
             page.text(inlines(row.doc));
-            if row.form == Form::Tables {
+            if let Form::Tables(columns) = row.form {
                 page.control("RS", []);
-                for key in CLASS_KEYS {
+                for column in columns {
                     page.control("TP", []);
-                    page.text([bold(key.key), roman(" ("), roman(key.form.name()), roman(")")]);
-                    page.text(inlines(key.doc));
+                    page.text([bold(column.key), roman(" ("), roman(column.form.name()), roman(")")]);
+                    page.text(inlines(column.doc));
                 }
                 page.control("RE", []);
             }
@@ -150,10 +143,10 @@ pub fn reference() -> String {
                 "\n### {key}\n\n{}\n\nForm: {form}; default `{default}`; variable `{variable}`.\n",
                 row.doc
             ));
-            if row.form == Form::Tables {
+            if let Form::Tables(columns) = row.form {
                 text.push_str("\n| key | form | what |\n| --- | --- | --- |\n");
-                for key in CLASS_KEYS {
-                    text.push_str(&format!("| `{}` | {} | {} |\n", key.key, key.form.name(), key.doc));
+                for column in columns {
+                    text.push_str(&format!("| `{}` | {} | {} |\n", column.key, column.form.name(), column.doc));
                 }
             }
         }
@@ -179,9 +172,12 @@ mod tests {
         std::fs::write(&file, uncommented).unwrap();
         let read = crate::config::Sources { file: Some(file), ..Default::default() }.load().unwrap();
         let mut default = crate::config::Settings::default();
-        // The sample shows these two, whose default is to be absent.
+        // The sample shows these, whose default is to be absent.
+        default.translate.allowed_hosts = read.translate.allowed_hosts.clone();
+        assert_eq!(default.translate.allowed_hosts.len(), 1);
         default.translate.classes[0].legacy_class = Some("nginx".into());
         default.translate.classes[0].endpoints = Some(crate::translate::EndpointMode::Pod);
+        default.translate.classes[0].ownership = Some(crate::translate::HostOwnership::Namespace);
         assert_eq!(format!("{read:?}"), format!("{default:?}"));
     }
 }

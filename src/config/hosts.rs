@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use toml_edit::Value;
+
 use super::table::Row;
-use super::value::{Form, Setting as _, put};
+use super::value::{Column, Form, Setting, put, read_table, text};
+use crate::source::{Selector, is_namespace};
+use crate::translate::{AllowedHosts, HostPattern};
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
@@ -32,4 +36,116 @@ pub const ROWS: &[Row] = &[
         doc: "Namespaces whose objects without a host may take all requests for hosts that nobody has although `default-backend` is set, and bring the certificate for them. Objects without a host of other namespaces have paths there, beside the `default-backend` and with the default certificate.",
         set: |settings, value| put(&mut settings.translate.catch_all, value),
     },
+    Row {
+        key: "hosts.allowed",
+        form: Form::Tables(ALLOWED),
+        default: "[]",
+        doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim what those tables list that select it, and nothing else: a table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels. Labels count as whoever may write Namespaces sets them: as a rule only administrators may. While nothing is known of the labels of a namespace, no `selector` selects it, not even one such as `!restricted`; from a folder of manifests they are known when its Namespace is among them.",
+        set: |settings, value| {
+            let entries = value.as_array().ok_or_else(|| "it takes tables".to_owned())?;
+            let read = |(number, entry): (usize, &Value)| {
+                AllowedHosts::read(entry).map_err(|why| format!("table {}: {why}", number + 1))
+            };
+            settings.translate.allowed_hosts = entries.iter().enumerate().map(read).collect::<Result<_, _>>()?;
+            Ok(())
+        },
+    },
 ];
+
+/// What tables of `[[hosts.allowed]]` hold.
+const ALLOWED: &[Column] = &[
+    Column { key: "namespaces", form: Form::List, doc: "Names of namespaces; `*` for all.", example: r#"["team-a"]"# },
+    Column {
+        key: "selector",
+        form: Form::Text,
+        doc: "Labels of namespaces, written as kubectl takes them with -l, for example `team=a` or `team in (a,b),!old`. The credentials must be allowed to list and watch Namespaces; may they not, the hosts listed here are refused, and all others are served.",
+        example: r#""team=a""#,
+    },
+    Column {
+        key: "hosts",
+        form: Form::List,
+        doc: "Hosts that they may claim. `a.example.com` is that host alone. `*.a.example.com` is everything below it at any depth, exact or wildcard, and the wildcard `*.a.example.com` itself, but not `a.example.com`: it is a bound, unlike a wildcard of an Ingress, which stands for one label. `*` is every host.",
+        example: r#"["*.a.example.com", "a.example.com"]"#,
+    },
+];
+
+impl Setting for AllowedHosts {
+    fn read(value: &Value) -> Result<Self, String> {
+        let entry = read_table(value, ALLOWED, AllowedHosts::default(), |entry, key, value| match key {
+            "namespaces" => {
+                put(&mut entry.namespaces, value)?;
+                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_namespace(name));
+                wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
+            }
+            "selector" => put(&mut entry.selector, value),
+            _ => put(&mut entry.hosts, value),
+        })?;
+        match (entry.namespaces.is_empty() && entry.selector.is_none(), entry.hosts.is_empty()) {
+            (true, _) => Err("it selects no namespace: add namespaces, or a selector of their labels".to_owned()),
+            (false, true) => Err("it lists no hosts".to_owned()),
+            (false, false) => Ok(entry),
+        }
+    }
+}
+
+impl Setting for HostPattern {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        text.parse().map_err(|why| format!("{text:?} is no host, wildcard or *: {why}"))
+    }
+}
+
+impl Setting for Selector {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        text.parse().map_err(|why| format!("{text:?} is no selector of labels: {why}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Settings, Sources};
+
+    fn load(text: &str) -> Result<Settings, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ingressd.toml");
+        std::fs::write(&file, text).unwrap();
+        let settings = Sources { file: Some(file), ..Sources::default() }.load();
+        settings.map_err(|error| error.to_string().replace(&format!("{}/", folder.path().display()), ""))
+    }
+
+    #[test]
+    fn allowed_hosts_are_tables() {
+        let text = "[hosts]\n[[hosts.allowed]]\nnamespaces = ['a']\nhosts = ['*.a.example.com', 'A.example.com']\n\
+                    [[hosts.allowed]]\nselector = 'team in (b, c)'\nhosts = ['*']\n";
+        let read = load(text).unwrap().translate;
+        assert!(read.needs_labels());
+        let [first, second] = &*read.allowed_hosts else { panic!("{read:?}") };
+        assert_eq!((&*first.namespaces, &first.selector, first.hosts.len()), (&["a".into()][..], &None, 2));
+        assert_eq!(first.hosts[1], "a.example.com".parse().unwrap());
+        assert_eq!((second.namespaces.len(), &second.selector), (0, &Some("team in (b,c)".parse().unwrap())));
+        let inline = "hosts.allowed = [{ namespaces = ['a'], hosts = ['*'] }]";
+        assert!(!load(inline).unwrap().translate.needs_labels());
+    }
+
+    #[test]
+    fn mistakes_name_the_table_and_the_key() {
+        let all = "namespaces = ['*']\nhosts = ['*']\n";
+        for (table, expected) in [
+            ("hosts = ['*']", "it selects no namespace"),
+            ("namespaces = []\nselector = ''\nhosts = ['*']", "it selects no namespace"),
+            ("namespaces = ['a']", "it lists no hosts"),
+            ("namespaces = ['A']\nhosts = ['*']", "namespaces: \"A\" is not a name of a namespace"),
+            ("namespaces = 'a'\nhosts = ['*']", "namespaces: it takes a list"),
+            ("selector = 'team=a b'\nhosts = ['*']", "selector: \"team=a b\" is no selector of labels: "),
+            ("selector = 'team'\nhosts = ['a.*']", "hosts: \"a.*\" is no host, wildcard or *: "),
+            ("selector = 'team'\nhosts = ['']", "hosts: \"\" is no host, wildcard or *: it is empty"),
+            ("selector = 'team'\nhost = ['*']", "unknown key \"host\"; did you mean hosts?"),
+        ] {
+            let message = load(&format!("\n[[hosts.allowed]]\n{all}[[hosts.allowed]]\n{table}\n")).unwrap_err();
+            let expected = format!("ingressd.toml:2: hosts.allowed: table 2: {expected}");
+            assert!(message.starts_with(&expected), "got {message}, not {expected}");
+        }
+        assert!(load("[hosts]\nallowed = 'all'\n").unwrap_err().contains("ingressd.toml:2: hosts.allowed: "));
+    }
+}

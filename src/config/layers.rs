@@ -339,6 +339,10 @@ mod tests {
                 "[[classes]]\ncontroler = 'x'\n",
                 "ingressd.toml:1: classes: unknown key \"controler\"; did you mean controller?",
             ),
+            (
+                "\nnamespace-selector = 'edge=a b'\n",
+                "ingressd.toml:2: namespace-selector: \"edge=a b\" is no selector of labels: there is \"b\" where a comma is needed",
+            ),
             ("[publish]\nmode = 'vip'\n", "ingressd.toml:2: publish.mode: \"vip\" is none of nodes, fixed, service"),
             ("[publish]\nmode = 'service'\n", "ingressd.toml:2: publish.mode: the Service to copy is not named"),
             ("[publish]\n\nservice = 'edge/front'\n", "ingressd.toml:3: publish.service: it has no effect with"),

@@ -15,4 +15,4 @@ pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
 pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};
 pub use table::{Row, rows};
-pub use value::Form;
+pub use value::{Column, Form};

@@ -3,9 +3,9 @@
 use toml_edit::Value;
 
 use super::settings::Settings;
-use super::value::{Form, put};
+use super::value::{CLASS, Form, Setting as _, put};
 use super::{hosts, limits, pacing, publishing};
-use crate::source::is_namespace;
+use crate::source::{Selector, is_namespace};
 
 /// One key.
 #[derive(Debug)]
@@ -105,11 +105,14 @@ const ROWS: &[Row] = &[
         form: Form::Text,
         default: r#""""#,
         doc: "Serves the namespaces with these labels, written as kubectl takes them with -l, for example `ingress=edge`, as they come and go. It takes the place of `namespaces`. When a namespace is served no longer, the addresses of the nodes go out of the status of its Ingresses.",
-        set: |settings, value| put(&mut settings.cluster.namespace_selector, value),
+        set: |settings, value| {
+            put(&mut settings.cluster.namespace_selector, value)?;
+            Option::<Selector>::read(value).map(drop)
+        },
     },
     Row {
         key: "classes",
-        form: Form::Tables,
+        form: Form::Tables(CLASS),
         default: r#"[{ controller = "ingressd/nginx", dialect = "specification" }]"#,
         doc: "Which Ingress objects are ours and whose semantics they have: one table for each controller name of an IngressClass. A site that replaces ingress-nginx adds a table for `k8s.io/ingress-nginx` with that dialect. What is given replaces the default list.",
         set: |settings, value| put(&mut settings.translate.classes, value),

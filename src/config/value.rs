@@ -25,8 +25,21 @@ pub enum Form {
     Duration,
     /// `["one", "two"]`.
     List,
-    /// `[[key]]` tables.
-    Tables,
+    /// `[[key]]` tables of these keys.
+    Tables(&'static [Column]),
+}
+
+/// A key that the tables of an array take.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Column {
+    /// Its name.
+    pub key: &'static str,
+    /// How its value is written.
+    pub form: Form,
+    /// What it decides.
+    pub doc: &'static str,
+    /// A value, as TOML.
+    pub example: &'static str,
 }
 
 impl Form {
@@ -38,7 +51,7 @@ impl Form {
             Form::Number => "integer",
             Form::Duration => "duration, a string such as \"20ms\"",
             Form::List => "list of strings",
-            Form::Tables => "array of tables",
+            Form::Tables(_) => "array of tables",
         }
     }
 
@@ -49,7 +62,7 @@ impl Form {
             Form::List if !text.trim_start().starts_with('[') => {
                 Ok(Value::from_iter(text.split(',').map(str::trim).filter(|part| !part.is_empty())))
             }
-            Form::Boolean | Form::Number | Form::List | Form::Tables => {
+            Form::Boolean | Form::Number | Form::List | Form::Tables(_) => {
                 text.trim().parse().map_err(|_| format!("{text:?} is not of the form: {}", self.name()))
             }
         }
@@ -68,7 +81,7 @@ pub(super) fn put<T: Setting>(slot: &mut T, value: &Value) -> Result<(), String>
     Ok(())
 }
 
-fn text(value: &Value) -> Result<&str, String> {
+pub(super) fn text(value: &Value) -> Result<&str, String> {
     value.as_str().ok_or_else(|| wrong_form(value, "a string"))
 }
 
@@ -245,55 +258,59 @@ impl Setting for LogFormat {
     }
 }
 
-/// A key that tables of `[[classes]]` take, for the reader and the documentation.
-pub(super) struct ClassKey {
-    pub(super) key: &'static str,
-    pub(super) form: Form,
-    pub(super) doc: &'static str,
-    set: fn(&mut ClassRule, &Value) -> Result<(), String>,
+/// Reads a table of these columns, each of which `set` puts in its place.
+pub(super) fn read_table<T>(
+    value: &Value,
+    columns: &[Column],
+    mut table: T,
+    set: impl Fn(&mut T, &str, &Value) -> Result<(), String>,
+) -> Result<T, String> {
+    for (key, value) in value.as_inline_table().ok_or_else(|| wrong_form(value, "a table"))? {
+        if !columns.iter().any(|column| column.key == key) {
+            return Err(format!("unknown key {key:?}{}", nearest(key, columns.iter().map(|column| column.key))));
+        }
+        set(&mut table, key, value).map_err(|why| format!("{key}: {why}"))?;
+    }
+    Ok(table)
 }
 
-pub(super) const CLASS_KEYS: &[ClassKey] = &[
-    ClassKey {
+/// What tables of `[[classes]]` hold.
+pub(super) const CLASS: &[Column] = &[
+    Column {
         key: "controller",
         form: Form::Text,
         doc: "`spec.controller` of the IngressClass. It must be given.",
-        set: |rule, value| put(&mut rule.controller, value),
+        example: r#""ingressd/nginx""#,
     },
-    ClassKey {
+    Column {
         key: "dialect",
         form: Form::Text,
         doc: "`specification`: paths as the Ingress specification has them. `ingress-nginx`: that controller's semantics, quirks included. Both read the same annotations.",
-        set: |rule, value| put(&mut rule.dialect, value),
+        example: r#""specification""#,
     },
-    ClassKey {
+    Column {
         key: "legacy-class",
         form: Form::Text,
         doc: "Value of the old annotation `kubernetes.io/ingress.class` that belongs to this rule.",
-        set: |rule, value| put(&mut rule.legacy_class, value),
+        example: r#""nginx""#,
     },
-    ClassKey {
+    Column {
         key: "without-class",
         form: Form::Boolean,
         doc: "Whether objects that name no class belong to this rule.",
-        set: |rule, value| put(&mut rule.without_class, value),
+        example: "false",
     },
-    ClassKey {
+    Column {
         key: "endpoints",
         form: Form::Text,
         doc: "How endpoints of this class are reached, when not as `upstreams.endpoints` says.",
-        set: |rule, value| put(&mut rule.endpoints, value),
+        example: r#""pod""#,
     },
-    ClassKey {
+    Column {
         key: "ownership",
         form: Form::Text,
         doc: "Whose the hosts of this class are, when not as `hosts.ownership` says: `namespace` or `shared`.",
-        set: |rule, value| {
-            let mut ownership = HostOwnership::default();
-            put(&mut ownership, value)?;
-            rule.ownership = Some(ownership);
-            Ok(())
-        },
+        example: r#""namespace""#,
     },
 ];
 
@@ -312,8 +329,7 @@ impl Setting for HostOwnership {
 
 impl Setting for ClassRule {
     fn read(value: &Value) -> Result<Self, String> {
-        let table = value.as_inline_table().ok_or_else(|| wrong_form(value, "a table"))?;
-        let mut rule = ClassRule {
+        let nothing = ClassRule {
             controller: "".into(),
             dialect: Dialect::Specification,
             legacy_class: None,
@@ -321,12 +337,14 @@ impl Setting for ClassRule {
             endpoints: None,
             ownership: None,
         };
-        for (key, value) in table {
-            let Some(row) = CLASS_KEYS.iter().find(|row| row.key == key) else {
-                return Err(format!("unknown key {key:?}{}", nearest(key, CLASS_KEYS.iter().map(|row| row.key))));
-            };
-            (row.set)(&mut rule, value).map_err(|why| format!("{key}: {why}"))?;
-        }
+        let rule = read_table(value, CLASS, nothing, |rule, key, value| match key {
+            "controller" => put(&mut rule.controller, value),
+            "dialect" => put(&mut rule.dialect, value),
+            "legacy-class" => put(&mut rule.legacy_class, value),
+            "without-class" => put(&mut rule.without_class, value),
+            "endpoints" => put(&mut rule.endpoints, value),
+            _ => put(&mut rule.ownership, value),
+        })?;
         match rule.controller.is_empty() {
             true => Err("a class needs a controller".to_owned()),
             false => Ok(rule),

@@ -47,7 +47,12 @@ pub const CLUSTER: &[Permission] = &[
         &["list", "watch"],
         "the endpoint mode nodeport and addresses of Nodes; may be left out otherwise",
     ),
-    permission("", "namespaces", &["list", "watch"], "the setting namespace-selector; may be left out otherwise"),
+    permission(
+        "",
+        "namespaces",
+        &["list", "watch"],
+        "the settings namespace-selector and hosts.allowed with a selector; may be left out otherwise",
+    ),
     permission(
         "networking.k8s.io",
         "ingresses/status",
@@ -116,7 +121,7 @@ impl Grant {
         let mut without = Vec::new();
         let mut leave_out = |resource, when| without.extend(Some(resource).filter(|_| when));
         leave_out("nodes", is_restricted && !needs_nodes);
-        leave_out("namespaces", is_restricted);
+        leave_out("namespaces", is_restricted && !settings.translate.needs_labels());
         leave_out("ingresses/status", !publish.status);
         leave_out("events", !publish.events);
         let outside = |(namespace, _): &&(Arc<str>, Arc<str>)| is_restricted && !cluster.namespaces.contains(namespace);
@@ -326,15 +331,24 @@ mod tests {
     }
 
     #[test]
-    fn nodes_are_seen_where_they_are_needed() {
-        for (lines, needed) in [
-            (&[("namespaces", "shop")][..], false),
-            (&[("namespaces", "shop"), ("upstreams.endpoints", "nodeport")], true),
-            (&[("namespaces", "shop"), ("publish.addresses", "node:ExternalIP")], true),
-            (&[("namespace-selector", "ingress=edge")], true),
+    fn nodes_and_namespaces_are_seen_where_they_are_needed() {
+        let by_name = r#"[{namespaces = ["shop"], hosts = ["*"]}]"#;
+        let by_label = r#"[{selector = "team", hosts = ["*"]}]"#;
+        for (lines, nodes, namespaces) in [
+            (&[("namespaces", "shop")][..], false, false),
+            (&[("namespaces", "shop"), ("upstreams.endpoints", "nodeport")], true, false),
+            (&[("namespaces", "shop"), ("publish.addresses", "node:ExternalIP")], true, false),
+            (&[("namespaces", "shop"), ("hosts.allowed", by_name)], false, false),
+            (&[("namespaces", "shop"), ("hosts.allowed", by_label)], false, true),
+            (&[("namespace-selector", "ingress=edge")], true, true),
         ] {
             let grant = Grant::of(&settings(lines), "ingressd");
-            assert_eq!(outline(&grant)[2].contains("nodes"), needed, "{lines:?}");
+            let everywhere = &outline(&grant)[2];
+            assert_eq!(
+                (everywhere.contains("nodes"), everywhere.contains("namespaces")),
+                (nodes, namespaces),
+                "{lines:?}"
+            );
         }
     }
 }

@@ -157,6 +157,7 @@ fn watch_options(settings: &Settings) -> WatchOptions {
         scope,
         secrets: certificate.map(|(namespace, name)| (namespace.to_string(), name.to_string())).collect(),
         nodes_required: translate.modes().contains(&EndpointMode::NodePort),
+        labels: translate.needs_labels(),
         ..WatchOptions::default()
     }
 }

@@ -22,7 +22,13 @@ pub fn version<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<&'a Version>
         Kind::Service => find(&snapshot.services, id).map(|stored| &stored.version),
         Kind::Secret => find(&snapshot.secrets, id).map(|stored| &stored.version),
         Kind::ConfigMap => find(&snapshot.config_maps, id).map(|stored| &stored.version),
-        Kind::IngressClass | Kind::EndpointSlice | Kind::Node | Kind::File | Kind::Settings | Kind::Host => None,
+        Kind::IngressClass
+        | Kind::EndpointSlice
+        | Kind::Node
+        | Kind::Namespace
+        | Kind::File
+        | Kind::Settings
+        | Kind::Host => None,
     }
 }
 
@@ -40,7 +46,13 @@ pub fn put_back(
         Kind::Service => put_back_in(&mut snapshot.services, id, &confirmed.services, not, store),
         Kind::Secret => put_back_in(&mut snapshot.secrets, id, &confirmed.secrets, not, store),
         Kind::ConfigMap => put_back_in(&mut snapshot.config_maps, id, &confirmed.config_maps, not, store),
-        Kind::IngressClass | Kind::EndpointSlice | Kind::Node | Kind::File | Kind::Settings | Kind::Host => None,
+        Kind::IngressClass
+        | Kind::EndpointSlice
+        | Kind::Node
+        | Kind::Namespace
+        | Kind::File
+        | Kind::Settings
+        | Kind::Host => None,
     }
 }
 

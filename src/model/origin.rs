@@ -21,6 +21,8 @@ pub enum Kind {
     ConfigMap,
     /// `v1` Node.
     Node,
+    /// `v1` Namespace.
+    Namespace,
     /// A manifest file, when what it holds could not be decoded into an object; the name is its path.
     File,
     /// The administrator's settings; the name is the key.
@@ -31,7 +33,7 @@ pub enum Kind {
 
 impl Kind {
     /// Every kind, in order.
-    pub const ALL: [Kind; 10] = [
+    pub const ALL: [Kind; 11] = [
         Kind::Ingress,
         Kind::IngressClass,
         Kind::Service,
@@ -39,6 +41,7 @@ impl Kind {
         Kind::Secret,
         Kind::ConfigMap,
         Kind::Node,
+        Kind::Namespace,
         Kind::File,
         Kind::Settings,
         Kind::Host,
@@ -54,6 +57,7 @@ impl Kind {
             Kind::Secret => "Secret",
             Kind::ConfigMap => "ConfigMap",
             Kind::Node => "Node",
+            Kind::Namespace => "Namespace",
             Kind::File => "File",
             Kind::Settings => "Settings",
             Kind::Host => "Host",

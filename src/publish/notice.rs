@@ -162,6 +162,10 @@ fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
         Kind::Secret => ("v1", uid(&snapshot.secrets, id)),
         Kind::ConfigMap => ("v1", uid(&snapshot.config_maps, id)),
         Kind::Node => ("v1", uid(&snapshot.nodes, id)),
+        Kind::Namespace => {
+            let namespace = snapshot.namespace(&id.name);
+            ("v1", namespace.and_then(|namespace| namespace.object.uid.as_deref()).map(str::to_owned))
+        }
         Kind::File | Kind::Settings | Kind::Host => return None,
     };
     // An earlier version of what cannot be used now may have been another object.

@@ -37,6 +37,7 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
             Object::Secret(object) => snapshot.secrets.edit().push(stored(held, object)),
             Object::ConfigMap(object) => snapshot.config_maps.edit().push(stored(held, object)),
             Object::Node(object) => snapshot.nodes.edit().push(stored(held, object)),
+            Object::Namespace(object) => snapshot.namespaces.edit().push(stored(held, object)),
         }
     }
     snapshot.findings.sort();

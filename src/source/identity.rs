@@ -14,6 +14,7 @@ const KINDS: &[(&str, &str, Kind, bool)] = &[
     ("", "v1", Kind::Secret, true),
     ("", "v1", Kind::ConfigMap, true),
     ("", "v1", Kind::Node, false),
+    ("", "v1", Kind::Namespace, false),
 ];
 
 /// The name of an object, `None` for kinds that mean nothing to us.
@@ -49,7 +50,7 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
 /// What is wrong with a name that no API server would take.
 pub fn named(kind: Kind, namespaced: bool, namespace: Option<&str>, name: Option<&str>) -> Result<ObjectId, String> {
     let name = name.filter(|name| !name.is_empty()).ok_or("metadata.name is missing")?;
-    if !is_subdomain(name) || (kind == Kind::Service && !is_label(name)) {
+    if !is_subdomain(name) || (matches!(kind, Kind::Service | Kind::Namespace) && !is_label(name)) {
         return Err(format!("metadata.name {name:?} is not a DNS name of lower-case letters, digits and hyphens"));
     }
     let namespace = match namespaced {
@@ -106,6 +107,8 @@ mod tests {
             (object(ingress, "Ingress", json!({"name": "a", "namespace": ""})), Ok(Some("Ingress default/a"))),
             (object(ingress, "IngressClass", json!({"name": "a.b", "namespace": "x"})), Ok(Some("IngressClass a.b"))),
             (object("v1", "Node", json!({"name": "n1"})), Ok(Some("Node n1"))),
+            (object("v1", "Namespace", json!({"name": "shop"})), Ok(Some("Namespace shop"))),
+            (object("v1", "Namespace", json!({"name": "a.b"})), Err((None, "metadata.name"))),
             (object("discovery.k8s.io/v1", "EndpointSlice", json!({"name": "a"})), Ok(Some("EndpointSlice default/a"))),
             // Kinds that mean nothing to us, and kinds of others that are called like ours.
             (object("v1", "Pod", json!({"name": "a"})), Ok(None)),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use serde::de::DeserializeOwned;
@@ -48,6 +48,7 @@ pub enum Object {
     Secret(Arc<Secret>),
     ConfigMap(Arc<ConfigMap>),
     Node(Arc<Node>),
+    Namespace(Arc<super::Namespace>),
 }
 
 /// Decodes one document, whatever it holds.
@@ -111,6 +112,7 @@ fn object(kind: Kind, value: Value) -> Result<(Version, Object), Vec<Problem>> {
         Kind::Secret => Object::Secret(Arc::new(typed(value)?)),
         Kind::ConfigMap => Object::ConfigMap(Arc::new(typed(value)?)),
         Kind::Node => Object::Node(Arc::new(typed(value)?)),
+        Kind::Namespace => Object::Namespace(Arc::new(typed::<Namespace>(value)?.into())),
         Kind::File | Kind::Settings | Kind::Host => return Err(vec![Problem::undecodable("it is not an object")]),
     };
     Ok((version, object))
@@ -207,6 +209,16 @@ mod tests {
         let Ok((_, Object::Secret(secret))) = &decoded.entries[0].outcome else { panic!("{decoded:?}") };
         let data: Vec<_> = secret.data.iter().flatten().map(|(key, value)| (key.as_str(), &*value.0)).collect();
         assert_eq!(data, [("a", &b"x"[..]), ("b", &b"y"[..])]);
+    }
+
+    #[test]
+    fn namespaces_get_the_label_of_their_name() {
+        let text =
+            "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {team: a, kubernetes.io/metadata.name: x}}";
+        let decoded = decode(&split(text)[0]);
+        let Ok((_, Object::Namespace(namespace))) = &decoded.entries[0].outcome else { panic!("{decoded:?}") };
+        let labels: Vec<_> = namespace.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!(labels, [("kubernetes.io/metadata.name", "n"), ("team", "a")]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
 
-use super::{Endpoints, List, Service};
+use super::{Endpoints, List, Namespace, Service};
 use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
 
@@ -110,6 +110,10 @@ pub struct Snapshot {
     pub config_maps: List<ConfigMap>,
     /// Nodes.
     pub nodes: List<Node>,
+    /// Namespaces; from a cluster only where their labels were asked for, and then those that are served at least.
+    pub namespaces: List<Namespace>,
+    /// Kinds that were asked for and that we may not see: nothing is known of their objects, whatever there is.
+    pub unseen: Vec<Kind>,
     /// What could not be read.
     pub findings: Vec<Finding>,
     /// Objects that cannot be used as they are now, sorted. An older version may be in the lists.
@@ -145,6 +149,11 @@ impl Snapshot {
         self.config_maps.find(namespace, name)
     }
 
+    /// The Namespace of this name; `None` also where nothing is known of it, so that nothing may follow from its labels.
+    pub fn namespace(&self, name: &str) -> Option<&Stored<Namespace>> {
+        self.namespaces.find("", name)
+    }
+
     /// All in which something may be published, served or not.
     pub fn published(&self) -> impl Iterator<Item = &Stored<Ingress>> {
         self.ingresses.iter().chain(&self.outside)
@@ -177,6 +186,7 @@ impl Snapshot {
             Kind::Secret => of(&self.secrets, id),
             Kind::ConfigMap => of(&self.config_maps, id),
             Kind::Node => of(&self.nodes, id),
+            Kind::Namespace => of(&self.namespaces, id),
             Kind::File | Kind::Settings | Kind::Host => None,
         }
     }
@@ -196,6 +206,7 @@ impl Snapshot {
             Kind::Secret => self.secrets.len(),
             Kind::ConfigMap => self.config_maps.len(),
             Kind::Node => self.nodes.len(),
+            Kind::Namespace => self.namespaces.len(),
             Kind::File | Kind::Settings | Kind::Host => 0,
         }
     }

@@ -1,6 +1,6 @@
 //! Leaves out of checked objects what nobody reads, because all of them stay in memory; it must not know who reads the rest.
 
-use k8s_openapi::api::core::v1::{ConfigMap, Node, NodeStatus, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, NodeStatus, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
@@ -75,6 +75,16 @@ impl DropUnread for Node {
             condition.reason = None;
         });
         self.status = Some(NodeStatus { addresses: status.addresses, conditions, ..NodeStatus::default() });
+    }
+}
+
+/// Only the labels are read, and others write annotations.
+impl DropUnread for Namespace {
+    fn drop_unread(&mut self) {
+        self.metadata.annotations = None;
+        self.metadata.creation_timestamp = None;
+        self.spec = None;
+        self.status = None;
     }
 }
 

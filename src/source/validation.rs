@@ -4,13 +4,16 @@ use std::borrow::Cow;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressClass};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::finding::Reason;
 use crate::model::Field;
+
+/// The label that every Namespace has, whoever wrote it.
+const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
 
 const LEGACY_CLASS: &str = "kubernetes.io/ingress.class";
 
@@ -48,6 +51,14 @@ pub trait Validate {
 impl Validate for IngressClass {}
 impl Validate for ConfigMap {}
 impl Validate for Node {}
+
+impl Validate for Namespace {
+    fn complete(&mut self) {
+        if let Some(name) = self.metadata.name.clone() {
+            self.metadata.labels.get_or_insert_default().insert(NAMESPACE_NAME.to_owned(), name);
+        }
+    }
+}
 
 impl Validate for Secret {
     fn complete(&mut self) {

@@ -1,5 +1,6 @@
 //! From what the cluster says to what traffic should do; it must not know nginx versions, files or clocks.
 
+mod allowed;
 pub mod annotation;
 mod backend;
 mod certificate;
@@ -27,6 +28,7 @@ mod tests;
 mod tls;
 mod tls_entries;
 
+pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use claims::Claims;
 pub use limits::Limits;
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
@@ -111,9 +113,11 @@ impl Translator {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
+        translation.findings.extend(allowed::unseen(snapshot, options));
         let (subjects, withheld) = subjects(snapshot, options, memory, &mut translation);
         let mut findings = Vec::new();
-        let askers = Askers { subjects: &subjects, withheld: &withheld };
+        let allowances = Allowances::new(options, snapshot);
+        let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
         let Sites { sites, claims, ends, refusals } = askers.settle(options, claims, &mut findings);
         (translation.claims, translation.due) = (claims, ends);
 

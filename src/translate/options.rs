@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::Limits;
+use super::{AllowedHosts, Limits};
 use crate::model::{Certificate, Cidr};
 
 /// Whose semantics an object has.
@@ -131,6 +131,8 @@ pub struct Options {
     pub trusted_proxies: Vec<Cidr>,
     /// Append to `X-Forwarded-For` instead of replacing it.
     pub append_forwarded_for: bool,
+    /// Which hosts which namespace may claim; empty lets every namespace claim every host.
+    pub allowed_hosts: Vec<AllowedHosts>,
     /// How much one object and one namespace may ask for.
     pub limits: Limits,
     /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
@@ -154,6 +156,11 @@ impl Options {
         // What no object asks for has no class.
         let of_none = self.default_backend.is_some().then_some(self.endpoints);
         of_classes.chain(of_none).collect()
+    }
+
+    /// Whether anything depends on the labels of namespaces.
+    pub fn needs_labels(&self) -> bool {
+        self.allowed_hosts.iter().any(|entry| entry.selector.is_some())
     }
 }
 
@@ -189,6 +196,7 @@ impl Default for Options {
             denylist: Vec::new(),
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
+            allowed_hosts: Vec::new(),
             limits: Limits::default(),
             now: 0,
         }

@@ -72,6 +72,31 @@ fn nodes_are_needed_where_they_are_the_way_to_pods() {
     });
 }
 
+#[test]
+fn labels_that_may_not_be_seen_are_told_and_the_rest_is_served() {
+    cluster::run(async |cluster| {
+        serve_shop(cluster).await;
+        let mark = cluster.objects.namespace().to_owned();
+        let by_name = format!(r#"{{namespaces = [{mark:?}], hosts = ["shop.example"]}}"#);
+        let by_label = format!(r#"{{selector = "team={mark}", hosts = ["*.{mark}.example"]}}"#);
+        cluster.daemon.set("hosts.allowed", &format!("[{by_name}, {by_label}]"));
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped_without("namespaces")).await;
+        cluster.start().await;
+        assert_eq!(get("http://shop.example/").send().await.status, 200);
+        let is_told = |status: &Value| tells(status, "Settings hosts.allowed", "MissingRight");
+        cluster
+            .daemon
+            .status_when("the refusal", |status| is_told(status) && watch(status, "Namespace") == "refused")
+            .await;
+        let counted = r#"ingressd_objects{kind="Namespace",state="read"}"#;
+        assert_eq!(cluster.daemon.metric(counted).await, 0.0);
+        cluster.credentials.set_rules(&cluster.objects, &rights::shipped()).await;
+        let is_seen = |status: &Value| !is_told(status) && watch(status, "Namespace") == "current";
+        cluster.daemon.status_when("the labels", is_seen).await;
+        assert!(cluster.daemon.metric(counted).await >= 1.0);
+    });
+}
+
 /// Whether a kind may not be seen, and nothing can be served without it.
 fn is_missed(status: &Value, kind: &str) -> bool {
     let failure = status["source_failure"].as_str().unwrap_or_default();

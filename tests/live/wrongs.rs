@@ -27,6 +27,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("StatusContention", "it takes another controller: tests/live/contention.rs"),
     ("MissingCapability", "the nginx of the tests lacks nothing: src/nginx/gate/route_tests.rs"),
     ("MissingAddress", "it is about the settings of this node: tests/live/addresses.rs"),
+    ("MissingRight", "it is about the settings of this node: tests/live/rights.rs"),
     ("PublishingFailed", "it is about this node, and an Event could not be written: tests/live/refusals.rs"),
     ("DefaultServerTaken", "it is about this host: src/nginx/gate/tests.rs"),
     ("Pinned", "it is about this host: tests/live/pinned.rs"),

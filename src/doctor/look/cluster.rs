@@ -134,7 +134,7 @@ fn is_required(settings: &Settings, resource: &str) -> bool {
         publish.mode != Mode::Service && publish.addresses.iter().any(|entry| matches!(entry, Announced::Node(_)));
     match resource {
         "nodes" => by_node || modes.into_iter().any(|mode| mode == EndpointMode::NodePort),
-        "namespaces" => settings.cluster.namespace_selector.is_some(),
+        "namespaces" => settings.cluster.namespace_selector.is_some() || translate.needs_labels(),
         "ingresses/status" => settings.publish.status,
         "events" => settings.publish.events,
         _ => true,
@@ -144,6 +144,7 @@ fn is_required(settings: &Settings, resource: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::translate::AllowedHosts;
 
     #[test]
     fn what_may_be_left_out_is_not_required() {
@@ -160,6 +161,10 @@ mod tests {
         assert_eq!(optional(&settings), may_be.iter().map(|row| row.resource).collect::<Vec<_>>());
         settings.cluster.namespace_selector = Some("a=b".to_owned());
         settings.translate.endpoints = EndpointMode::NodePort;
+        assert_eq!(optional(&settings), ["ingresses/status", "events"]);
+        settings.cluster.namespace_selector = None;
+        let selecting = AllowedHosts { selector: "team=a".parse().ok(), ..AllowedHosts::default() };
+        settings.translate.allowed_hosts = vec![selecting];
         assert_eq!(optional(&settings), ["ingresses/status", "events"]);
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::connections::{attempt, spread};
 use crate::config::Settings;
-use crate::daemon::{Feed, Link, to_look_with};
+use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
 use crate::finding::Severity;
@@ -65,7 +65,7 @@ pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<Endpoint
         options.classes.iter_mut().for_each(|class| class.endpoints = None);
     }
     // Names of other hosts are not asked for: what is looked at is the way to pods.
-    Translator::new(options).translate(snapshot, &Names::default(), &Arc::default())
+    Translator::new(options).translate(snapshot, &Names::default(), &claims_kept_in(&settings.apply.state))
 }
 
 /// What the objects ask for, a sample of it tried, and the model that the daemon would make.

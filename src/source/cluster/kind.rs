@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Node, Secret, Service};
+use k8s_openapi::api::core::v1::{Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -193,6 +193,21 @@ impl Watched for Node {
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.nodes
+    }
+}
+
+impl Watched for Namespace {
+    type Kept = crate::source::Namespace;
+
+    const MODEL_KIND: Kind = Kind::Namespace;
+    const NAMESPACED: bool = false;
+
+    fn keep(self) -> Self::Kept {
+        self.into()
+    }
+
+    fn store(stores: &mut Stores) -> &mut Store<Self> {
+        &mut stores.namespaces
     }
 }
 

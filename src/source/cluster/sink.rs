@@ -161,13 +161,11 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
     }
 }
 
-/// The kind of namespaces, which are watched only to select by their labels.
-pub const NAMESPACE: &str = "Namespace";
-
-/// Keeps the names of the namespaces that are selected.
+/// Keeps the namespaces that are selected, and has the others passed over.
 #[derive(Debug)]
 pub struct NamespaceSink {
     shared: Arc<Shared>,
+    objects: ObjectSink<Namespace>,
     names: BTreeSet<String>,
     /// The list so far, while there is one.
     listed: BTreeSet<String>,
@@ -176,7 +174,8 @@ pub struct NamespaceSink {
 impl NamespaceSink {
     /// None yet.
     pub fn new(shared: Arc<Shared>) -> Self {
-        NamespaceSink { shared, names: BTreeSet::new(), listed: BTreeSet::new() }
+        let objects = ObjectSink::new(Arc::clone(&shared), None);
+        NamespaceSink { shared, objects, names: BTreeSet::new(), listed: BTreeSet::new() }
     }
 
     fn select(&self) {
@@ -189,38 +188,44 @@ impl NamespaceSink {
 impl Sink<Namespace> for NamespaceSink {
     fn begin(&mut self) {
         self.listed.clear();
+        self.objects.begin();
     }
 
     fn page(&mut self, found: Vec<Found<Namespace>>) {
-        self.listed.extend(found.into_iter().map(|found| found.name));
+        self.listed.extend(found.iter().map(|found| found.name.clone()));
+        self.objects.page(found);
     }
 
     fn end(&mut self) {
         let listed = std::mem::take(&mut self.listed);
-        let first = !self.shared.stores().is_synced(NAMESPACE);
-        if std::mem::replace(&mut self.names, listed) != self.names || first {
+        let first = !self.shared.stores().is_synced(Kind::Namespace.name());
+        let differs = std::mem::replace(&mut self.names, listed) != self.names || first;
+        self.objects.end();
+        if differs {
             self.select();
         }
-        self.shared.note_health(NAMESPACE, &None, |health| health.synced = true);
     }
 
     fn applied(&mut self, found: Found<Namespace>) {
-        if self.names.insert(found.name) {
+        let is_new = self.names.insert(found.name.clone());
+        self.objects.applied(found);
+        if is_new {
             self.select();
         }
     }
 
     fn deleted(&mut self, _: &str, name: &str) {
+        // Until its Ingresses are gone from what is known, nobody should wonder about its labels: `Stores` forgets it then.
         if self.names.remove(name) {
             self.select();
         }
     }
 
     fn heard(&mut self, position: Option<&str>) {
-        self.shared.note_answer(NAMESPACE, &None, position);
+        self.objects.heard(position);
     }
 
     fn failed(&mut self, failure: &Failure) {
-        self.shared.note_failure(NAMESPACE, &None, failure);
+        self.objects.failed(failure);
     }
 }

@@ -16,9 +16,10 @@ use super::fetch::fetch;
 use super::health::{Need, Section};
 use super::kind::Watched;
 use super::references::Name;
-use super::sink::{NAMESPACE, NamespaceSink, ObjectSink, Shared};
+use super::sink::{NamespaceSink, ObjectSink, Shared};
 use super::stores::{Reading, Stores};
 use super::stream::{Stream, Timing};
+use crate::model::Kind;
 
 /// How long a reading waits at most for Secrets that are being asked for: what refers to them came a moment ago.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -44,6 +45,8 @@ pub struct WatchOptions {
     pub secrets: Vec<(String, String)>,
     /// Whether nothing can be served without Nodes.
     pub nodes_required: bool,
+    /// Whether labels of namespaces decide about anything: then they are waited for, unless we may not see them.
+    pub labels: bool,
     /// How patient watches are.
     pub timing: Timing,
 }
@@ -95,6 +98,9 @@ impl ClusterSource {
         let nodes = if options.nodes_required { Need::Required } else { Need::Optional };
         source.watch::<IngressClass>(clients, None, Need::Required, false);
         source.watch::<Node>(clients, None, nodes, false);
+        if options.labels && !selects {
+            source.watch::<Namespace>(clients, None, Need::Optional, false);
+        }
         for section in sections {
             source.watch::<Ingress>(clients, section.clone(), Need::Required, selects);
             source.watch::<Service>(clients, section.clone(), Need::Required, selects);
@@ -140,7 +146,7 @@ impl ClusterSource {
     }
 
     fn select(&mut self, clients: &Clients, labels: &str) {
-        self.shared.stores().expect(NAMESPACE, None, Need::Required);
+        self.shared.stores().expect(Kind::Namespace.name(), None, Need::Required);
         // Nobody has it listed anew.
         let (_, never) = watch::channel(0);
         let stream = Stream::<Namespace>::new(

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use k8s_openapi::api::core::v1::{Node, Secret, Service};
+use k8s_openapi::api::core::v1::{Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
@@ -27,6 +27,7 @@ pub struct Stores {
     pub(super) endpoint_slices: Store<EndpointSlice>,
     pub(super) secrets: Store<Secret>,
     pub(super) nodes: Store<Node>,
+    pub(super) namespaces: Store<Namespace>,
     references: References,
     /// Secrets that are kept for whoever reads snapshots, whatever refers to them here.
     held: BTreeSet<Name>,
@@ -167,12 +168,31 @@ impl Stores {
         let after = K::store(self).list().clone();
         self.refer_all::<K>(&before, &after);
         self.note(effect);
+        if K::MODEL_KIND == Kind::Ingress {
+            self.forget_namespaces();
+        }
         if let Some(health) = self.health.get_mut(&(K::MODEL_KIND.name(), section.clone())) {
             if !health.synced {
                 // The last of them makes the first snapshot, which is a change whatever is in it.
                 self.revision += 1;
             }
             health.synced = true;
+        }
+    }
+
+    /// Those that are selected no longer are known for as long as Ingresses of them are.
+    fn forget_namespaces(&mut self) {
+        let Some(selected) = &self.selected else { return };
+        let ingresses = self.ingresses.list();
+        let has_some = |name: &str| {
+            let (Ok(first) | Err(first)) = ingresses.position(name, "");
+            ingresses.get(first).is_some_and(|stored| *stored.id.namespace == *name)
+        };
+        let known = self.namespaces.list().iter().map(|stored| Arc::clone(&stored.id.name));
+        let useless: Vec<_> = known.filter(|name| !selected.contains(&**name) && !has_some(name)).collect();
+        for name in useless {
+            let effect = self.namespaces.delete("", &name);
+            self.note(effect);
         }
     }
 
@@ -262,6 +282,12 @@ impl Stores {
         }
     }
 
+    /// Kinds that are done without.
+    fn unseen(&self) -> Vec<Kind> {
+        let of = |kind: &Kind| self.health.values().any(|health| health.kind == kind.name() && !health.synced);
+        Kind::ALL.into_iter().filter(of).collect()
+    }
+
     fn snapshot(&self) -> Snapshot {
         let problems = [
             self.ingresses.problems(),
@@ -270,6 +296,7 @@ impl Stores {
             self.endpoint_slices.problems(),
             self.secrets.problems(),
             self.nodes.problems(),
+            self.namespaces.problems(),
         ];
         let problems = || problems.into_iter().flatten();
         let mut findings: Vec<Finding> = problems().flat_map(|(_, unusable)| &unusable.findings).cloned().collect();
@@ -289,6 +316,8 @@ impl Stores {
             endpoint_slices: self.endpoint_slices.list().clone(),
             secrets: self.secrets.list().clone(),
             nodes: self.nodes.list().clone(),
+            namespaces: self.namespaces.list().clone(),
+            unseen: self.unseen(),
             findings,
             left_out,
             position: self.position(Instant::now()),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::{Claim, Site, alone, contest, reach};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin, ServerName};
+use crate::translate::allowed::Allowances;
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
 use crate::translate::{Options, host};
@@ -15,29 +16,30 @@ pub type Refusals<'a> = HashSet<(&'a ObjectId, ServerName)>;
 
 /// Decides about hosts.
 #[derive(Debug)]
-pub struct Arbiter<'o> {
+pub struct Arbiter<'o, 'a> {
     options: &'o Options,
     claims: &'o Claims,
+    allowances: Allowances<'a>,
     /// Whether anybody has a wildcard for itself: most clusters need not look for one.
     has_wildcards: bool,
 }
 
-impl<'o> Arbiter<'o> {
+impl<'o, 'a> Arbiter<'o, 'a> {
     /// By these settings and ages.
-    pub fn new(options: &'o Options, claims: &'o Claims) -> Self {
-        Arbiter { options, claims, has_wildcards: claims.has_exclusive_wildcard() }
+    pub fn new(options: &'o Options, claims: &'o Claims, allowances: Allowances<'a>) -> Self {
+        Arbiter { options, claims, allowances, has_wildcards: claims.has_exclusive_wildcard() }
     }
 
     /// What is served of a host; nothing when nobody who asks may have it.
-    pub fn decide<'s, 'a>(
-        &self,
+    pub fn decide<'s>(
+        &mut self,
         name: &ServerName,
         asked: Site<'s, 'a>,
         refusals: &mut Refusals<'a>,
         findings: &mut Vec<Finding>,
     ) -> Option<Site<'s, 'a>> {
         let mut parties = self.parties(name, asked);
-        parties.retain(|party| match self.refusal(name, &party.namespace) {
+        parties.retain(|party| match self.refusal(name, party.namespace) {
             None => true,
             Some(note) => {
                 findings.extend(party.subjects.iter().flat_map(|subject| refused(subject, name, note)));
@@ -73,17 +75,13 @@ impl<'o> Arbiter<'o> {
     }
 
     /// Everybody who asks with what they ask for, the oldest claim first.
-    fn parties<'s, 'a>(&self, name: &ServerName, asked: Site<'s, 'a>) -> Vec<Party<'s, 'a>> {
+    fn parties<'s>(&self, name: &ServerName, asked: Site<'s, 'a>) -> Vec<Party<'s, 'a>> {
         let mut parties: Vec<Party<'s, 'a>> = Vec::with_capacity(1);
         for subject in asked.subjects {
             let namespace = &subject.stored.id.namespace;
-            match parties.iter_mut().find(|party| party.namespace == *namespace) {
+            match parties.iter_mut().find(|party| party.namespace == namespace) {
                 Some(party) => party.subjects.push(subject),
-                None => parties.push(Party {
-                    namespace: Arc::clone(namespace),
-                    subjects: vec![subject],
-                    claims: Vec::new(),
-                }),
+                None => parties.push(Party { namespace, subjects: vec![subject], claims: Vec::new() }),
             }
         }
         if let [only] = &mut parties[..] {
@@ -92,17 +90,17 @@ impl<'o> Arbiter<'o> {
         }
         for claim in asked.claims {
             let namespace = &claim.subject.id().namespace;
-            if let Some(party) = parties.iter_mut().find(|party| party.namespace == *namespace) {
+            if let Some(party) = parties.iter_mut().find(|party| party.namespace == namespace) {
                 party.claims.push(claim);
             }
         }
-        let age = |party: &Party<'_, '_>| self.claims.number(name, &party.namespace);
+        let age = |party: &Party<'_, '_>| self.claims.number(name, party.namespace);
         parties.sort_by_key(age);
         parties
     }
 
     /// Why a namespace may have nothing of a host.
-    fn refusal(&self, name: &ServerName, namespace: &str) -> Option<&'static str> {
+    fn refusal(&mut self, name: &ServerName, namespace: &'a str) -> Option<&'static str> {
         let is_other = |claimant: &&Claimant| *claimant.namespace != *namespace && claimant.exclusive;
         if let Some(owner) = self.claims.owner(name).filter(is_other) {
             return Some(match owner.gone {
@@ -118,7 +116,8 @@ impl<'o> Arbiter<'o> {
         }
         let own = self.claims.of(name).iter().find(|claimant| *claimant.namespace == *namespace);
         let is_within = own.is_some_and(|own| self.has_wildcards && self.claims.is_within_older(name, own));
-        is_within.then_some(
+        let is_named = is_within && self.allowances.of(namespace).names(name);
+        (is_within && !is_named).then_some(
             "the host lies within a wildcard host that another namespace asked for first and has for itself; take another \
              host, or ask the administrator for `hosts.allowed`",
         )
@@ -126,7 +125,7 @@ impl<'o> Arbiter<'o> {
 
     /// What the administrator serves for unknown hosts is not replaced by anybody but whom the settings name.
     fn keep_catch_all(&self, party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
-        if self.options.may_be_catch_all(&party.namespace) {
+        if self.options.may_be_catch_all(party.namespace) {
             return;
         }
         const NOTE: &str = "requests for hosts that nobody serves go to the administrator's `default-backend`; take a host, or \
@@ -142,7 +141,7 @@ impl<'o> Arbiter<'o> {
 /// What one namespace asks for of a host.
 #[derive(Debug)]
 struct Party<'s, 'a> {
-    namespace: Arc<str>,
+    namespace: &'a Arc<str>,
     /// The oldest first.
     subjects: Vec<&'s Subject<'a>>,
     claims: Vec<Claim<'s, 'a>>,

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
 
 pub use self::arbiter::Refusals;
+use super::allowed::Allowances;
 use super::annotation::value::quoted;
 use super::claims::{Asking, Claims, Since};
 use super::path::{self, Matching, PathType};
@@ -79,18 +80,20 @@ pub struct Askers<'s, 'a> {
     pub subjects: &'s [Subject<'a>],
     /// Those that cannot now: what they ask for stays theirs.
     pub withheld: &'s [(&'a Stored<Ingress>, &'a ClassRule)],
+    /// What each namespace may ask for at all.
+    pub allowances: Allowances<'a>,
 }
 
 impl<'s, 'a> Askers<'s, 'a> {
     /// Decides about all hosts.
-    pub fn settle(self, options: &Options, known: &Arc<Claims>, findings: &mut Vec<Finding>) -> Sites<'s, 'a> {
-        let gathered = gather(self.subjects, findings);
+    pub fn settle(mut self, options: &Options, known: &Arc<Claims>, findings: &mut Vec<Finding>) -> Sites<'s, 'a> {
+        let mut refusals = Refusals::new();
+        let gathered = gather(self.subjects, known, &mut self.allowances, &mut refusals, findings);
         let withheld = withheld(self.withheld);
         let asked = asked(&gathered, &withheld, known, options);
         let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace);
         drop(asked);
-        let arbiter = arbiter::Arbiter::new(options, &claims);
-        let mut refusals = Refusals::new();
+        let mut arbiter = arbiter::Arbiter::new(options, &claims, self.allowances);
         let sites = gathered.into_iter();
         let sites = sites
             .filter_map(|(name, site)| Some((name.clone(), arbiter.decide(&name, site, &mut refusals, findings)?)))
@@ -100,9 +103,22 @@ impl<'s, 'a> Askers<'s, 'a> {
 }
 
 /// What everybody asks for, by host.
-fn gather<'s, 'a>(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> BTreeMap<ServerName, Site<'s, 'a>> {
+fn gather<'s, 'a>(
+    subjects: &'s [Subject<'a>],
+    known: &Claims,
+    allowances: &mut Allowances<'a>,
+    refusals: &mut Refusals<'a>,
+    findings: &mut Vec<Finding>,
+) -> BTreeMap<ServerName, Site<'s, 'a>> {
     let mut sites = BTreeMap::<ServerName, Site<'s, 'a>>::new();
     for subject in subjects {
+        let namespace = &subject.stored.id.namespace;
+        let allowance = allowances.of(namespace);
+        // While labels cannot be seen everybody keeps what they have.
+        let may_have = |name: &ServerName| {
+            let has = || known.of(name).iter().any(|claimant| claimant.namespace == *namespace);
+            allowance.permits(name) || (allowance.undecided && has())
+        };
         for (number, rule) in subject.rules() {
             let name = match host::server_name(rule.host.as_deref().unwrap_or_default()) {
                 Ok(name) => name,
@@ -114,6 +130,13 @@ fn gather<'s, 'a>(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> B
                     continue;
                 }
             };
+            if !may_have(&name) {
+                let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
+                let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
+                findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
+                refusals.insert((&**subject.id(), name));
+                continue;
+            }
             let site = sites.entry(name).or_default();
             site.join(subject);
             for (path_number, entry) in subject::paths(rule) {
@@ -137,7 +160,12 @@ fn gather<'s, 'a>(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> B
                 });
             }
         }
-        if subject.is_for_all_hosts() {
+        if subject.is_for_all_hosts() && !may_have(&ServerName::CatchAll) {
+            let origin = Origin::field(subject.id(), Field::DefaultBackend);
+            let note = format!("the administrator lets this namespace ask for {allowance} (`hosts.allowed`)");
+            findings.push(Finding::new(Reason::HostNotAllowed, origin, note));
+            refusals.insert((&**subject.id(), ServerName::CatchAll));
+        } else if subject.is_for_all_hosts() {
             sites.entry(ServerName::CatchAll).or_default().join(subject);
         }
     }

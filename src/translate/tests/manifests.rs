@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Secret, Service};
+use k8s_openapi::api::core::v1::{Namespace, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{ByteString, Metadata};
@@ -31,6 +31,7 @@ fn add(snapshot: &mut Snapshot, document: &str) {
         Some("EndpointSlice") => {
             snapshot.endpoint_slices.edit().push(kept(stored::<EndpointSlice>(Kind::EndpointSlice, document)));
         }
+        Some("Namespace") => snapshot.namespaces.edit().push(kept(stored::<Namespace>(Kind::Namespace, document))),
         Some("Node") => snapshot.nodes.edit().push(stored(Kind::Node, document)),
         Some("Secret") => {
             let mut secret: Stored<Secret> = stored(Kind::Secret, document);
@@ -71,4 +72,5 @@ pub fn sort(snapshot: &mut Snapshot) {
     snapshot.endpoint_slices.edit().sort_by(|left, right| left.id.cmp(&right.id));
     snapshot.secrets.edit().sort_by(|left, right| left.id.cmp(&right.id));
     snapshot.nodes.edit().sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.namespaces.edit().sort_by(|left, right| left.id.cmp(&right.id));
 }

@@ -4,7 +4,7 @@ mod backends;
 mod certificates;
 mod fallbacks;
 mod hosts_and_paths;
-mod manifests;
+pub mod manifests;
 mod modes;
 mod order;
 mod tenants;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{ingress, options, path, routes, shared};
 use crate::source::Snapshot;
 use crate::translate::tests::manifests::snapshot;
-use crate::translate::{Claims, Names, Options, Translation, Translator};
+use crate::translate::{AllowedHosts, Claims, Names, Options, Translation, Translator};
 
 /// An Ingress of a namespace with paths `TYPE PATH`; the Service `web` is there in namespace `default` alone, so others answer 503.
 fn of(namespace: &str, name: &str, class: &str, host: &str, annotations: &str, paths: &[&str]) -> String {
@@ -287,4 +287,41 @@ fn what_is_over_the_limit_of_a_namespace_is_its_own_affair() {
     assert_eq!(paths, ["e /a", "e /b", "w /d", "w /e", "v /"]);
     assert_eq!(findings, ["e TooManyPaths", "v SharedHost", "w TooManyPaths"]);
     assert!(routes(&translation).contains(&"  /e -> 503".to_owned()), "what would be protected is closed");
+}
+
+#[test]
+fn a_namespace_asks_for_what_the_administrator_lets_it() {
+    let allowed = |namespace: &str, hosts: &[&str]| AllowedHosts {
+        namespaces: vec![namespace.into()],
+        hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        ..AllowedHosts::default()
+    };
+    let wild = of("victim", "v", "ingressd", "*.example", "", &["Prefix /"]);
+    let evil = of("evil", "e", "ingressd", HOST, "", &["Prefix /"]);
+    let settings = |hosts: &[&str]| Options {
+        allowed_hosts: vec![allowed("victim", &["*"]), allowed("evil", hosts)],
+        ..options()
+    };
+    let asks = |hosts: &[&str]| {
+        let mut cluster = Cluster::new(settings(hosts));
+        cluster.now(&[&wild]);
+        let translation = cluster.now(&[&wild, &evil]);
+        (translation.model.servers.len(), outcome(&translation).1)
+    };
+    assert_eq!(asks(&["b.example"]), (1, vec!["e HostNotAllowed".to_owned()]));
+    assert_eq!(asks(&["*"]), (1, vec!["e HostOwned".to_owned()]), "all hosts are none within another's wildcard");
+    assert_eq!(asks(&[HOST]), (2, Vec::new()));
+    // Labels that cannot be seen for a moment take nothing away.
+    let mut cluster = Cluster::new(settings(&[HOST]));
+    cluster.now(&[&evil]);
+    let selector = Some("team=a".parse().unwrap());
+    cluster.options.allowed_hosts = vec![AllowedHosts { selector, ..allowed("evil", &[HOST]) }];
+    assert_eq!(outcome(&cluster.now(&[&evil])).0, ["e /"]);
+    let (paths, findings) = outcome(&Cluster::new(cluster.options.clone()).now(&[&evil]));
+    assert_eq!((paths.len(), findings), (0, vec!["e HostNotAllowed".to_owned()]));
+    // Whoever may not have a host has no claim on it that could grow old.
+    let mut cluster = Cluster::new(settings(&["b.example"]));
+    cluster.now(&[&evil]);
+    let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
+    assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /"]);
 }

@@ -1,0 +1,21 @@
+//! What a Namespace says, kept small because clusters have many; it must not know what its labels decide.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1 as api;
+
+/// A Namespace, as far as it is read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Namespace {
+    /// Its unique name in time and space.
+    pub uid: Option<Box<str>>,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+}
+
+impl From<api::Namespace> for Namespace {
+    fn from(namespace: api::Namespace) -> Self {
+        let metadata = namespace.metadata;
+        Namespace { uid: metadata.uid.map(Into::into), labels: metadata.labels.unwrap_or_default() }
+    }
+}
