@@ -134,7 +134,7 @@ reasons! {
     DuplicateObject, Warning, Author, "Two documents describe the same object; the first in order of file and line counts.";
     ForeignClass, Info, Author, "The object belongs to another controller, or names a class that does not exist, and is left alone.";
     InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
-    InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used.";
+    InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used, or, where the path cannot be an expression, it alone answers 503, as the note says.";
     HostOwned, Error, Author, "Another namespace asked for the host first and has it for itself (`hosts.ownership`), or had it until a moment ago (`hosts.grace`), or it is for the administrator (`hosts.catch-all`): nothing is served of it here. Take another host, or ask the administrator.";
     HostNotAllowed, Error, Author, "The administrator does not let this namespace have the host (`hosts.allowed`); nothing is served of it here.";
     PathConflict, Warning, Author, "The path is an older object's, or that of another namespace which asked for it first, or lies below a protected path of another one; who has it keeps it.";
@@ -157,12 +157,13 @@ reasons! {
     CertificateExpired, Warning, Author, "The certificate is served although its validity has ended or not begun.";
     CrossNamespace, Error, Author, "A reference to another namespace is refused unless the administrator allows it.";
     InvalidValue, Warning, Author, "The value is not of the form the key takes; the key has no effect.";
+    AboveCeiling, Warning, Author, "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";
     InvalidSecurityValue, Error, Author, "A value that protects the route is wrong: its routes answer 503 until it is mended.";
     RefusedValue, Error, Author, "The value would change where requests go in a way that cannot be served; the object version is not used.";
     UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";
-    Quarantined, Error, Author, "nginx refused this version of the object; its last good version, if there is one, goes on being served.";
+    Quarantined, Error, Author, "nginx refused this version of the object, or could not take the configuration with it: for want of memory or time; its last good version, if there is one, goes on being served.";
     MoreFindings, Warning, Author, "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";
     StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
     PublishingFailed, Warning, Operator, "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";

@@ -394,7 +394,8 @@ const ROWS: &[Row] = &[
         key: "apply.confirm-timeout",
         form: Form::Duration,
         default: r#""60s""#,
-        doc: "How long nginx may take to run a new generation before the last confirmed one is put back.",
+        doc: "How long nginx may take to run a new generation before the last confirmed one is put back. The test before it may take no longer either. \
+              Object versions with which it takes longer go into quarantine, so that everybody else's changes go through; with another value they are tried again.",
         set: |settings, value| put(&mut settings.apply.confirm_timeout, value),
     },
     Row {

@@ -8,8 +8,9 @@ use std::time::Duration;
 use toml_edit::Value;
 
 use super::settings::LogFormat;
-use crate::model::Cidr;
+use crate::model::{ByteSize, Cidr};
 use crate::publish::{self, Announced};
+use crate::translate::annotation::value::byte_size;
 use crate::translate::{ClassRule, Dialect, EndpointMode, HostOwnership};
 
 /// How a value is written.
@@ -23,6 +24,8 @@ pub enum Form {
     Number,
     /// `"20ms"`, `"1s"`, `"5m"`.
     Duration,
+    /// `"8k"`, `"1m"`, `"1g"`.
+    Size,
     /// `["one", "two"]`.
     List,
     /// `[[key]]` tables of these keys.
@@ -50,6 +53,7 @@ impl Form {
             Form::Boolean => "boolean",
             Form::Number => "integer",
             Form::Duration => "duration, a string such as \"20ms\"",
+            Form::Size => "size, a string such as \"1m\"",
             Form::List => "list of strings",
             Form::Tables(_) => "array of tables",
         }
@@ -58,7 +62,7 @@ impl Form {
     /// Reads what a flag or an environment variable says: strings need no quotes there, lists may be split by commas.
     pub(super) fn read_text(self, text: &str) -> Result<Value, String> {
         match self {
-            Form::Text | Form::Duration => Ok(Value::from(text)),
+            Form::Text | Form::Duration | Form::Size => Ok(Value::from(text)),
             Form::List if !text.trim_start().starts_with('[') => {
                 Ok(Value::from_iter(text.split(',').map(str::trim).filter(|part| !part.is_empty())))
             }
@@ -127,7 +131,7 @@ macro_rules! numbers {
         }
     )*};
 }
-numbers!(u16, u32, u64, usize);
+numbers!(u8, u16, u32, u64, usize);
 
 impl Setting for String {
     fn read(value: &Value) -> Result<Self, String> {
@@ -167,6 +171,14 @@ impl Setting for Duration {
     fn read(value: &Value) -> Result<Self, String> {
         let duration: jiff::SignedDuration = parsed(value, "a duration such as \"20ms\", \"1s\" or \"5m\"")?;
         Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+    }
+}
+
+/// Of a size that is a bound, 0 is none.
+impl Setting for ByteSize {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        byte_size(text, 0, u64::MAX).map_err(|refused| format!("{text:?} is refused: {refused}"))
     }
 }
 

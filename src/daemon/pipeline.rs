@@ -78,6 +78,8 @@ impl Pipeline {
             pid_file: settings.nginx.pid_file.clone(),
             unit: settings.nginx.unit.clone(),
             status: settings.gate.status,
+            // A reload takes longer than the test before it.
+            test_timeout: settings.apply.confirm_timeout,
             ..SystemOptions::default()
         })?;
         let applier = Applier::open(
@@ -220,7 +222,12 @@ impl Stages for Pipeline {
     fn judge(&self) -> Arc<str> {
         // nginx may refuse by modules that nothing else here knows.
         let Survey { capabilities, fingerprint, .. } = &self.survey;
-        let judge = format!("ingressd {}, nginx {} {fingerprint}", env!("CARGO_PKG_VERSION"), capabilities.version);
+        let timeout = self.settings.apply.confirm_timeout;
+        let judge = format!(
+            "ingressd {}, nginx {} {fingerprint} within {timeout:?}",
+            env!("CARGO_PKG_VERSION"),
+            capabilities.version
+        );
         match self.settings.templates.digest() {
             Some(templates) => format!("{judge}, templates {templates}").into(),
             None => judge.into(),
@@ -263,6 +270,14 @@ impl Stages for Pipeline {
 
     fn apply(&mut self, files: &FileSet) -> Outcome {
         self.applier.apply(files)
+    }
+
+    fn begin_weighing(&mut self) -> bool {
+        self.applier.begin_weighing()
+    }
+
+    fn end_weighing(&mut self) {
+        self.applier.end_weighing();
     }
 
     fn part(&mut self, words: &str) -> bool {

@@ -297,10 +297,10 @@ pub fn describe(outcome: &Outcome) -> String {
             let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
             format!("nginx refuses the configuration: {}", words.join("; "))
         }
-        Outcome::RolledBack { generation: Some(generation), why } => {
+        Outcome::RolledBack { generation: Some(generation), why, .. } => {
             format!("generation {generation} is in place again: {why}")
         }
-        Outcome::RolledBack { generation: None, why } | Outcome::Failed { why } => why.clone(),
+        Outcome::RolledBack { generation: None, why, .. } | Outcome::Failed { why } => why.clone(),
         Outcome::Ready { generation, why } => {
             format!("generation {generation} is ready for nginx, which does not run: {why}")
         }

@@ -4,6 +4,7 @@ mod access;
 mod behaviour;
 pub mod catalogue;
 mod certificate;
+pub mod expression;
 mod instance;
 mod origin;
 mod route;

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use super::expression;
+
 /// An address range, `10.0.0.0/8`; a single address is a range of full length.
 pub type Cidr = ipnet::IpNet;
 
@@ -121,23 +123,12 @@ text_value!(
     }
 );
 
-text_value!(
-    Pattern,
-    "The source of a PCRE expression without named groups; nginx itself is the judge of its grammar.",
-    |text| {
-        // nginx makes a variable of each named group, for all sites at once: `(?<http_cookie>...)` in one object would
-        // empty that variable for every other. Groups with numbers do all that is needed.
-        // `(?<=` and `(?<!` look behind and name nothing.
-        let named = text.contains("(?P<")
-            || text.contains("(?'")
-            || text.split("(?<").skip(1).any(|rest| !rest.starts_with(['=', '!']));
-        match (text.is_empty(), named) {
-            (true, _) => Err(Refused::because("it is empty")),
-            (false, true) => Err(Refused::because("it names a group; groups can only be referred to by number")),
-            (false, false) => Ok(()),
-        }
-    }
-);
+text_value!(Pattern, "The source of a PCRE expression whose cost is bounded, without named groups.", |text| match text
+    .is_empty()
+{
+    true => Err(Refused::because("it is empty")),
+    false => expression::weight(text).map(drop),
+});
 
 text_value!(HeaderName, "A token of RFC 9110: a header name, or a method.", |text| {
     let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);

@@ -83,11 +83,22 @@ fn paths_become_locations() {
         (vec![prefix("/", false)], vec!["^~ / 201"]),
         (
             vec![exact("/a.b", false), regex("/x|/y"), prefix("/p", false)],
-            vec!["~ ^/a\\.b\\z 201", "~* ^(?:/x|/y) 202", "~ ^/p(?:/|\\z) 203", "~ ^/ 404"],
+            vec![
+                "~ ^/a\\.b\\z 201",
+                "~* (*LIMIT_MATCH=200000)(*LIMIT_RECURSION=10000)^(?:/x|/y) 202",
+                "~ ^/p(?:/|\\z) 203",
+                "~ ^/ 404",
+            ],
         ),
         (
             vec![regex("/x"), prefix("/p/", true), prefix("/q/", false), prefix("/q", false)],
-            vec!["~* ^/x 201", "~ ^/p/ 202", "~ ^/q/ 203", "~ ^/q(?:/|\\z) 204", "~ ^/ 404"],
+            vec![
+                "~* (*LIMIT_MATCH=200000)(*LIMIT_RECURSION=10000)^/x 201",
+                "~ ^/p/ 202",
+                "~ ^/q/ 203",
+                "~ ^/q(?:/|\\z) 204",
+                "~ ^/ 404",
+            ],
         ),
         (vec![prefix(&long, false)], vec![&longest, "~ ^/ 404"]),
         (vec![prefix(&below, false)], vec![&at, &under, "^~ / 404"]),

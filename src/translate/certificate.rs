@@ -7,14 +7,11 @@ use std::sync::Arc;
 use base64::Engine as _;
 use k8s_openapi::api::core::v1::Secret;
 use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
-use rustls::crypto::ring::sign::any_supported_type;
-use rustls::sign::CertifiedKey;
-use rustls::{Error, InconsistentKeys};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
-use super::host;
+use super::{host, key};
 use crate::model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName};
 use crate::source::{Stored, Version};
 
@@ -23,9 +20,8 @@ const CHAIN: &str = "tls.crt";
 /// The key of a Secret that holds the private key.
 const KEY: &str = "tls.key";
 
-/// Longest key in bytes as DER: RSA with 8192 bits. Larger ones take a worker, which serves everybody, a second for each
-/// handshake.
-const LONGEST_KEY: usize = 5 << 10;
+/// Longest key in bytes as DER: more than RSA with 4096 bits takes. Nothing longer is looked at.
+const LONGEST_KEY: usize = 3 << 10;
 /// Longest chain in bytes as DER: clients of OpenSSL take no more, and every handshake carries it.
 const LONGEST_CHAIN: usize = 100 << 10;
 
@@ -98,15 +94,16 @@ fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
     let chain = value(CHAIN).ok_or("it has no tls.crt")?;
-    let key = value(KEY).ok_or("it has no tls.key")?;
+    let private = value(KEY).ok_or("it has no tls.key")?;
     let chain =
         CertificateDer::pem_slice_iter(chain).collect::<Result<Vec<_>, _>>().map_err(|_| "tls.crt is not PEM")?;
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| "tls.key holds no private key, or an encrypted one")?;
+    let private =
+        PrivateKeyDer::from_pem_slice(private).map_err(|_| "tls.key holds no private key, or an encrypted one")?;
     if chain.iter().map(|certificate| certificate.len()).sum::<usize>() > LONGEST_CHAIN {
         return Err("tls.crt holds more than 100 KiB of certificates, which no client takes");
     }
-    if key.secret_der().len() > LONGEST_KEY {
-        return Err("tls.key is larger than an RSA key with 8192 bits");
+    if private.secret_der().len() > LONGEST_KEY {
+        return Err("tls.key is larger than an RSA key with 4096 bits; make one with 4096 or less, or an ECDSA key");
     }
     let parsed = chain.iter().map(|certificate| match X509Certificate::from_der(certificate) {
         Ok(([], certificate)) => Ok(certificate),
@@ -116,11 +113,10 @@ fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let leaf = parsed.first().ok_or("tls.crt holds no certificate")?;
     let names = names(leaf);
     let (not_before, not_after) = (leaf.validity().not_before.timestamp(), leaf.validity().not_after.timestamp());
-    let (written_chain, written_key) = (write_chain(&chain), write_key(&key)?);
+    let (written_chain, written_key) = (write_chain(&chain), write_key(&private)?);
+    let (sort, public) = (key::sort(leaf)?, leaf.public_key().subject_public_key.data.to_vec());
     drop(parsed);
-    if !fits(chain, &key) {
-        return Err("the key does not belong to the certificate (key values mismatch)");
-    }
+    key::belongs(&private, sort, chain, &public)?;
     let certificate = Certificate {
         id: CertificateId::Secret(Arc::clone(&secret.id)),
         origin: Origin::object(&secret.id),
@@ -129,13 +125,6 @@ fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
         not_after,
     };
     Ok(Checked { certificate: Arc::new(certificate), names, not_before })
-}
-
-/// Whether the key belongs to the first certificate. Keys of a sort that is not known here are passed on: nginx knows more.
-fn fits(chain: Vec<CertificateDer<'static>>, key: &PrivateKeyDer<'_>) -> bool {
-    let Ok(signing) = any_supported_type(key) else { return true };
-    let verdict = CertifiedKey::new(chain, signing).keys_match();
-    !matches!(verdict, Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)))
 }
 
 /// Alternative names; the common name only where there is none, as old certificates have it.

@@ -1,6 +1,10 @@
 //! How much one object and one namespace may ask for, as the administrator decides; it must not know how settings are written.
 
-/// Bounds of whatever an object can make grow.
+use std::time::Duration;
+
+use crate::model::ByteSize;
+
+/// Bounds of whatever an object can make grow. Of a size, a time or a number that is a ceiling for values, 0 is none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Paths of one host that one namespace may have: nginx compares each with many others whenever it reads them, and a test that
@@ -14,6 +18,24 @@ pub struct Limits {
     pub names_of_namespace: usize,
     /// Addresses of one such name that are used.
     pub addresses_of_name: usize,
+    /// What the expressions of one namespace on one host may weigh together, see [`crate::model::expression::weight`].
+    pub expressions_of_host: u32,
+    /// Largest request body.
+    pub body_size: ByteSize,
+    /// Memory for a request body.
+    pub body_buffer: ByteSize,
+    /// Memory for an answer, all buffers together.
+    pub answer_buffers: ByteSize,
+    /// Temporary file for an answer.
+    pub answer_file: ByteSize,
+    /// Waiting for a backend.
+    pub timeout: Duration,
+    /// Endpoints that are tried for one request.
+    pub tries: u32,
+    /// What it may cost to verify a password, as the cost of bcrypt.
+    pub password_cost: u8,
+    /// Users of one password file.
+    pub passwords: usize,
 }
 
 impl Default for Limits {
@@ -24,6 +46,15 @@ impl Default for Limits {
             findings_of_namespace: 200,
             names_of_namespace: 500,
             addresses_of_name: 64,
+            expressions_of_host: 500,
+            body_size: ByteSize(0),
+            body_buffer: ByteSize(1 << 20),
+            answer_buffers: ByteSize(2 << 20),
+            answer_file: ByteSize(1 << 30),
+            timeout: Duration::from_secs(24 * 60 * 60),
+            tries: 20,
+            password_cost: 10,
+            passwords: 5000,
         }
     }
 }

@@ -10,6 +10,7 @@ mod endpoint;
 mod external_name;
 mod host;
 mod ingress_nginx;
+mod key;
 mod limits;
 mod memory;
 mod mode;

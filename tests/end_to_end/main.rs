@@ -4,8 +4,10 @@
 mod access;
 mod alike;
 mod authentication;
+mod burdens;
 mod clock;
 mod cors;
+mod costs;
 mod crash;
 mod crowds;
 mod demo;

@@ -161,7 +161,14 @@ fn a_group_with_a_name_never_falls_through_to_another_route() {
 
 #[test]
 fn a_password_hash_does_not_stop_a_worker() {
-    for hash in ["$6$rounds=999999999$salt$hash", "$2y$31$salthash", "$7$DU..../....salt$hash"] {
+    for hash in [
+        "$6$rounds=999999999$salt$hash",
+        "$6$rounds=100000$salt$hash",
+        "$2y$31$salthash",
+        "$2y$11$salthash",
+        "$7$DU..../....salt$hash",
+        "{PLAIN}password",
+    ] {
         let mut object = ingress("default", "i", "nginx", "slow.test", "web");
         object["metadata"]["annotations"] =
             json!({format!("{PREFIX}auth-type"): "basic", format!("{PREFIX}auth-secret"): "slow"});
@@ -169,6 +176,48 @@ fn a_password_hash_does_not_stop_a_worker() {
         assert!(has(&outcome, "i", Reason::InvalidSecret), "{hash}");
         assert!(outcome.server("slow.test").unwrap().contains("return 503"), "{hash}");
     }
+}
+
+#[test]
+fn an_expression_that_would_stop_a_worker_or_fill_it_is_closed() {
+    let large = format!("/(?:{}){{470}}", "[ab][cd]".repeat(20));
+    for path in ["/(a+)+[b~]", "/(?:.?){30}[~^]", "/(.*)(.*)(.*)(.*)x", "/(a|a)*b", "/(?R)", "/(a)\\1", "/(", &large] {
+        for dialect in ["nginx", "ingressd"] {
+            let mut object = ingress("default", "i", dialect, "slow.test", "web");
+            object["metadata"]["annotations"] = json!({format!("{PREFIX}use-regex"): "true"});
+            let mut second = object["spec"]["rules"][0]["http"]["paths"][0].clone();
+            second["path"] = json!(path);
+            second["pathType"] = json!("ImplementationSpecific");
+            object["spec"]["rules"][0]["http"]["paths"].as_array_mut().unwrap().push(second);
+            let outcome = with(&[object]);
+            let text = outcome.server("slow.test").unwrap();
+            assert!(has(&outcome, "i", Reason::InvalidPath), "{path} {dialect}");
+            assert!(text.contains("return 503") && text.contains("_pass "), "{path} {dialect}: {text}");
+        }
+    }
+}
+
+#[test]
+fn no_value_asks_for_all_memory_or_time() {
+    let mut object = ingress("default", "i", "nginx", "greedy.test", "web");
+    let greedy = [
+        ("client-body-buffer-size", "1g"),
+        ("proxy-buffer-size", "1g"),
+        ("proxy-buffers-number", "4096"),
+        ("proxy-max-temp-file-size", "999g"),
+        ("proxy-read-timeout", "2147483647"),
+        ("proxy-send-timeout", "2147483647"),
+        ("proxy-connect-timeout", "2147483647"),
+    ];
+    object["metadata"]["annotations"] =
+        greedy.iter().map(|(key, value)| (format!("{PREFIX}{key}"), json!(value))).collect();
+    let outcome = with(&[object]);
+    let text = outcome.server("greedy.test").unwrap();
+    assert!(has(&outcome, "i", Reason::AboveCeiling));
+    for line in ["client_body_buffer_size 1m;", "proxy_buffers 4 512k;", "proxy_read_timeout 86400s;"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    assert!(!text.contains("999g") && !text.contains("2147483647"), "{text}");
 }
 
 #[test]

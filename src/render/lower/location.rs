@@ -1,6 +1,7 @@
 //! From one route to the content of its locations; it must not know which paths lead there.
 
 use crate::model::catalogue::Module;
+use crate::model::expression::LIMITS;
 use crate::model::{
     AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientLimits, Cors, Directive, HttpsRedirect,
     OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server,
@@ -263,8 +264,8 @@ fn limits(limits: &ClientLimits) -> Result<view::LimitsUse, Refused> {
 
 fn rewrite(rewrite: &Rewrite) -> Result<view::Rewrite, Refused> {
     let pattern = match &rewrite.pattern {
-        RewritePattern::Unanchored(pattern) => format!("(?i){pattern}"),
-        RewritePattern::Anchored(pattern) => format!("(?i){}", anchored(pattern)),
+        RewritePattern::Unanchored(pattern) => format!("{LIMITS}(?i){pattern}"),
+        RewritePattern::Anchored(pattern) => format!("{LIMITS}(?i){}", anchored(pattern)),
         RewritePattern::Whole => "^".to_owned(),
     };
     Ok(view::Rewrite { pattern: Literal::new(&pattern)?, target: Text::replacement(&rewrite.target)? })

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::expression::LIMITS;
 use crate::model::{PathMatch, Pattern, Route, Server};
 use crate::render::token::{Literal, Word};
 
@@ -108,7 +109,7 @@ fn expressions(server: &Server) -> Vec<Place<'_>> {
                 };
                 places.add(CASED, &format!("^{}{end}", literal(bare.unwrap_or(path.as_str()))), route);
             }
-            PathMatch::Regex(pattern) => places.add(CASELESS, &anchored(pattern), route),
+            PathMatch::Regex(pattern) => places.add(CASELESS, &format!("{LIMITS}{}", anchored(pattern)), route),
         }
     }
     places.add(CASED, "^/", &server.fallback);

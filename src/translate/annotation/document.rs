@@ -3,7 +3,8 @@
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
 use super::engine::PREFIX;
-use super::row::{Family, Gives, Row, Scope, Trust};
+use super::row::{Ceiling, Family, Gives, Row, Scope, Trust};
+use crate::translate::Limits;
 use crate::translate::ingress_nginx::FAMILIES;
 
 const INTRODUCTION: &[&str] = &[
@@ -14,6 +15,9 @@ const INTRODUCTION: &[&str] = &[
     "A value that cannot be used never disturbs other objects. What follows from it is said with each key: the key \
      alone is skipped, or, where it protects something, the routes of the object answer 503, or, where it changes \
      where requests go, this version of the object is not used. Each case is a finding and an Event.",
+    "What asks for more than a ceiling of the administrator (the settings in section `limits`) gets the ceiling, with a \
+     finding: a time or a size that is too large is still wanted as large as may be, and an object that was served before \
+     a ceiling was set goes on being served.",
     "Keys that are known but not served yet are a finding that says what to use instead. Other keys with the prefix \
      are a finding that names the nearest known key. Strict-Transport-Security has no annotation: it is a setting.",
 ];
@@ -47,12 +51,20 @@ fn remarks(row: &Row) -> String {
     };
     let error = if row.is_served() { row.on_error.sentence() } else { "" };
     let (scope, trust) = (row.scope.name(), row.trust.name());
-    format!("{aliases}Concerns the {scope}; trust needed: {trust}. {error}").trim_end().to_owned()
+    let ceiling = match row.ceiling {
+        Ceiling::Setting { key, unit, of, .. } => match of(&Limits::default()) {
+            0 => format!(" The administrator's `{key}` may set a ceiling; there is none by default."),
+            most => format!(" At most {} by default: the administrator's `{key}` says.", unit.written(most)),
+        },
+        Ceiling::NoNumber | Ceiling::NotNeeded(_) => String::new(),
+    };
+    format!("{aliases}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}").trim_end().to_owned()
 }
 
 fn outcome(gives: Gives) -> (&'static str, &'static str) {
     match gives {
         Gives::Sets(line) => ("gives ", line),
+        Gives::Cut(line) => ("is too much and gives ", line),
         Gives::Nothing => ("changes nothing", ""),
         Gives::Refused(text) => ("is refused: ... ", text),
     }

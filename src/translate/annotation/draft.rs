@@ -178,6 +178,14 @@ impl Draft {
         self.reading.findings.push(Finding::new(reason, origin, note));
     }
 
+    /// Says that a ceiling of the administrator took the place of what was asked for.
+    pub fn above_ceiling(&mut self, origin: Origin, asked: &str, instead: &str, setting: &str) {
+        let note = format!(
+            "{asked} is above the ceiling of {instead}, which takes its place; the administrator's {setting} sets it"
+        );
+        self.find(Reason::AboveCeiling, origin, note);
+    }
+
     /// Closes the routes and says why.
     pub fn close(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
         self.reading.closed = true;

@@ -41,7 +41,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
                     let note = format!("{} is set as well and wins", row.key);
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
-                Some(row) => apply(row, &entry, &mut draft),
+                Some(row) => apply(row, &entry, context, &mut draft),
                 None => draft.find(Reason::UnknownAnnotation, entry.origin(), unknown(name)),
             }
         } else if let Some(name) = key.strip_prefix(OWN_PREFIX) {
@@ -65,7 +65,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     draft.reading
 }
 
-fn apply(row: &'static Row, entry: &Entry<'_>, draft: &mut Draft) {
+fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mut Draft) {
     if entry.value.trim().is_empty() {
         let severity = match row.on_error {
             OnError::Skip => Severity::Info,
@@ -75,6 +75,11 @@ fn apply(row: &'static Row, entry: &Entry<'_>, draft: &mut Draft) {
         draft.reading.findings.push(Finding { severity, ..Finding::new(Reason::InvalidValue, entry.origin(), note) });
         return;
     }
+    let cut = row.ceiling.instead_of(entry.value, &context.options.limits);
+    if let Some((instead, setting)) = &cut {
+        draft.above_ceiling(entry.origin(), &quoted(entry.value), instead, setting);
+    }
+    let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
     let done = match row.effect {
         Effect::Directive(directive, parse) => {
             parse(entry.value).map(|arguments| draft.directive(directive, arguments, entry.origin()))

@@ -14,8 +14,8 @@ pub use draft::{Context, Draft, Entry, SecretReference};
 pub use engine::PREFIX;
 pub use outline::outline;
 pub use row::{
-    Effect, Family, Gives, OnError, Row, Scope, Trust, Try, always, nothing_to_finish, unless_all, unless_false,
-    unless_off, unless_true,
+    Ceiling, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, always, nothing_to_finish, unless_all,
+    unless_false, unless_off, unless_true,
 };
 
 use std::collections::BTreeMap;

@@ -1,8 +1,10 @@
 //! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
 
 use super::draft::{Context, Draft, Entry};
+use super::value::{byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
-use crate::model::{Argument, Refused};
+use crate::model::{Argument, ByteSize, Refused};
+use crate::translate::Limits;
 
 /// What a value changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +81,65 @@ pub enum Effect {
     },
 }
 
+/// How a number is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// As a size.
+    Bytes,
+    /// As seconds.
+    Seconds,
+    /// As it is.
+    Count,
+}
+
+/// How far the number of a row may go.
+#[derive(Debug, Clone, Copy)]
+pub enum Ceiling {
+    /// The row takes no number.
+    NoNumber,
+    /// None is needed, for this reason.
+    NotNeeded(&'static str),
+    /// As far as the administrator lets it.
+    Setting {
+        /// The key of the setting.
+        key: &'static str,
+        /// How the number is written.
+        unit: Unit,
+        /// Whether 0 asks for no limit at all, so that the ceiling takes its place too.
+        zero_is_unlimited: bool,
+        /// The ceiling; 0 is none.
+        of: fn(&Limits) -> u64,
+    },
+}
+
+impl Unit {
+    /// The number as an annotation has it.
+    pub fn written(self, number: u64) -> String {
+        match self {
+            Unit::Bytes => ByteSize(number).to_string(),
+            Unit::Seconds | Unit::Count => number.to_string(),
+        }
+    }
+
+    /// The number, when the value is one.
+    fn read(self, value: &str) -> Option<u64> {
+        match self {
+            Unit::Bytes => byte_size(value, 0, u64::MAX).ok().map(|size| size.0),
+            Unit::Seconds | Unit::Count => integer(value, 0, u64::MAX).ok(),
+        }
+    }
+}
+
+impl Ceiling {
+    /// What takes the place of a value that asks for too much, and the setting that says so.
+    pub fn instead_of(&self, value: &str, limits: &Limits) -> Option<(String, &'static str)> {
+        let Ceiling::Setting { key, unit, zero_is_unlimited, of } = self else { return None };
+        let (ceiling, asked) = (of(limits), unit.read(value)?);
+        let is_too_much = asked > ceiling || (asked == 0 && *zero_is_unlimited);
+        (ceiling > 0 && is_too_much).then(|| (unit.written(ceiling), *key))
+    }
+}
+
 /// What a value in a [`Try`] gives.
 #[derive(Debug, Clone, Copy)]
 pub enum Gives {
@@ -86,6 +147,8 @@ pub enum Gives {
     Sets(&'static str),
     /// What there would be without the annotation, and no finding.
     Nothing,
+    /// This line of the outline, and a finding that the value asked for more.
+    Cut(&'static str),
     /// A finding whose note holds this text.
     Refused(&'static str),
 }
@@ -106,6 +169,8 @@ pub struct Row {
     pub trust: Trust,
     /// What follows from a bad value.
     pub on_error: OnError,
+    /// How far its number may go.
+    pub ceiling: Ceiling,
     /// One paragraph for users.
     pub documentation: &'static str,
     /// Annotations that the tries need beside them.
@@ -124,6 +189,7 @@ impl Row {
         scope: Scope::Route,
         trust: Trust::Low,
         on_error: OnError::Skip,
+        ceiling: Ceiling::NoNumber,
         documentation: "",
         beside: &[],
         tries: &[],

@@ -7,13 +7,13 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
-use super::{Effect, Gives, OnError, PREFIX, Row, outline, read, rows};
+use super::{Ceiling, Effect, Gives, OnError, PREFIX, Row, outline, read, rows};
 use crate::finding::{Reason, Severity};
-use crate::model::{Kind, ObjectId, catalogue};
+use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
 use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
 use crate::translate::ingress_nginx::FAMILIES;
-use crate::translate::{Dialect, Options, Reading};
+use crate::translate::{Dialect, Limits, Options, Reading};
 
 /// Every key that ingress-nginx documents or has documented, and the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
@@ -113,6 +113,11 @@ fn every_try_gives_what_the_row_says() {
                         assert!(lines.iter().any(|found| found == line), "{key}: {value:?} gives {lines:#?}");
                         assert_eq!(reading.findings, [], "{key}: {value:?}");
                     }
+                    Gives::Cut(line) => {
+                        assert!(lines.iter().any(|found| found == line), "{key}: {value:?} gives {lines:#?}");
+                        let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
+                        assert_eq!(reasons, [Reason::AboveCeiling], "{key}: {value:?}");
+                    }
                     Gives::Nothing => {
                         assert_eq!(lines, outline(&given(row.beside)), "{key}: {value:?}");
                         assert_eq!(reading.findings, [], "{key}: {value:?}");
@@ -184,6 +189,97 @@ fn rows_are_documented_and_tried() {
         if let Effect::Missing { instead, .. } = row.effect {
             assert!(!instead.is_empty() && !instead.ends_with('.'), "{}", row.key);
         }
+    }
+}
+
+#[test]
+fn whatever_takes_a_size_time_or_count_has_a_ceiling() {
+    let is_number = |value: &str| {
+        let digits = value.trim().trim_end_matches(|unit: char| "bkmgBKMG".contains(unit));
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    for row in rows().filter(|row| row.is_served()) {
+        // Those that are refused when too small are numbers as well.
+        let takes_number =
+            row.tries.iter().any(|(value, gives)| !matches!(gives, Gives::Refused(_)) && is_number(value));
+        assert_eq!(takes_number, !matches!(row.ceiling, Ceiling::NoNumber), "{}", row.key);
+        if let Ceiling::NotNeeded(why) = row.ceiling {
+            assert!(why.len() > 10, "{}", row.key);
+        }
+    }
+}
+
+#[test]
+fn a_ceiling_takes_the_place_of_what_asks_for_more() {
+    // Whatever a row takes, nothing above a ceiling of one byte, second or piece comes through.
+    let least = Limits {
+        body_size: ByteSize(1),
+        body_buffer: ByteSize(1),
+        answer_buffers: ByteSize(16384),
+        answer_file: ByteSize(1),
+        timeout: std::time::Duration::from_secs(1),
+        tries: 1,
+        ..Limits::default()
+    };
+    let none = Limits {
+        body_buffer: ByteSize(0),
+        answer_buffers: ByteSize(0),
+        answer_file: ByteSize(0),
+        timeout: std::time::Duration::ZERO,
+        tries: 0,
+        ..Limits::default()
+    };
+    let read = |key: &str, value: &str, limits: &Limits| {
+        let annotations = BTreeMap::from([(format!("{PREFIX}{key}"), value.to_owned())]);
+        let options = Options { limits: limits.clone(), ..Options::default() };
+        let reading = read_all(&annotations, Dialect::Specification, &options);
+        let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
+        (outline(&reading), reasons)
+    };
+    let has_ceiling = |row: &&Row| matches!(row.ceiling, Ceiling::Setting { .. });
+    assert_eq!(rows().filter(has_ceiling).count(), 11);
+    for row in rows().filter(has_ceiling) {
+        let Ceiling::Setting { key, unit, zero_is_unlimited, of } = row.ceiling else { continue };
+        assert!(key.starts_with("limits."), "{}", row.key);
+        let ceiling = of(&least);
+        let (at, above) = (unit.written(ceiling), unit.written(ceiling + 1));
+        assert_eq!(read(row.key, &above, &least).0, read(row.key, &at, &least).0, "{}", row.key);
+        assert_eq!(read(row.key, &above, &least).1, [Reason::AboveCeiling], "{}", row.key);
+        assert_eq!(read(row.key, &above, &none).1, [], "{}", row.key);
+        if zero_is_unlimited {
+            assert_eq!(read(row.key, "0", &least), read(row.key, &above, &least), "{}", row.key);
+            assert_eq!(read(row.key, "0", &none).1, [], "{}", row.key);
+        }
+    }
+}
+
+#[test]
+fn all_buffers_of_an_answer_stay_below_their_ceiling() {
+    let total = Limits::default().answer_buffers.0;
+    for (count, size) in
+        [(None, "1g"), (Some("4096"), "1g"), (Some("100"), "64k"), (Some("4"), "512k"), (Some("8"), "128k")]
+    {
+        let mut annotations = vec![("proxy-buffer-size", size), ("proxy-busy-buffers-size", size)];
+        annotations.extend(count.map(|count| ("proxy-buffers-number", count)));
+        let reading = given(&annotations);
+        let arguments = |name: &str| {
+            let found = reading.behaviour.directives.iter().find(|directive| directive.row.name == name).unwrap();
+            found
+                .arguments
+                .iter()
+                .map(|argument| match argument {
+                    Argument::Number(number) => *number,
+                    Argument::Size(size) => size.0,
+                    other => panic!("{other:?}"),
+                })
+                .collect::<Vec<_>>()
+        };
+        let (buffers, busy) = (arguments("proxy_buffers"), arguments("proxy_busy_buffers_size")[0]);
+        assert!(buffers[0] * buffers[1] <= total, "{buffers:?}");
+        // What nginx asks for.
+        assert!(busy >= buffers[1] && busy <= (buffers[0] - 1) * buffers[1], "{buffers:?} {busy}");
+        let is_cut = reading.findings.iter().any(|finding| finding.reason == Reason::AboveCeiling);
+        assert_eq!(is_cut, matches!((count, size), (_, "1g") | (Some("100"), _)), "{count:?} {size}");
     }
 }
 

@@ -38,7 +38,7 @@ pub static FAMILY: Family = Family {
             on_error: OnError::Close,
             documentation: "The Secret with names and password hashes: name, or namespace/name. Other namespaces are \
                 refused unless the administrator allows them. A Secret that is missing or holds no password closes the \
-                routes.",
+                routes. Entries in plain text and those whose hash takes nginx too long are left out.",
             beside: &[("auth-type", "basic")],
             tries: &[
                 ("users", Gives::Sets("password for \"Authentication Required\" by the file in Secret default/users")),
@@ -156,8 +156,8 @@ fn passwords(draft: &mut Draft, context: &Context<'_>, wanted: SecretReference, 
         return None;
     };
     let (passwords, faults) = match map {
-        true => password::of_map(&secret.object),
-        false => match password::of_file(&secret.object) {
+        true => password::of_map(&secret.object, &context.options.limits),
+        false => match password::of_file(&secret.object, &context.options.limits) {
             Some(read) => read,
             None => {
                 let note =

@@ -5,13 +5,16 @@ use crate::model::catalogue::{
     PROXY_BUSY_BUFFERS_SIZE, PROXY_MAX_TEMP_FILE_SIZE, PROXY_REQUEST_BUFFERING,
 };
 use crate::model::{Argument, ByteSize, Refused};
+use crate::translate::Limits;
 use crate::translate::annotation::value::{byte_size, integer, on_off};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Scope, Trust};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, Unit};
 
 /// Largest buffer in memory: each connection has its own.
 const LARGEST_BUFFER: u64 = 1 << 30;
 /// Largest size of what goes to the network or a file: beyond it a value is a mistake.
 const LARGEST_SIZE: u64 = 1 << 50;
+/// Smallest number of buffers for one answer.
+const FEWEST_BUFFERS: u64 = 2;
 /// Largest number of buffers for one answer.
 const MOST_BUFFERS: u64 = 4096;
 /// What one of the two keys is when only the other is set.
@@ -22,11 +25,12 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "client-body-buffer-size",
+            ceiling: size_ceiling("limits.body-buffer", |limits| limits.body_buffer.0),
             documentation: "Memory for a request body before it goes to a file.",
             tries: &[
                 ("16k", Gives::Sets("client_body_buffer_size 16k;")),
                 ("0", Gives::Refused("not from 1")),
-                ("2g", Gives::Refused("not from 1")),
+                ("1g", Gives::Cut("client_body_buffer_size 1m;")),
             ],
             effect: Effect::Directive(&CLIENT_BODY_BUFFER_SIZE, buffer),
             ..Row::DEFAULT
@@ -34,6 +38,12 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-body-size",
             trust: Trust::Medium,
+            ceiling: Ceiling::Setting {
+                key: "limits.body-size",
+                unit: Unit::Bytes,
+                zero_is_unlimited: true,
+                of: |limits| limits.body_size.0,
+            },
             documentation: "Largest request body; larger ones are answered 413. 0 switches the check off. The default \
                 is 1m.",
             tries: &[
@@ -49,11 +59,13 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-buffer-size",
             scope: Scope::Upstream,
+            ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 4),
             documentation: "The buffer for the head of an answer, and the size of each of the other buffers; for \
                 answers with large headers or cookies.",
             tries: &[
                 ("8k", Gives::Sets("proxy_buffer_size 8k;")),
                 ("8k", Gives::Sets("proxy_buffers 4 8k;")),
+                ("1m", Gives::Cut("proxy_buffers 4 512k;")),
                 ("0", Gives::Refused("not from 1")),
             ],
             effect: Effect::Part(|draft, entry| {
@@ -79,14 +91,22 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-buffers-number",
             scope: Scope::Upstream,
+            // As many as fit, whatever their size.
+            ceiling: Ceiling::Setting {
+                key: "limits.answer-buffers",
+                unit: Unit::Count,
+                zero_is_unlimited: false,
+                of: |limits| limits.answer_buffers.0 / DEFAULT_BUFFERS.1.0,
+            },
             documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 by default.",
             tries: &[
                 ("8", Gives::Sets("proxy_buffers 8 4k;")),
+                ("5000", Gives::Cut("proxy_buffers 512 4k;")),
                 ("0", Gives::Refused("from 2")),
                 ("-4", Gives::Refused("from 2")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.buffers.count = Some((integer(entry.value, 2, MOST_BUFFERS)?, entry.origin()));
+                draft.buffers.count = Some((integer(entry.value, FEWEST_BUFFERS, MOST_BUFFERS)?, entry.origin()));
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -94,18 +114,25 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-busy-buffers-size",
             scope: Scope::Upstream,
+            ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 2),
             documentation: "How much may be on its way to the client while the answer is still being read. It must be \
                 at least one buffer, and less than all buffers without one.",
-            tries: &[("8k", Gives::Sets("proxy_busy_buffers_size 8k;")), ("all", Gives::Refused("not a size"))],
+            tries: &[
+                ("8k", Gives::Sets("proxy_busy_buffers_size 8k;")),
+                ("1g", Gives::Cut("proxy_busy_buffers_size 1m;")),
+                ("all", Gives::Refused("not a size")),
+            ],
             effect: Effect::Directive(&PROXY_BUSY_BUFFERS_SIZE, buffer),
             ..Row::DEFAULT
         },
         Row {
             key: "proxy-max-temp-file-size",
             scope: Scope::Upstream,
+            ceiling: size_ceiling("limits.answer-file", |limits| limits.answer_file.0),
             documentation: "Largest temporary file for an answer that does not fit into the buffers; 0 writes none.",
             tries: &[
                 ("1024m", Gives::Sets("proxy_max_temp_file_size 1024m;")),
+                ("100g", Gives::Cut("proxy_max_temp_file_size 1024m;")),
                 ("0", Gives::Sets("proxy_max_temp_file_size 0;")),
                 ("99999999999999999999", Gives::Refused("not a size")),
             ],
@@ -136,7 +163,11 @@ fn switch(value: &str) -> Result<Vec<Argument>, Refused> {
     Ok(vec![Argument::Switch(on_off(value)?)])
 }
 
-fn finish(draft: &mut Draft, _context: &Context<'_>) {
+const fn size_ceiling(key: &'static str, of: fn(&Limits) -> u64) -> Ceiling {
+    Ceiling::Setting { key, unit: Unit::Bytes, zero_is_unlimited: false, of }
+}
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
     let (count, size) = (draft.buffers.count.take(), draft.buffers.size.take());
     let Some(origin) = count.as_ref().map(|(_, origin)| origin).or(size.as_ref().map(|(_, origin)| origin)).cloned()
     else {
@@ -144,5 +175,13 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     };
     let count = count.map_or(DEFAULT_BUFFERS.0, |(count, _)| count);
     let size = size.map_or(DEFAULT_BUFFERS.1, |(size, _)| size);
+    let ceiling = context.options.limits.answer_buffers.0;
+    // One is at most a quarter of them all, so that four are left.
+    let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
+    if count > fitting {
+        let (asked, instead) = (format!("what {count} buffers of {size} take"), format!("{fitting} buffers"));
+        draft.above_ceiling(origin.clone(), &asked, &instead, "limits.answer-buffers");
+    }
+    let count = count.min(fitting);
     draft.directive(&PROXY_BUFFERS, vec![Argument::Number(count), Argument::Size(size)], origin);
 }

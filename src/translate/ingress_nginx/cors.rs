@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::model::{Cors, HeaderName, OriginPattern};
 use crate::translate::annotation::value::{boolean, header_names, integer, methods, origins};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
 
 /// What is let in unless the object says otherwise. Were a constant not of the right form, the list would be empty and
 /// let in nothing.
@@ -113,6 +113,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-max-age",
+            ceiling: Ceiling::NotNeeded("browsers keep it, as long as they like"),
             documentation: "For how many seconds browsers may remember a preflight; 1728000 by default.",
             beside: &[("enable-cors", "true")],
             tries: &[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))],

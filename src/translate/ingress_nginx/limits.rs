@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use crate::model::{ClientLimits, LimitRate, Origin};
 use crate::translate::annotation::value::{address_list, integer, positive};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row};
 
 /// The highest rate; nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
+/// nginx keeps one number for each client, whatever the limit is, and holds no request back.
+const COUNTED: Ceiling = Ceiling::NotNeeded("a higher limit costs nginx nothing, and protects less");
 /// nginx counts connections in 16 bits.
 const MOST_CONNECTIONS: u32 = 65_535;
 /// The burst as a multiple of the rate, unless the object says otherwise.
@@ -34,6 +36,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-burst-multiplier",
+            ceiling: COUNTED,
             documentation: "How many times limit-rps or limit-rpm may be asked for at once before requests are \
                 refused; 5 by default.",
             beside: &[("limit-rps", "10")],
@@ -51,6 +54,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "limit-connections",
             on_error: OnError::Close,
+            ceiling: COUNTED,
             documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no \
                 limit.",
             tries: &[
@@ -82,6 +86,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "limit-rpm",
             on_error: OnError::Close,
+            ceiling: COUNTED,
             documentation: "Requests each minute of one client address, over all routes of the object; more than the \
                 burst are answered 503. 0 is no limit.",
             tries: &[
@@ -98,6 +103,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "limit-rps",
             on_error: OnError::Close,
+            ceiling: COUNTED,
             documentation: "Requests each second of one client address, over all routes of the object; more than the \
                 burst are answered 503. 0 is no limit.",
             tries: &[

@@ -4,15 +4,25 @@ use std::borrow::Cow;
 
 use k8s_openapi::api::core::v1::Secret;
 
+use crate::translate::Limits;
+
 /// The key of a Secret that holds a whole file.
 const FILE_KEY: &str = "auth";
 
-/// Most rounds of SHA-crypt, whose default is 5000: about 50 ms.
-const MOST_ROUNDS: u32 = 100_000;
-/// Highest cost of bcrypt, a power of two: about 250 ms.
-const HIGHEST_COST: u8 = 12;
-/// The settings of yescrypt up to its default; those beyond take more than 16 MiB and 30 ms.
-const YESCRYPT_SETTINGS: [&str; 5] = ["j75", "j85", "j7T", "j8T", "j9T"];
+/// Longest name and longest hash in bytes: hashes of every kind have less than 150.
+const LONGEST: usize = 256;
+
+/// Rounds of SHA-crypt where the setting says nothing.
+const DEFAULT_ROUNDS: u32 = 5000;
+/// The cost of bcrypt that takes as long as they do with the longest password that a client can send, 511 bytes: 16 ms.
+/// Ordinary passwords take an eighth of it.
+const COST_OF_DEFAULT_ROUNDS: u8 = 8;
+/// The settings of yescrypt up to Debian's default, and the cost of bcrypt that takes as long; those beyond take more than
+/// 16 MiB.
+const YESCRYPT: [(&str, u8); 5] = [("j75", 4), ("j85", 5), ("j7T", 6), ("j8T", 7), ("j9T", 8)];
+
+/// Why an entry is left out: a clause that goes on from what it is.
+type Fault = Cow<'static, str>;
 
 /// One user.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,15 +33,24 @@ pub struct Password<'a> {
 
 impl<'a> Password<'a> {
     /// Proves both halves: one line, one colon between them.
-    fn new(user: Cow<'a, str>, hash: Cow<'a, str>) -> Result<Self, &'static str> {
+    fn new(user: Cow<'a, str>, hash: Cow<'a, str>, limits: &Limits) -> Result<Self, Fault> {
         let broken = |text: &str| text.chars().any(|character| character.is_control() || character == ':');
         match () {
-            () if user.is_empty() => Err("has no name"),
-            () if hash.is_empty() => Err("has no password"),
-            () if broken(&user) => Err("has a colon or control character in its name"),
-            () if broken(&hash) => Err("has a colon or control character in its password"),
-            () if !is_affordable(&hash) => Err("has a password hash of an unknown kind, or one that takes too long"),
-            () => Ok(Password { user, hash }),
+            () if user.is_empty() => Err("has no name".into()),
+            () if hash.is_empty() => Err("has no password".into()),
+            () if broken(&user) => Err("has a colon or control character in its name".into()),
+            () if broken(&hash) => Err("has a colon or control character in its password".into()),
+            () if user.len() > LONGEST || hash.len() > LONGEST => {
+                Err(format!("has a name or hash of more than {LONGEST} bytes").into())
+            }
+            () => match (cost(&hash)?, limits.password_cost) {
+                (cost, most) if cost <= most => Ok(Password { user, hash }),
+                (_, most) => Err(format!(
+                    "has a hash that takes nginx too long at each request (limits.password-cost is {most}); make it anew with \
+                     htpasswd -B -C {most}"
+                )
+                .into()),
+            },
         }
     }
 
@@ -41,27 +60,40 @@ impl<'a> Password<'a> {
     }
 }
 
-/// Whether the hash is of a kind whose computation is bounded.
+/// How long the hash takes, as the cost of bcrypt: each one more takes twice as long, 10 some 60 ms.
 ///
 /// nginx computes it at each request, in the worker that serves everybody else: with `$6$rounds=999999999$` one request
 /// of one tenant would stop all others for many minutes.
-fn is_affordable(hash: &str) -> bool {
+fn cost(hash: &str) -> Result<u8, Fault> {
+    const UNKNOWN: Fault = Cow::Borrowed("has a hash of a kind that is not known; make it anew with htpasswd -B");
     let Some(rest) = hash.strip_prefix('$') else {
         // nginx's own kinds, and the thirteen characters of DES; a longer DES names its own number of rounds.
         let is_des = hash.len() == 13 && hash.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"./".contains(&byte));
-        return is_des || ["{SHA}", "{SSHA}", "{PLAIN}"].iter().any(|kind| hash.starts_with(kind));
+        return match () {
+            () if is_des || hash.starts_with("{SHA}") || hash.starts_with("{SSHA}") => Ok(0),
+            () if hash.starts_with("{PLAIN}") => {
+                Err("has its password in plain text, which is refused; make a hash of it with htpasswd -B".into())
+            }
+            () => Err(UNKNOWN),
+        };
     };
-    let Some((kind, rest)) = rest.split_once('$') else { return false };
+    let (kind, rest) = rest.split_once('$').ok_or(UNKNOWN)?;
     let first = rest.split('$').next().unwrap_or_default();
     match kind {
-        "apr1" | "1" => true,
-        "5" | "6" => match first.strip_prefix("rounds=") {
-            Some(rounds) => rounds.parse::<u32>().is_ok_and(|rounds| rounds <= MOST_ROUNDS),
-            None => true,
-        },
-        "2a" | "2b" | "2y" => first.parse::<u8>().is_ok_and(|cost| cost <= HIGHEST_COST),
-        "y" => YESCRYPT_SETTINGS.contains(&first),
-        _ => false,
+        "apr1" | "1" => Ok(0),
+        "5" | "6" => {
+            let rounds = match first.strip_prefix("rounds=") {
+                Some(rounds) => rounds.parse::<u32>().map_err(|_| UNKNOWN)?,
+                None => DEFAULT_ROUNDS,
+            };
+            let is_enough = |doublings: &u8| u64::from(rounds) <= u64::from(DEFAULT_ROUNDS) << doublings;
+            Ok(COST_OF_DEFAULT_ROUNDS + (0..32).find(is_enough).unwrap_or(32))
+        }
+        "2a" | "2b" | "2y" => first.parse::<u8>().map_err(|_| UNKNOWN),
+        "y" => YESCRYPT.iter().find(|(setting, _)| *setting == first).map(|(_, cost)| *cost).ok_or(Cow::Borrowed(
+            "has a hash of yescrypt beyond its default, which takes nginx too long; make it anew with htpasswd -B",
+        )),
+        _ => Err(UNKNOWN),
     }
 }
 
@@ -69,7 +101,7 @@ fn is_affordable(hash: &str) -> bool {
 pub type Passwords<'a> = (Vec<Password<'a>>, Vec<String>);
 
 /// Reads `auth` as lines of `user:hash`, with an optional comment behind another colon; `None` without that key.
-pub fn of_file(secret: &Secret) -> Option<Passwords<'_>> {
+pub fn of_file<'a>(secret: &'a Secret, limits: &Limits) -> Option<Passwords<'a>> {
     let (_, content) = values(secret).find(|(key, _)| *key == FILE_KEY)?;
     let mut found = Passwords::default();
     let lines = content.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line));
@@ -79,34 +111,56 @@ pub fn of_file(secret: &Secret) -> Option<Passwords<'_>> {
         }
         let entry = match std::str::from_utf8(line).map(|line| line.split_once(':')) {
             // nginx reads up to the next colon; what follows is a comment.
-            Ok(Some((user, rest))) => Password::new(user.into(), rest.split(':').next().unwrap_or_default().into()),
-            Ok(None) => Err("has no colon between name and password"),
-            Err(_) => Err("is not UTF-8"),
+            Ok(Some((user, rest))) => {
+                Password::new(user.into(), rest.split(':').next().unwrap_or_default().into(), limits)
+            }
+            Ok(None) => Err("has no colon between name and password".into()),
+            Err(_) => Err("is not UTF-8".into()),
         };
-        match entry {
-            Ok(password) => found.0.push(password),
-            Err(fault) => found.1.push(format!("line {number} of {FILE_KEY} {fault}; it is left out")),
+        if !take(&mut found, entry, limits, || format!("line {number} of {FILE_KEY}")) {
+            break;
         }
     }
     Some(found)
 }
 
 /// Reads each key as a user and its value as the hash.
-pub fn of_map(secret: &Secret) -> Passwords<'_> {
+pub fn of_map<'a>(secret: &'a Secret, limits: &Limits) -> Passwords<'a> {
     let mut found = Passwords::default();
     for (number, (user, hash)) in (1..).zip(values(secret)) {
         // Tools like `echo` end a value with a newline; within a value it would be a second user.
         let hash = hash.strip_suffix(b"\n").unwrap_or(hash);
         let entry = match std::str::from_utf8(hash) {
-            Ok(hash) => Password::new(user.into(), hash.into()),
-            Err(_) => Err("is not UTF-8"),
+            Ok(hash) => Password::new(user.into(), hash.into(), limits),
+            Err(_) => Err("is not UTF-8".into()),
         };
-        match entry {
-            Ok(password) => found.0.push(password),
-            Err(fault) => found.1.push(format!("entry {number}, in order of keys, {fault}; it is left out")),
+        if !take(&mut found, entry, limits, || format!("entry {number}, in order of keys,")) {
+            break;
         }
     }
     found
+}
+
+/// Takes an entry or notes why not; `false` when there are too many to go on.
+fn take<'a>(
+    found: &mut Passwords<'a>,
+    entry: Result<Password<'a>, Fault>,
+    limits: &Limits,
+    place: impl Fn() -> String,
+) -> bool {
+    match entry {
+        Ok(_) if found.0.len() >= limits.passwords => {
+            let most = limits.passwords;
+            found.1.push(format!(
+                "{} and all behind it are left out: nginx reads them all at each request, and limits.passwords allows {most}",
+                place()
+            ));
+            return false;
+        }
+        Ok(password) => found.0.push(password),
+        Err(fault) => found.1.push(format!("{} {fault}; it is left out", place())),
+    }
+    true
 }
 
 fn values(secret: &Secret) -> impl Iterator<Item = (&str, &[u8])> {
@@ -142,50 +196,87 @@ mod tests {
         ];
         for (content, expected, faults) in cases {
             let secret = secret(&[("auth", content)]);
-            assert_eq!(of_file(&secret).map(lines), Some((expected.to_owned(), faults)), "{content:?}");
+            assert_eq!(
+                of_file(&secret, &Limits::default()).map(lines),
+                Some((expected.to_owned(), faults)),
+                "{content:?}"
+            );
         }
-        assert_eq!(of_file(&secret(&[("users", "a:{SHA}h")])), None);
+        assert_eq!(of_file(&secret(&[("users", "a:{SHA}h")]), &Limits::default()), None);
     }
 
     #[test]
     fn a_map_entry_is_one_user_only() {
         let values =
             [("a", "{SHA}1\n"), ("b", "{SHA}2\nadmin:{SHA}3"), ("c:d", "{SHA}h"), ("e", "{SHA}h:f"), ("g", "")];
-        assert_eq!(lines(of_map(&secret(&values))), ("a:{SHA}1\n".to_owned(), 4));
+        assert_eq!(lines(of_map(&secret(&values), &Limits::default())), ("a:{SHA}1\n".to_owned(), 4));
     }
 
     #[test]
     fn a_hash_is_of_a_kind_that_does_not_stop_a_worker() {
         let cases = [
-            ("$apr1$salt$hash", true),
-            ("$1$salt$hash", true),
-            ("{SHA}hash", true),
-            ("{SSHA}hash", true),
-            ("{PLAIN}password", true),
-            ("rl.3StKT.4T8M", true),
-            ("$5$salt$hash", true),
-            ("$6$rounds=100000$salt$hash", true),
-            ("$6$rounds=100001$salt$hash", false),
-            ("$6$rounds=999999999$salt$hash", false),
-            ("$6$rounds=$salt$hash", false),
-            ("$2y$12$salthash", true),
-            ("$2y$13$salthash", false),
-            ("$2b$31$salthash", false),
-            ("$2x$05$salthash", false),
-            ("$y$j9T$salt$hash", true),
-            ("$y$jFT$salt$hash", false),
-            ("$gy$j9T$salt$hash", false),
-            ("$7$CU..../....salt$hash", false),
-            ("$sha1$4294967295$salt$hash", false),
-            ("$md5,rounds=4294967295$salt$hash", false),
+            ("$apr1$salt$hash", Ok(0)),
+            ("$1$salt$hash", Ok(0)),
+            ("{SHA}hash", Ok(0)),
+            ("{SSHA}hash", Ok(0)),
+            ("rl.3StKT.4T8M", Ok(0)),
+            ("$5$salt$hash", Ok(8)),
+            ("$6$rounds=1000$salt$hash", Ok(8)),
+            ("$6$rounds=5001$salt$hash", Ok(9)),
+            ("$6$rounds=20000$salt$hash", Ok(10)),
+            ("$6$rounds=100000$salt$hash", Ok(13)),
+            ("$6$rounds=999999999$salt$hash", Ok(26)),
+            ("$6$rounds=4294967295$salt$hash", Ok(28)),
+            ("$6$rounds=99999999999$salt$hash", Err("not known")),
+            ("$6$rounds=$salt$hash", Err("not known")),
+            ("$2y$05$salthash", Ok(5)),
+            ("$2b$31$salthash", Ok(31)),
+            ("$2y$999$salthash", Err("not known")),
+            ("$2x$05$salthash", Err("not known")),
+            ("$y$j9T$salt$hash", Ok(8)),
+            ("$y$jAT$salt$hash", Err("beyond its default")),
+            ("$gy$j9T$salt$hash", Err("not known")),
+            ("$7$CU..../....salt$hash", Err("not known")),
+            ("$sha1$4294967295$salt$hash", Err("not known")),
+            ("$md5,rounds=4294967295$salt$hash", Err("not known")),
             // DES with a number of rounds of its own.
-            ("_zzzzsalthashhashhas", false),
-            ("password", false),
-            ("", false),
+            ("_zzzzsalthashhashhas", Err("not known")),
+            ("{PLAIN}password", Err("plain text")),
+            ("{SMD5}hash", Err("not known")),
+            ("password", Err("not known")),
+            ("", Err("not known")),
         ];
         for (hash, expected) in cases {
-            assert_eq!(is_affordable(hash), expected, "{hash}");
+            match (cost(hash), expected) {
+                (Ok(given), Ok(expected)) => assert_eq!(given, expected, "{hash}"),
+                (Err(given), Err(expected)) => assert!(given.contains(expected), "{hash}: {given}"),
+                (given, _) => panic!("{hash} costs {given:?}"),
+            }
         }
+    }
+
+    #[test]
+    fn cost_length_and_number_have_bounds_and_the_others_serve() {
+        let limits = |password_cost, passwords| Limits { password_cost, passwords, ..Limits::default() };
+        let long = format!("a:{{SHA}}{}\nb:{{SHA}}h", "x".repeat(300));
+        let cases: [(&str, Limits, &str, &str); 7] = [
+            ("a:$2y$10$x\nb:$2y$11$x\n", limits(10, 9), "a:$2y$10$x\n", "htpasswd -B -C 10"),
+            ("a:$2y$10$x\nb:$2y$05$x\n", limits(8, 9), "b:$2y$05$x\n", "limits.password-cost is 8"),
+            ("a:$6$x$y\nb:{SHA}h", limits(7, 9), "b:{SHA}h\n", "too long"),
+            ("a:$6$x$y\nb:{SHA}h", limits(8, 9), "a:$6$x$y\nb:{SHA}h\n", ""),
+            ("a:{PLAIN}secret\nb:{SHA}h", limits(10, 9), "b:{SHA}h\n", "htpasswd -B"),
+            (&long, limits(10, 9), "b:{SHA}h\n", "more than 256 bytes"),
+            ("a:{SHA}h\nb:{SHA}h\nc:{SHA}h\nd:", limits(10, 2), "a:{SHA}h\nb:{SHA}h\n", "limits.passwords allows 2"),
+        ];
+        for (content, limits, expected, note) in cases {
+            let file = secret(&[("auth", content)]);
+            let (passwords, notes) = of_file(&file, &limits).unwrap_or_default();
+            assert_eq!(passwords.iter().map(Password::line).collect::<String>(), expected, "{notes:?}");
+            assert_eq!(notes.len(), usize::from(!note.is_empty()), "{notes:?}");
+            assert!(notes.iter().all(|found| found.contains(note) && !found.contains("secret")), "{notes:?}");
+        }
+        let map = secret(&[("a", "{SHA}h"), ("b", "{PLAIN}h"), ("c", "{SHA}h"), ("d", "{SHA}h")]);
+        assert_eq!(lines(of_map(&map, &limits(10, 2))), ("a:{SHA}h\nc:{SHA}h\n".to_owned(), 2));
     }
 
     proptest! {
@@ -195,8 +286,8 @@ mod tests {
         fn a_line_is_always_one_user_and_one_hash(key in any::<String>(), rest in "[ab:#\r\n\u{85}\0$]{0,12}") {
             let value = rest.replace('b', "{SHA}");
             let secret = secret(&[("auth", &value), (&key, &value)]);
-            let file = of_file(&secret).unwrap_or_default();
-            for line in file.0.iter().chain(&of_map(&secret).0).map(Password::line) {
+            let file = of_file(&secret, &Limits::default()).unwrap_or_default();
+            for line in file.0.iter().chain(&of_map(&secret, &Limits::default()).0).map(Password::line) {
                 let line = line.strip_suffix('\n').unwrap_or_default();
                 prop_assert_eq!(line.split(':').filter(|half| !half.is_empty()).count(), 2, "{:?}", line);
                 prop_assert!(!line.contains(char::is_control), "{:?}", line);

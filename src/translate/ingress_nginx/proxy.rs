@@ -6,8 +6,15 @@ use crate::model::catalogue::{
 };
 use crate::model::{Argument, Protocol, Refused};
 use crate::translate::annotation::value::{integer, quoted, seconds, seconds_or_unlimited};
-use crate::translate::annotation::{Effect, Family, Gives, Row, Scope, Trust, nothing_to_finish};
+use crate::translate::annotation::{Ceiling, Effect, Family, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
 
+/// How long a backend is waited for. 0, where it is no limit, is the time for tries, whose number has a ceiling.
+const TIMEOUT: Ceiling = Ceiling::Setting {
+    key: "limits.timeout",
+    unit: Unit::Seconds,
+    zero_is_unlimited: false,
+    of: |limits| limits.timeout.as_secs(),
+};
 /// What nginx may count as a failure of an endpoint.
 const FAILURES: [&str; 12] = [
     "error",
@@ -50,6 +57,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-connect-timeout",
             scope: Scope::Upstream,
+            ceiling: TIMEOUT,
             documentation: "Seconds to connect to an endpoint, without a unit.",
             tries: &[
                 ("10", Gives::Sets("proxy_connect_timeout 10s;")),
@@ -93,6 +101,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-next-upstream-timeout",
             scope: Scope::Upstream,
+            ceiling: TIMEOUT,
             documentation: "Seconds after which no further endpoint is tried, without a unit; 0 is no limit.",
             tries: &[
                 ("5", Gives::Sets("proxy_next_upstream_timeout 5s;")),
@@ -107,8 +116,19 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-next-upstream-tries",
             scope: Scope::Upstream,
-            documentation: "How many endpoints are tried; 0 is no limit.",
-            tries: &[("2", Gives::Sets("proxy_next_upstream_tries 2;")), ("-2", Gives::Refused("whole number"))],
+            ceiling: Ceiling::Setting {
+                key: "limits.tries",
+                unit: Unit::Count,
+                zero_is_unlimited: true,
+                of: |limits| limits.tries.into(),
+            },
+            documentation: "How many endpoints are tried; 0 is as many as the\
+                administrator lets it.",
+            tries: &[
+                ("2", Gives::Sets("proxy_next_upstream_tries 2;")),
+                ("0", Gives::Cut("proxy_next_upstream_tries 20;")),
+                ("-2", Gives::Refused("whole number")),
+            ],
             effect: Effect::Directive(&PROXY_NEXT_UPSTREAM_TRIES, |value| {
                 Ok(vec![Argument::Number(integer(value, 0, 1000)?)])
             }),
@@ -117,6 +137,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-read-timeout",
             scope: Scope::Upstream,
+            ceiling: TIMEOUT,
             documentation: "Seconds between two reads from an endpoint, without a unit. WebSockets and event streams \
                 that are silent for longer are closed.",
             tries: &[("3600", Gives::Sets("proxy_read_timeout 3600s;")), ("1h", Gives::Refused("without a unit"))],
@@ -126,8 +147,13 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-send-timeout",
             scope: Scope::Upstream,
+            ceiling: TIMEOUT,
             documentation: "Seconds between two writes to an endpoint, without a unit.",
-            tries: &[("120", Gives::Sets("proxy_send_timeout 120s;")), ("99999999999", Gives::Refused("seconds"))],
+            tries: &[
+                ("120", Gives::Sets("proxy_send_timeout 120s;")),
+                ("2147483647", Gives::Cut("proxy_send_timeout 86400s;")),
+                ("soon", Gives::Refused("seconds")),
+            ],
             effect: Effect::Directive(&PROXY_SEND_TIMEOUT, time),
             ..Row::DEFAULT
         },

@@ -1,7 +1,9 @@
 //! Redirects of all requests of an object; it must not know its paths.
 
 use crate::translate::annotation::value::{redirect_status, redirect_url};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unless_false};
+use crate::translate::annotation::{
+    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unless_false,
+};
 
 pub static FAMILY: Family = Family {
     title: "Redirects",
@@ -39,6 +41,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "permanent-redirect-code",
+            ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it at 301.",
             beside: &[("permanent-redirect", "https://example.com")],
             tries: &[
@@ -78,6 +81,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "temporal-redirect-code",
+            ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it at 302.",
             beside: &[("temporal-redirect", "https://example.com")],
             tries: &[

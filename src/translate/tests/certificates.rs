@@ -112,8 +112,7 @@ fn every_sort_of_certificate_and_key() {
         ("nginx", "a.example", &chain, &other_key, "declared", &["InvalidCertificate"]),
         ("nginx", "a.example", &chain, &encrypted, "declared", &["InvalidCertificate"]),
         ("nginx", "a.example", &chain, "", "declared", &["InvalidCertificate"]),
-        // What is not known here is for nginx to judge.
-        ("nginx", "a.example", &chain, &unknown, "own", &[]),
+        ("nginx", "a.example", &chain, &unknown, "declared", &["InvalidCertificate"]),
         ("nginx", "a.example", "no PEM", &key, "declared", &["InvalidCertificate"]),
         ("nginx", "a.example", &garbage, &key, "declared", &["InvalidCertificate"]),
         ("nginx", "a.example", &torn, &key, "declared", &["InvalidCertificate"]),

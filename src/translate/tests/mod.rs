@@ -4,6 +4,7 @@ mod backends;
 mod certificates;
 mod fallbacks;
 mod hosts_and_paths;
+mod keys;
 pub mod manifests;
 mod modes;
 mod order;

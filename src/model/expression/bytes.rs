@@ -1,0 +1,69 @@
+//! Sets of bytes, as an expression without UTF mode sees characters; they must not know how they are written.
+
+/// A set of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Bytes([u64; 4]);
+
+impl Bytes {
+    /// Every byte.
+    pub const ALL: Bytes = Bytes([u64::MAX; 4]);
+    /// No byte.
+    pub const NONE: Bytes = Bytes([0; 4]);
+
+    /// This byte alone.
+    pub fn one(byte: u8) -> Self {
+        let mut set = Bytes::NONE;
+        set.insert(byte);
+        set
+    }
+
+    /// The bytes that fit.
+    pub fn that(fits: impl Fn(u8) -> bool) -> Self {
+        let mut set = Bytes::NONE;
+        (0..=u8::MAX).filter(|byte| fits(*byte)).for_each(|byte| set.insert(byte));
+        set
+    }
+
+    /// Adds a byte.
+    pub fn insert(&mut self, byte: u8) {
+        self.0[usize::from(byte >> 6)] |= 1 << (byte & 63);
+    }
+
+    /// All that are in one of the two.
+    #[must_use]
+    pub fn or(&self, other: &Bytes) -> Self {
+        Bytes(std::array::from_fn(|index| self.0[index] | other.0[index]))
+    }
+
+    /// All that are not in it.
+    #[must_use]
+    pub fn inverted(&self) -> Self {
+        Bytes(self.0.map(|bits| !bits))
+    }
+
+    /// Whether a byte is in both.
+    pub fn meets(&self, other: &Bytes) -> bool {
+        (0..4).any(|index| self.0[index] & other.0[index] != 0)
+    }
+
+    /// With the other case of each letter.
+    #[must_use]
+    pub fn in_any_case(&self) -> Self {
+        const UPPER: u64 = 0x07FF_FFFE;
+        let [low, letters, ..] = self.0;
+        let both = (letters & UPPER) | ((letters >> 32) & UPPER);
+        Bytes([low, letters | both | (both << 32), self.0[2], self.0[3]])
+    }
+
+    /// Each byte in it, in order.
+    pub fn iter(&self) -> impl Iterator<Item = u8> + '_ {
+        self.0.iter().zip(0_u8..).flat_map(|(bits, word)| {
+            let mut left = *bits;
+            std::iter::from_fn(move || {
+                let bit = u8::try_from(left.trailing_zeros()).ok().filter(|bit| *bit < 64)?;
+                left &= left - 1;
+                Some(word * 64 + bit)
+            })
+        })
+    }
+}

@@ -1,0 +1,80 @@
+//! What a regular expression may cost: judged before nginx sees it; it must not know what it is matched against.
+//!
+//! Two things hold each other up. An expression is refused when ordinary requests could take too long, by a count of the
+//! ways in which its parts can share a subject. And whatever is accepted carries [`LIMITS`], by which PCRE itself gives up
+//! after a number of steps that is a matter of milliseconds: the longest subject that somebody makes up, and a mistake in
+//! the count, cost no more than that.
+
+mod bytes;
+mod effort;
+mod parse;
+mod size;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use super::Refused;
+
+/// What an expression begins with where nginx reads it: the most steps that PCRE takes for a request, and the most that
+/// wait for each other. Beyond them nginx answers 500. Both libraries, PCRE and PCRE2, know these; each step that waits takes
+/// stack of a worker in the one, which crashes at twice as many, and memory that stays with the worker in the other.
+pub const LIMITS: &str = "(*LIMIT_MATCH=200000)(*LIMIT_RECURSION=10000)";
+
+/// The steps of [`LIMITS`]: some 5 ms.
+const MOST_STEPS: f64 = 200_000.0;
+/// Length of a path that never reaches them, whatever it consists of.
+const SHORT: f64 = 32.0;
+/// The longest path that nginx reads by its defaults.
+const LONG: f64 = 8192.0;
+/// Steps for each byte of a path up to which an expression counts as looking through it once. They are a few times those
+/// that PCRE counts.
+const FACTOR: f64 = 64.0;
+/// The weight of an expression that may reach the limit.
+const WEIGHT_OF_LIMIT: f64 = 25.0;
+/// The weight of looking through the longest path once more at each of its bytes, which PCRE need not count: some 20 ms.
+const WEIGHT_OF_SQUARE: f64 = 100.0;
+/// The most that one expression may weigh.
+const HEAVIEST: f64 = 250.0;
+/// Largest size in bytes in PCRE: that of the longest literal path.
+const LARGEST: u64 = 8 << 10;
+/// Parts that are looked at while judging; a few hundred for what people write.
+const PATIENCE: u32 = 50_000;
+
+/// What an expression may cost a request, in units of some 0.2 ms: 1 when it looks through the longest path once, from 25
+/// to 250 when it does so again and again.
+pub fn weight(text: &str) -> Result<u32, Refused> {
+    let node = parse::parse(text)?;
+    let size = size::size(&node);
+    if size > LARGEST {
+        let note = format!(
+            "it takes nginx {} KB of memory, at most {} are allowed; let it repeat less, or split it into several paths",
+            size.div_ceil(1 << 10),
+            LARGEST >> 10
+        );
+        return Err(Refused(note.into()));
+    }
+    let effort = |length| {
+        let entangled =
+            |_| Refused::because("its repetitions are nested too deep to be judged; write it without some of them");
+        effort::effort(&node, length, MOST_STEPS, PATIENCE).map_err(entangled)
+    };
+    let long = effort(LONG)?;
+    let is_once = long.steps <= FACTOR * LONG;
+    if !is_once && effort(SHORT)?.steps > MOST_STEPS {
+        return Err(Refused::because(
+            "its repetitions can take the same characters in too many ways, which would keep nginx busy; let what is \
+             repeated differ from what follows, such as [^/]+ instead of .* and (a|b)* instead of (a*|b)*",
+        ));
+    }
+    let of_steps = if is_once { 1.0 } else { WEIGHT_OF_LIMIT };
+    let of_runs = (long.unseen * WEIGHT_OF_SQUARE / (LONG * LONG)).ceil();
+    match of_steps.max(of_runs) {
+        // Between 1 and 250.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is a small whole number")]
+        weight if weight <= HEAVIEST => Ok(weight as u32),
+        _ => Err(Refused::because(
+            "it looks through a path again and again, which would keep nginx busy; let what is repeated differ from \
+             what follows, such as [^/]+ instead of .*",
+        )),
+    }
+}
