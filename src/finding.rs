@@ -2,7 +2,7 @@
 
 mod limit;
 
-pub use limit::limit;
+pub use limit::{Shown, in_turn, limit};
 
 use std::fmt;
 use std::sync::Arc;
@@ -151,6 +151,7 @@ reasons! {
     ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local, or of this or another edge node; it is left out, and without another one the route answers 503. Where a pod shares the network of an edge node (`hostNetwork`), the administrator may list its address and port in `upstreams.own-addresses`.";
     ExternalNameDisabled, Warning, Author, "Services of type ExternalName are switched off by the administrator; the route answers 503.";
     UnresolvedName, Warning, Author, "DNS does not tell the addresses of a Service of type ExternalName; those of the last answer are used, and without any the route answers 503.";
+    AddressesLeftOut, Warning, Author, "DNS tells more addresses of a Service of type ExternalName than are used (`limits.addresses-of-name`); those that are in use stay.";
     UnsupportedBackend, Warning, Author, "The backend is a resource other than a Service; the route answers 404.";
     MissingSecret, Warning, Author, "The Secret does not exist; what needs it is served without it or closed, as the note says.";
     InvalidSecret, Error, Author, "The Secret cannot be used; the last good version, if there is one, goes on being served.";
@@ -174,6 +175,7 @@ reasons! {
     MissingCapability, Warning, Operator, "The nginx of this host lacks a module or is too old for what is asked; the note says what is left out.";
     DefaultServerTaken, Warning, Operator, "Another site of this host is the default server of a port; requests for unknown hosts go there.";
     HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";
+    DrainingWorkers, Warning, Operator, "Old workers of nginx finish connections that last, such as WebSockets, and there are more than half as many as `pacing.most-draining` allows: reloads are spaced out by up to `pacing.crowded-spacing`. When there are as many as may be, the oldest are ended before each reload, and their connections with them.";
     Pinned, Warning, Operator, "The administrator went back to an earlier generation with `ingressd rollback`: nothing that changes is applied until `ingressd rollback --resume`, and endpoints of that generation may be gone.";
     ReloadFailed, Error, Operator, "nginx did not take a new configuration; the last confirmed one is served.";
     WriteFailed, Error, Operator, "A file could not be written; the last confirmed configuration is served.";

@@ -79,6 +79,7 @@ fn names() -> Names {
     ];
     let answer = |addresses: &[&str], failure: Option<&str>| Answer {
         addresses: addresses.iter().map(|address| address.parse::<IpAddr>().unwrap()).collect(),
+        is_cut: false,
         failure: failure.map(Into::into),
     };
     let rows = rows.map(|(name, addresses, failure)| (HostName::new(name).unwrap(), answer(addresses, failure)));

@@ -10,6 +10,7 @@ use nix::fcntl::{Flock, FlockArg};
 
 use super::blame::{Places, Scope, complaint};
 use super::confirm::{Confirm, Confirmation};
+use super::crowd::Crowd;
 use super::error::ApplyError;
 use super::generation::Generations;
 use super::host::Host;
@@ -45,6 +46,8 @@ pub struct Applier<H> {
     /// What the files that come next serve.
     contents: Arc<Contents>,
     pinned: Option<Pinned>,
+    /// How many old workers were ended.
+    ended: u64,
     /// Whether it is found out what is too much for nginx: each generation is tested as a whole then before nginx gets it.
     weighs: bool,
 }
@@ -57,7 +60,9 @@ pub struct Status {
     /// Workers that take connections.
     pub workers: usize,
     /// Workers that finish their connections.
-    pub draining: usize,
+    pub crowd: Crowd,
+    /// How many of those were ended so far because there were too many.
+    pub ended: u64,
     /// The generation on disk.
     pub on_disk: Option<u64>,
     /// The generation that nginx serves.
@@ -85,7 +90,18 @@ impl<H: Host> Applier<H> {
         let generations = Generations::open(&options)?;
         let pinned = generations.pinned().map(|pin| Pinned::of(&generations, pin));
         let (steps, contents) = (Steps::default(), Arc::default());
-        Ok(Applier { options, host, generations, steps, running: None, silent: None, contents, pinned, weighs: false })
+        Ok(Applier {
+            options,
+            host,
+            generations,
+            steps,
+            running: None,
+            silent: None,
+            contents,
+            pinned,
+            weighs: false,
+            ended: 0,
+        })
     }
 
     /// The files of the generation in place, as far as they are still what was written.
@@ -200,7 +216,8 @@ impl<H: Host> Applier<H> {
         let count = |role| table.as_ref().map_or(0, |table| table.in_role(role).count());
         Status {
             workers: count(Role::Worker),
-            draining: count(Role::Draining),
+            crowd: Crowd::of(count(Role::Draining), count(Role::Worker), self.options.most_draining),
+            ended: self.ended,
             on_disk: self.generations.current().map(|manifest| manifest.generation),
             // A host that stands still for half a second makes no node unready: it is asked once more.
             served: master.as_ref().ok().and_then(|_| self.host.served().or_else(|| self.host.served())),
@@ -362,7 +379,7 @@ impl<H: Host> Applier<H> {
     fn activate(&mut self, effort: Effort<'_>) -> Result<Outcome, ApplyError> {
         let generation = effort.generation;
         let confirm = Confirm::of(&self.options, generation);
-        match confirm.hang_up(&mut self.host, &mut self.steps) {
+        match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
             Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed, false),
@@ -401,7 +418,8 @@ impl<H: Host> Applier<H> {
             self.running = master.ok().filter(|_| self.host.served() == generation);
             return Ok(outcome(why, too_much));
         }
-        Ok(match Confirm::of(&self.options, target).again().hang_up(&mut self.host, &mut self.steps) {
+        let confirm = Confirm::of(&self.options, target).again();
+        Ok(match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, .. }) => {
                 self.running = Some(master);
                 outcome(why, too_much)

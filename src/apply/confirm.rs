@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::crowd::surplus;
 use super::error::ApplyError;
 use super::host::Host;
 use super::options::Options;
@@ -101,14 +102,25 @@ impl<'a> Confirm<'a> {
         false
     }
 
-    /// Tells the master to read its configuration and waits.
-    pub fn hang_up(&self, host: &mut impl Host, steps: &mut Steps) -> Result<Confirmation, ApplyError> {
+    /// Tells the master to read its configuration and waits. Where the old workers that this adds would be too many, the oldest are
+    /// ended first, and counted in `ended`.
+    pub fn hang_up(
+        &self,
+        host: &mut impl Host,
+        steps: &mut Steps,
+        ended: &mut u64,
+    ) -> Result<Confirmation, ApplyError> {
         let master = match host.master() {
             Ok(master) => master,
             Err(why) => return Ok(Confirmation::Down(why)),
         };
         let begun = Instant::now();
-        let before = host.table(master);
+        let mut before = host.table(master);
+        let surplus = before.as_ref().map(|before| surplus(before, self.options.most_draining)).unwrap_or_default();
+        if !surplus.is_empty() {
+            *ended += self.end(host, master, surplus);
+            before = host.table(master);
+        }
         match (host.hang_up(master), &before) {
             (Ok(()), Some(_)) => steps.reached(Step::HungUp),
             (Err(error), Some(_)) if host.table(master).is_some() => return Err(error),
@@ -116,6 +128,32 @@ impl<'a> Confirm<'a> {
             _ => {}
         }
         self.watch(host, before, begun)
+    }
+
+    /// Ends old workers, and with them their connections; tells how many.
+    fn end(&self, host: &mut impl Host, master: Process, mut workers: Vec<Process>) -> u64 {
+        workers.retain(|worker| match host.end(*worker) {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!("an old worker of nginx goes on, though there are too many: {error}");
+                false
+            }
+        });
+        let (begun, count) = (Instant::now(), workers.len() as u64);
+        if count > 0 {
+            let most = self.options.most_draining;
+            tracing::warn!(
+                "{count} old workers of nginx are ended, and with them their connections: no more than {most} for each worker \
+                 may finish theirs at once (pacing.most-draining)"
+            );
+        }
+        // The next ones would take memory beside theirs. One that is busy ends when it looks up.
+        while !workers.is_empty() && begun.elapsed() < self.options.suspicion {
+            self.pause(begun);
+            let now = host.table(master);
+            workers.retain(|worker| now.as_ref().is_some_and(|now| now.children.iter().any(|(one, _)| one == worker)));
+        }
+        count
     }
 
     /// `before` is the table of the master that was told, if it was.

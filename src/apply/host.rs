@@ -36,6 +36,9 @@ pub trait Host {
     /// Tells a worker to take no new connections and to end after its last one, as its master does when it has new ones.
     fn retire(&mut self, worker: Process) -> Result<(), ApplyError>;
 
+    /// Ends a worker, and with it its connections.
+    fn end(&mut self, worker: Process) -> Result<(), ApplyError>;
+
     /// Lets the binary test the host's own configuration, or this one instead.
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError>;
 
@@ -200,6 +203,10 @@ impl Host for System {
 
     fn retire(&mut self, worker: Process) -> Result<(), ApplyError> {
         send(worker, rustix::process::Signal::QUIT)
+    }
+
+    fn end(&mut self, worker: Process) -> Result<(), ApplyError> {
+        send(worker, rustix::process::Signal::TERM)
     }
 
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError> {

@@ -4,6 +4,7 @@ mod applier;
 mod blame;
 mod confirm;
 pub mod connections;
+mod crowd;
 mod error;
 pub mod folder;
 mod generation;
@@ -24,6 +25,7 @@ mod tree;
 mod verdict;
 
 pub use applier::{Applier, Pinned, Status};
+pub use crowd::Crowd;
 pub use error::ApplyError;
 pub use history::{Difference, History, Kept, Side};
 pub use host::{Host, System, SystemOptions, Tested, build_information, host_stops};

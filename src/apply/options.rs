@@ -25,6 +25,8 @@ pub struct Options {
     pub resignation: Duration,
     /// How often the process table is read while waiting.
     pub poll: Duration,
+    /// How many generations of old workers may finish their connections at once.
+    pub most_draining: usize,
     /// How many culprits one call looks for before it gives up and reports those it found.
     pub culprits: usize,
     /// The group of nginx's workers, by number: password files are readable for it because workers read them.
@@ -44,6 +46,7 @@ impl Default for Options {
             suspicion: Duration::from_secs(1),
             resignation: Duration::from_secs(5),
             poll: Duration::from_millis(3),
+            most_draining: 8,
             culprits: 64,
             workers_group: None,
             instance: Instance::default(),

@@ -9,13 +9,13 @@ use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
 use crate::daemon::{Dns, look_up, to_look_with};
 use crate::finding::{Finding, limit};
+use crate::model::Instance;
 use crate::model::catalogue::Version;
-use crate::model::{HostName, Instance};
 use crate::nginx::{Capabilities, Neighbours, Plan, gate};
 use crate::render::Templates;
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
-use crate::translate::{Names, Translator};
+use crate::translate::{Names, Translator, Wanted};
 
 /// Stands in when this host has no nginx: what Debian 12 ships.
 const ASSUMED: Version = Version(1, 22, 1);
@@ -57,15 +57,16 @@ fn version(text: &str) -> Result<Version, String> {
 }
 
 /// Asks DNS as the daemon would, when there is something to ask.
-fn resolve(settings: &Settings, names: BTreeSet<HostName>) -> Result<Names, Exit> {
-    if names.is_empty() {
+fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
+    if wanted.referred.is_empty() {
         return Ok(Names::default());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         eprintln!("ingressd: {error}");
         Exit::of_error(&error)
     })?;
-    Ok(runtime.block_on(async { look_up(names, &Dns::of(&settings.names.resolvers)).await }))
+    Ok(runtime
+        .block_on(async { look_up(wanted, &settings.translate.limits, &Dns::of(&settings.names.resolvers)).await }))
 }
 
 impl Manifests {
@@ -82,7 +83,8 @@ impl Manifests {
             eprintln!("ingressd: {error}");
             Exit::Unavailable
         })?;
-        let names = resolve(&settings, Names::wanted(&snapshot, &options))?;
+        let most_findings = options.limits.findings_of_object;
+        let names = resolve(&settings, &Wanted::of(&snapshot, &options))?;
         let translation = Translator::new(options).translate(&snapshot, &names, &std::sync::Arc::default());
         let (capabilities, neighbours) = self.host(&settings);
         let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
@@ -91,7 +93,7 @@ impl Manifests {
         findings.extend(gated);
         findings.sort();
         findings.dedup();
-        limit(&mut findings);
+        limit(&mut findings, most_findings);
         let Settings { instance, templates, .. } = settings;
         Ok(Processed { snapshot, plan, findings, instance, templates })
     }

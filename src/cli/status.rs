@@ -9,6 +9,10 @@ use super::members;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::daemon::control;
+use crate::finding::in_turn;
+
+/// How many findings people are shown, each namespace in its turn.
+const MOST_FINDINGS: usize = 100;
 
 /// Arguments of `ingressd status`.
 #[derive(Debug, clap::Args)]
@@ -158,16 +162,24 @@ fn table(status: &Value) -> String {
         lines.extend(aligned(&table));
     }
     let findings = rows("findings");
+    let mut shown = in_turn(findings.iter().enumerate(), |(_, finding)| text(&finding["namespace"]));
+    let more = shown.split_off(shown.len().min(MOST_FINDINGS)).len() as u64;
+    shown.sort_by_key(|(place, _)| *place);
     if !findings.is_empty() {
         lines.push(String::new());
         let mut table = vec![["SEVERITY", "REASON", "OBJECT", "NOTE"].map(str::to_owned)];
-        table.extend(findings.iter().map(|finding| {
+        table.extend(shown.iter().map(|(_, finding)| {
             let name = [&finding["namespace"], &finding["name"]].map(text);
             let name = name.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("/");
             let object = [text(&finding["kind"]), name, text(&finding["field"])].join(" ");
             [text(&finding["severity"]), text(&finding["reason"]), object.trim_end().to_owned(), text(&finding["note"])]
         }));
         lines.extend(aligned(&table));
+    }
+    let left_out = rows("findings_left_out").iter().filter_map(|row| row["count"].as_u64()).sum::<u64>() + more;
+    if left_out > 0 {
+        let ways = "with --format json each namespace shows more of its own";
+        lines.push(format!("and {left_out} more findings; {ways}"));
     }
     lines.join("\n") + "\n"
 }
@@ -282,6 +294,12 @@ SEVERITY  REASON       OBJECT             NOTE
 error     Quarantined  Ingress shop/cart  bad \\u{1b}[2J\\nvalue
 ";
         assert_eq!(table(&status), expected);
+        let of = |namespace: &str| serde_json::json!({"namespace": namespace, "note": "x"});
+        let crowd: Vec<_> = (0..500).map(|_| of("crowd")).chain([of("victim")]).collect();
+        let left_out = serde_json::json!([{"namespace": "crowd", "count": 4000}]);
+        let shown = table(&serde_json::json!({"findings": crowd, "findings_left_out": left_out}));
+        assert!(shown.contains("victim") && shown.lines().count() < 120, "{shown}");
+        assert!(shown.contains("\nand 4401 more findings; "), "{shown}");
         let pinned = serde_json::json!({"generation": 7, "pinned": {"generation": 7, "since": 0, "waiting_files": 3}});
         let line = "generation  7, PINNED to 7 since 1970-01-01T00:00:00Z: 3 changed files wait, endpoints may be stale; \
                     `ingressd rollback --resume` ends it";

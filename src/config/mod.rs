@@ -5,6 +5,7 @@ mod document;
 mod hosts;
 mod layers;
 mod limits;
+mod pacing;
 mod publishing;
 mod settings;
 mod table;

@@ -100,8 +100,12 @@ pub struct Pacing {
     pub gather: Duration,
     /// Least time from the start of one reload to the start of the next.
     pub spacing: Duration,
-    /// Longest time that any change waits, besides a reload that is running.
+    /// Longest time that any change waits, besides a reload that is running, and while there is room for old workers.
     pub ceiling: Duration,
+    /// How many generations of old workers may finish their connections at once.
+    pub most_draining: usize,
+    /// Least time from the start of one reload to the start of the next when as many do.
+    pub crowded_spacing: Duration,
     /// How often nginx is looked at, to see it stop, start or crash.
     pub recheck: Duration,
 }

@@ -4,7 +4,7 @@ use toml_edit::Value;
 
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put};
-use super::{access, hosts, limits, publishing};
+use super::{access, hosts, limits, pacing, publishing};
 use crate::source::{Selector, is_namespace};
 
 /// One key.
@@ -71,7 +71,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 }
 
 /// Where the rows of each section stand.
-const TABLES: &[&[Row]] = &[ROWS, access::ROWS, hosts::ROWS, limits::ROWS, publishing::ROWS];
+const TABLES: &[&[Row]] = &[ROWS, access::ROWS, hosts::ROWS, limits::ROWS, pacing::ROWS, publishing::ROWS];
 
 /// Those of most sections.
 const ROWS: &[Row] = &[
@@ -378,34 +378,6 @@ const ROWS: &[Row] = &[
         default: "10",
         doc: "How many generations are kept on disk, at least 2.",
         set: |settings, value| put(&mut settings.apply.kept_generations, value),
-    },
-    Row {
-        key: "pacing.gather",
-        form: Form::Duration,
-        default: r#""20ms""#,
-        doc: "How long a change waits for others that come with it, when nothing was reloaded lately.",
-        set: |settings, value| put(&mut settings.pacing.gather, value),
-    },
-    Row {
-        key: "pacing.spacing",
-        form: Form::Duration,
-        default: r#""1s""#,
-        doc: "Least time from the start of one reload to the start of the next. It grows with what a reload costs and with the number of old workers that still serve their connections, up to the ceiling.",
-        set: |settings, value| put(&mut settings.pacing.spacing, value),
-    },
-    Row {
-        key: "pacing.ceiling",
-        form: Form::Duration,
-        default: r#""1s""#,
-        doc: "Longest time that any change waits, besides a reload that is running.",
-        set: |settings, value| put(&mut settings.pacing.ceiling, value),
-    },
-    Row {
-        key: "pacing.recheck",
-        form: Form::Duration,
-        default: r#""1s""#,
-        doc: "How often nginx is looked at, to notice that it stopped, started or crashed.",
-        set: |settings, value| put(&mut settings.pacing.recheck, value),
     },
     Row {
         key: "control.socket",

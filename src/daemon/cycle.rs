@@ -15,7 +15,7 @@ use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
 use crate::apply::{Complaint, Outcome};
-use crate::finding::{Finding, Reason, limit};
+use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
@@ -433,7 +433,6 @@ impl Cycle {
         findings.extend(findings_of(&outcome));
         findings.sort();
         findings.dedup();
-        limit(&mut findings);
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
             self.keeper.keep(Arc::clone(&self.confirmed), worth);

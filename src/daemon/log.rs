@@ -1,10 +1,11 @@
 //! Where log lines go and which findings are worth one; it must not know how findings come about.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::io::IsTerminal as _;
 use std::os::fd::AsFd as _;
 use std::os::linux::fs::MetadataExt as _;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use tracing_subscriber::layer::{Layered, SubscriberExt as _};
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -101,21 +102,54 @@ fn stderr_is_the_journal() -> bool {
     device.parse() == Ok(metadata.st_dev()) && inode.parse() == Ok(metadata.st_ino())
 }
 
+/// For how long the lines about one namespace are counted.
+const PERIOD: Duration = Duration::from_secs(60);
+
 /// The findings that were logged last: only differences are logged.
 #[derive(Debug, Default)]
 pub struct FindingLog {
     known: BTreeSet<Finding>,
+    /// When the period began in which lines about each namespace are counted, and how many there were.
+    lines: HashMap<Arc<str>, (Instant, usize)>,
+}
+
+/// What becomes of a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// It is written.
+    Written,
+    /// It is the first one about its namespace that is left out.
+    FirstLeftOut,
+    LeftOut,
 }
 
 impl FindingLog {
-    /// Logs what is new and what was mended.
-    pub fn update(&mut self, findings: &[Finding], generation: Option<u64>) {
+    /// Logs what is new and what was mended, of each namespace no more than `most` lines within a minute.
+    pub fn update(&mut self, findings: &[Finding], generation: Option<u64>, most: usize, now: Instant) {
         let (new, mended) = self.difference(findings);
-        for finding in &new {
-            tell(finding, generation, "");
+        self.lines.retain(|_, (began, _)| now.saturating_duration_since(*began) < PERIOD);
+        let prefixed =
+            new.iter().map(|finding| (finding, "")).chain(mended.iter().map(|finding| (finding, "mended: ")));
+        for (finding, prefix) in prefixed {
+            let namespace = &finding.origin.object.namespace;
+            match self.line(namespace, most, now) {
+                Line::Written => tell(finding, generation, prefix),
+                Line::FirstLeftOut => tracing::warn!(
+                    "more than {most} lines about findings of the namespace {namespace:?} within a minute: the rest is left \
+                     out, `ingressd status` tells what is wrong (limits.findings-of-namespace)"
+                ),
+                Line::LeftOut => {}
+            }
         }
-        for finding in &mended {
-            tell(finding, generation, "mended: ");
+    }
+
+    fn line(&mut self, namespace: &Arc<str>, most: usize, now: Instant) -> Line {
+        let (_, lines) = self.lines.entry(Arc::clone(namespace)).or_insert((now, 0));
+        *lines += 1;
+        match *lines {
+            lines if lines <= most => Line::Written,
+            lines if lines == most + 1 => Line::FirstLeftOut,
+            _ => Line::LeftOut,
         }
     }
 
@@ -154,11 +188,21 @@ fn tell(finding: &Finding, generation: Option<u64>, prefix: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::finding::Reason;
     use crate::model::{Kind, ObjectId, Origin};
+
+    #[test]
+    fn one_namespace_cannot_fill_the_journal() {
+        let (mut log, now) = (FindingLog::default(), Instant::now());
+        let mut lines = |namespace: &str, now| [(); 4].map(|()| log.line(&namespace.into(), 2, now));
+        let expected = [Line::Written, Line::Written, Line::FirstLeftOut, Line::LeftOut];
+        assert_eq!(lines("crowd", now), expected);
+        assert_eq!(lines("victim", now), expected);
+        assert_eq!(lines("crowd", now), [Line::LeftOut; 4]);
+        log.update(&[], None, 2, now + PERIOD);
+        assert_eq!(log.line(&"crowd".into(), 2, now + PERIOD), Line::Written);
+    }
 
     #[test]
     fn findings_are_told_once_and_when_they_are_mended() {

@@ -229,10 +229,21 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     }
 
     let workers = Family::<StateLabel, Gauge>::default();
-    for (state, count) in [("current", status.workers), ("draining", status.draining)] {
+    for (state, count) in [("current", status.workers), ("draining", status.crowd.draining)] {
         workers.get_or_create(&StateLabel { state }).set(whole(count));
     }
     registry.register("nginx_workers", "Workers of nginx that take connections, and that finish theirs", workers);
+    let most = whole(status.crowd.most);
+    gauge(
+        registry,
+        "nginx_draining_workers_most",
+        "How many workers of nginx may finish their connections at once",
+        most,
+    );
+    let ended: Counter = Counter::default();
+    ended.inc_by(status.ended);
+    let help = "Workers of nginx that were ended because too many finished their connections";
+    registry.register("nginx_draining_workers_ended", help, ended);
 
     let objects = Family::<ObjectLabels, Gauge>::default();
     for (kind, count) in &status.objects {
@@ -453,6 +464,8 @@ mod tests {
         let status = Status {
             generation: Some(3),
             workers: 2,
+            crowd: crate::apply::Crowd::of(0, 2, 8),
+            ended: 4,
             data_read: Some(now),
             certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),
             findings: [Finding::new(Reason::Quarantined, Origin::object(&secret), "it is an example")].into(),
@@ -480,6 +493,8 @@ mod tests {
             "ingressd_generation 3",
             "ingressd_ready 0",
             "ingressd_nginx_workers{state=\"current\"} 2",
+            "ingressd_nginx_draining_workers_most 16",
+            "ingressd_nginx_draining_workers_ended_total 4",
             "ingressd_objects{kind=\"Service\",state=\"read\"} 4",
             "ingressd_nginx_requests_total 0",
             "ingressd_watch_state{kind=\"Secret\",namespace=\"\",state=\"current\"} 1",

@@ -9,62 +9,61 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
+use self::agenda::Agenda;
+use self::bulletin::Bulletin;
 use super::dns::{Dns, Looked};
 use super::state_file;
 use crate::model::HostName;
-use crate::translate::{Answer, Names};
+use crate::translate::{Answer, Chosen, Limits, Names, Wanted};
 
-/// Longest time until a name is asked for again, whatever its answer allows.
-const LONGEST: Duration = Duration::from_secs(300);
+mod agenda;
+mod bulletin;
 
-/// How many names are asked for at once.
-const MOST_QUESTIONS: usize = 16;
+/// Least time between two writes of what is known, which may be much.
+const SAVING: Duration = Duration::from_secs(1);
 
 /// The names and the task that asks for them; dropped, it stops.
 #[derive(Debug)]
 pub struct NameWatch {
-    wanted: watch::Sender<BTreeSet<HostName>>,
+    wanted: watch::Sender<Wanted>,
     answers: watch::Receiver<Arc<Names>>,
     task: JoinHandle<()>,
 }
 
+/// What is kept for the next start: addresses by name.
+type Kept = BTreeMap<String, Vec<IpAddr>>;
+
 /// What the task knows.
 struct Keeper {
     dns: Dns,
-    /// Least time between two questions for a name.
-    least: Duration,
+    limits: Limits,
     file: PathBuf,
     known: BTreeMap<HostName, Answer>,
-    /// When each name is asked for next; names that are being asked for are not here.
-    due: BTreeMap<HostName, Instant>,
-    /// Names that are being asked for.
-    asking: BTreeSet<HostName>,
+    /// Names that are not asked for, because there are too many.
+    refused: BTreeSet<HostName>,
+    agenda: Agenda,
+    bulletin: Bulletin,
     questions: JoinSet<(HostName, Looked)>,
+    /// What was told last.
+    told: Arc<Names>,
+    kept: Kept,
+    /// When what was told is kept, unless it is already; and when that was the last time.
+    keeping: Option<Instant>,
+    kept_at: Option<Instant>,
 }
 
 impl NameWatch {
     /// Begins with the answers that an earlier run left in the state folder: what nginx serves must not depend on whether
-    /// DNS answers while the daemon starts.
-    pub fn start(dns: Dns, least: Duration, state: &Path) -> Self {
-        let file = state.join("names.json");
-        // Without servers nobody could ever tell that an answer is out of date.
-        let known = if dns.is_set() { read(&file) } else { BTreeMap::new() };
-        let (publish, answers) = watch::channel(Arc::new(Names(known.clone())));
-        let (wanted, wishes) = watch::channel(BTreeSet::new());
-        let keeper = Keeper {
-            dns,
-            least,
-            file,
-            known,
-            due: BTreeMap::new(),
-            asking: BTreeSet::new(),
-            questions: JoinSet::new(),
-        };
+    /// DNS answers while the daemon starts. `least` is the least time between two questions for a name.
+    pub fn start(dns: Dns, least: Duration, limits: &Limits, state: &Path) -> Self {
+        let keeper = Keeper::new(dns, least, limits.clone(), state);
+        let (publish, answers) = watch::channel(Arc::clone(&keeper.told));
+        let (wanted, wishes) = watch::channel(Wanted::default());
         NameWatch { wanted, answers, task: tokio::spawn(keeper.run(wishes, publish)) }
     }
 
-    /// From now on these names are asked for, and no others.
-    pub fn want(&self, names: BTreeSet<HostName>) {
+    /// From now on these names are wanted, and no others.
+    pub fn want(&self, names: Wanted) {
         self.wanted.send_if_modified(|wanted| {
             let differs = *wanted != names;
             *wanted = names;
@@ -80,7 +79,7 @@ impl NameWatch {
     /// Whether there is a name about which nothing is known yet, not even that nobody answers.
     pub fn is_waiting(&self) -> bool {
         let answers = self.answers.borrow();
-        self.wanted.borrow().iter().any(|name| !answers.0.contains_key(name))
+        self.wanted.borrow().referred.keys().any(|name| !answers.0.contains_key(name))
     }
 
     /// Waits until answers differ.
@@ -102,78 +101,123 @@ impl Drop for NameWatch {
 }
 
 impl Keeper {
-    async fn run(mut self, mut wishes: watch::Receiver<BTreeSet<HostName>>, publish: watch::Sender<Arc<Names>>) {
+    fn new(dns: Dns, least: Duration, limits: Limits, state: &Path) -> Self {
+        let file = state.join("names.json");
+        // Without servers nobody could ever tell that an answer is out of date.
+        let known = if dns.is_set() { read(&file) } else { BTreeMap::new() };
+        let told = Arc::new(Names(known.clone()));
+        Keeper {
+            dns,
+            limits,
+            file,
+            known,
+            refused: BTreeSet::new(),
+            agenda: Agenda::new(least),
+            bulletin: Bulletin::new(least),
+            questions: JoinSet::new(),
+            kept: kept(&told),
+            told,
+            keeping: None,
+            kept_at: None,
+        }
+    }
+
+    async fn run(mut self, mut wishes: watch::Receiver<Wanted>, publish: watch::Sender<Arc<Names>>) {
         loop {
-            let next = self.ask(Instant::now());
+            let now = Instant::now();
+            self.ask(now);
+            if self.bulletin.due().is_some_and(|due| due <= now) {
+                publish.send_replace(self.tell(now));
+            }
+            if self.keeping.is_some_and(|due| due <= now) {
+                self.keep(now).await;
+            }
+            let next = [self.agenda.next(now), self.bulletin.due(), self.keeping].into_iter().flatten().min();
             tokio::select! {
                 changed = wishes.changed() => {
                     if changed.is_err() {
                         return;
                     }
                     let wanted = wishes.borrow_and_update().clone();
-                    self.want(&wanted, Instant::now());
+                    if self.want(&wanted, Instant::now()) {
+                        publish.send_replace(self.tell(Instant::now()));
+                    }
                 }
                 Some(answered) = self.questions.join_next() => match answered {
-                    Ok((name, looked)) => {
-                        self.asking.remove(&name);
-                        let wanted = wishes.borrow().contains(&name);
-                        if wanted && self.learn(name, looked, Instant::now()) {
-                            publish.send_replace(Arc::new(Names(self.known.clone())));
-                            self.save().await;
-                        }
-                    }
+                    Ok((name, looked)) => self.learn(name, looked, Instant::now()),
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(_) => return,
                 },
-                () = tokio::time::sleep_until(next.unwrap_or_else(Instant::now).into()), if next.is_some() => {}
+                () = tokio::time::sleep_until(next.unwrap_or(now).into()), if next.is_some() => {}
             }
         }
     }
 
-    /// Begins questions that are due. Gives the moment of the next; none while it depends on those that run.
-    fn ask(&mut self, now: Instant) -> Option<Instant> {
-        while self.questions.len() < MOST_QUESTIONS {
-            let (name, moment) = self.due.iter().min_by_key(|(_, moment)| **moment)?;
-            if *moment > now {
-                return Some(*moment);
-            }
-            let (name, dns) = (name.clone(), self.dns.clone());
-            self.due.remove(&name);
-            self.asking.insert(name.clone());
+    /// Begins questions that are due.
+    fn ask(&mut self, now: Instant) {
+        while let Some((name, patience)) = self.agenda.take(now) {
+            let dns = self.dns.clone();
             self.questions.spawn(async move {
-                let looked = dns.ask(&name).await;
+                let looked = ask(&dns, &name, patience).await;
                 (name, looked)
             });
         }
-        None
     }
 
-    fn want(&mut self, wanted: &BTreeSet<HostName>, now: Instant) {
-        self.known.retain(|name, _| wanted.contains(name));
-        self.due.retain(|name, _| wanted.contains(name));
-        for name in wanted.iter().filter(|name| !self.asking.contains(*name)) {
-            self.due.entry(name.clone()).or_insert(now);
+    /// Tells whether other names than before are refused.
+    fn want(&mut self, wanted: &Wanted, now: Instant) -> bool {
+        let is_known = |name: &HostName| self.known.get(name).is_some_and(|answer| !answer.addresses.is_empty());
+        let Chosen { names, refused } = wanted.choose(self.limits.names_of_namespace, is_known);
+        self.known.retain(|name, _| {
+            let stays = names.contains_key(name);
+            if !stays {
+                self.bulletin.drop(name);
+            }
+            stays
+        });
+        self.agenda.want(names, now);
+        std::mem::replace(&mut self.refused, refused) != self.refused
+    }
+
+    fn learn(&mut self, name: HostName, looked: Looked, now: Instant) {
+        let lasts = if let Looked::Addresses(_, lasts) = &looked { Some(*lasts) } else { None };
+        if !self.agenda.answered(&name, lasts, now) {
+            return;
         }
-    }
-
-    /// Whether the answer differs from the last one.
-    fn learn(&mut self, name: HostName, looked: Looked, now: Instant) -> bool {
-        let before = self.known.get(&name);
-        let (answer, lasts) = judged(before, looked, self.least);
-        self.due.insert(name.clone(), now + lasts);
-        let differs = before != Some(&answer);
-        if differs && let Some(why) = &answer.failure {
-            tracing::debug!("{name} is not resolved: {why}");
+        let answer = judged(self.known.get(&name), looked, self.limits.addresses_of_name);
+        let told = self.told.0.get(&name);
+        match self.agenda.namespaces(&name) {
+            Some(namespaces) if told != Some(&answer) => {
+                if let Some(why) = &answer.failure {
+                    tracing::debug!("{name} is not resolved: {why}");
+                }
+                self.bulletin.differs(&name, namespaces, told.is_none(), now);
+            }
+            _ => self.bulletin.drop(&name),
         }
         self.known.insert(name, answer);
-        differs
     }
 
-    async fn save(&self) {
+    /// Everything that is known, which is kept as soon as it is time.
+    fn tell(&mut self, now: Instant) -> Arc<Names> {
+        self.bulletin.told(now);
+        let refused = refused_answers(&self.refused, &self.limits);
+        self.told = Arc::new(Names(refused.chain(self.known.clone()).collect()));
+        let earliest = self.kept_at.map_or(now, |kept_at| now.max(kept_at + SAVING));
+        self.keeping.get_or_insert(earliest);
+        Arc::clone(&self.told)
+    }
+
+    /// Writes down what was told, unless that is what is written.
+    async fn keep(&mut self, now: Instant) {
+        self.keeping = None;
+        let addresses = kept(&self.told);
+        if addresses == self.kept {
+            return;
+        }
+        self.kept_at = Some(now);
+        self.kept.clone_from(&addresses);
         let file = self.file.clone();
-        let addresses = self.known.iter().filter(|(_, answer)| !answer.addresses.is_empty());
-        let addresses: BTreeMap<_, _> =
-            addresses.map(|(name, answer)| (name.as_str().to_owned(), answer.addresses.clone())).collect();
         let saving = tokio::task::spawn_blocking(move || {
             if let Err(why) = state_file::write(&file, &addresses) {
                 tracing::warn!(path = %file.display(), "answers of DNS cannot be kept for the next start: {why}");
@@ -184,132 +228,210 @@ impl Keeper {
     }
 }
 
-/// What an answer means after the one before, and when to ask again. Addresses stay while nobody knows better.
-fn judged(before: Option<&Answer>, looked: Looked, least: Duration) -> (Answer, Duration) {
+/// What is known of names that are not asked for.
+fn refused_answers(names: &BTreeSet<HostName>, limits: &Limits) -> impl Iterator<Item = (HostName, Answer)> {
+    let most = limits.names_of_namespace;
+    let why = format!(
+        "it is not asked for, because the namespace refers to more than {most} names (limits.names-of-namespace)"
+    );
+    let answer = Answer { failure: Some(why.into()), ..Answer::default() };
+    names.iter().map(move |name| (name.clone(), answer.clone()))
+}
+
+fn kept(names: &Names) -> Kept {
+    let addresses = names.0.iter().filter(|(_, answer)| !answer.addresses.is_empty());
+    addresses.map(|(name, answer)| (name.as_str().to_owned(), answer.addresses.clone())).collect()
+}
+
+async fn ask(dns: &Dns, name: &HostName, patience: Duration) -> Looked {
+    let asked = tokio::time::timeout(patience, dns.ask(name)).await;
+    asked.unwrap_or_else(|_| Looked::Failed(format!("DNS gave no answer within {} s", patience.as_secs())))
+}
+
+/// What an answer means after the one before. Addresses stay while nobody knows better, and of too many those that are in use.
+fn judged(before: Option<&Answer>, looked: Looked, most: usize) -> Answer {
+    let known = before.map(|answer| answer.addresses.as_slice()).unwrap_or_default();
     match looked {
-        Looked::Addresses(addresses, lasts) => (Answer { addresses, failure: None }, lasts.min(LONGEST).max(least)),
-        Looked::Nothing(why) => (Answer { addresses: Vec::new(), failure: Some(why.into()) }, least),
+        Looked::Addresses(mut addresses, _) => {
+            let is_cut = addresses.len() > most;
+            if is_cut {
+                addresses.sort_by_key(|address| (!known.contains(address), *address));
+                addresses.truncate(most);
+                addresses.sort_unstable();
+            }
+            Answer { addresses, is_cut, failure: None }
+        }
+        Looked::Nothing(why) => Answer { failure: Some(why.into()), ..Answer::default() },
         Looked::Failed(why) => {
-            let addresses = before.map(|answer| answer.addresses.clone()).unwrap_or_default();
-            (Answer { addresses, failure: Some(why.into()) }, least)
+            let is_cut = before.is_some_and(|answer| answer.is_cut);
+            Answer { addresses: known.to_vec(), is_cut, failure: Some(why.into()) }
         }
     }
 }
 
 fn read(file: &Path) -> BTreeMap<HostName, Answer> {
-    let read: BTreeMap<String, Vec<IpAddr>> = match state_file::read(file) {
+    let read: Kept = match state_file::read(file) {
         Ok(read) => read.unwrap_or_default(),
         Err(why) => {
             tracing::warn!(path = %file.display(), "the answers of DNS to the last run are ignored: {why}");
             BTreeMap::new()
         }
     };
-    let known = read
-        .into_iter()
-        .filter_map(|(name, addresses)| Some((HostName::new(&name).ok()?, Answer { addresses, failure: None })));
+    let answer = |addresses| Answer { addresses, ..Answer::default() };
+    let known = read.into_iter().filter_map(|(name, addresses)| Some((HostName::new(&name).ok()?, answer(addresses))));
     known.collect()
 }
 
 /// Asks for these names once.
-pub async fn look_up(names: BTreeSet<HostName>, dns: &Dns) -> Names {
-    let mut questions = JoinSet::new();
-    for name in names {
-        let dns = dns.clone();
-        questions.spawn(async move {
-            let looked = dns.ask(&name).await;
-            (name, judged(None, looked, Duration::ZERO).0)
-        });
+pub async fn look_up(wanted: &Wanted, limits: &Limits, dns: &Dns) -> Names {
+    let Chosen { names, refused } = wanted.choose(limits.names_of_namespace, |_| false);
+    let mut answers: BTreeMap<_, _> = refused_answers(&refused, limits).collect();
+    let (mut names, mut questions) = (names.into_keys(), JoinSet::new());
+    loop {
+        while questions.len() < agenda::MOST_QUESTIONS
+            && let Some(name) = names.next()
+        {
+            let dns = dns.clone();
+            questions.spawn(async move {
+                let looked = ask(&dns, &name, agenda::DEADLINE).await;
+                (name, looked)
+            });
+        }
+        match questions.join_next().await {
+            Some(Ok((name, looked))) => drop(answers.insert(name, judged(None, looked, limits.addresses_of_name))),
+            Some(Err(_)) => {}
+            None => return Names(answers),
+        }
     }
-    Names(questions.join_all().await.into_iter().collect())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::translate::Namespaces;
 
     const LEAST: Duration = Duration::from_secs(5);
 
     fn answer(addresses: &[&str], failure: Option<&str>) -> Answer {
         let addresses = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        Answer { addresses, failure: failure.map(Into::into) }
+        Answer { addresses, is_cut: false, failure: failure.map(Into::into) }
+    }
+
+    fn name(text: &str) -> HostName {
+        HostName::new(text).unwrap()
+    }
+
+    fn found(addresses: &[&str]) -> Looked {
+        Looked::Addresses(answer(addresses, None).addresses, LEAST)
     }
 
     #[test]
     fn addresses_stay_while_nobody_knows_better() {
         let known = answer(&["192.0.2.1"], None);
-        let found = |seconds| Looked::Addresses(vec!["192.0.2.2".parse().unwrap()], Duration::from_secs(seconds));
         let failed = || Looked::Failed("late".to_owned());
         let rows = [
-            (None, found(60), answer(&["192.0.2.2"], None), 60),
-            (Some(&known), found(0), answer(&["192.0.2.2"], None), 5),
-            (Some(&known), found(86_400), answer(&["192.0.2.2"], None), 300),
-            (Some(&known), failed(), answer(&["192.0.2.1"], Some("late")), 5),
-            (None, failed(), answer(&[], Some("late")), 5),
-            (Some(&known), Looked::Nothing("gone"), answer(&[], Some("gone")), 5),
+            (None, found(&["192.0.2.2"]), answer(&["192.0.2.2"], None)),
+            (Some(&known), found(&["192.0.2.2"]), answer(&["192.0.2.2"], None)),
+            (Some(&known), failed(), answer(&["192.0.2.1"], Some("late"))),
+            (None, failed(), answer(&[], Some("late"))),
+            (Some(&known), Looked::Nothing("gone"), answer(&[], Some("gone"))),
         ];
-        for (before, looked, expected, seconds) in rows {
+        for (before, looked, expected) in rows {
             let shown = format!("{before:?} {looked:?}");
-            assert_eq!(judged(before, looked, LEAST), (expected, Duration::from_secs(seconds)), "{shown}");
+            assert_eq!(judged(before, looked, 64), expected, "{shown}");
+        }
+    }
+
+    #[test]
+    fn of_too_many_addresses_those_that_are_in_use_stay() {
+        type Row<'a> = (&'a [&'a str], &'a [&'a str], &'a [&'a str], bool);
+        let rows: [Row<'_>; 4] = [
+            (&[], &["192.0.2.1", "192.0.2.2"], &["192.0.2.1", "192.0.2.2"], false),
+            (&[], &["192.0.2.1", "192.0.2.2", "192.0.2.3"], &["192.0.2.1", "192.0.2.2"], true),
+            (&["192.0.2.3"], &["192.0.2.1", "192.0.2.2", "192.0.2.3"], &["192.0.2.1", "192.0.2.3"], true),
+            (&["192.0.2.2", "192.0.2.9"], &["192.0.2.1", "192.0.2.2", "192.0.2.3"], &["192.0.2.1", "192.0.2.2"], true),
+        ];
+        for (before, looked, expected, is_cut) in rows {
+            let judged = judged(Some(&answer(before, None)), found(looked), 2);
+            assert_eq!(judged, Answer { is_cut, ..answer(expected, None) }, "{before:?} {looked:?}");
         }
     }
 
     fn keeper(state: &Path) -> Keeper {
-        let file = state.join("names.json");
-        Keeper {
-            dns: Dns::of(&[]),
-            least: LEAST,
-            known: read(&file),
-            file,
-            due: BTreeMap::new(),
-            asking: BTreeSet::new(),
-            questions: JoinSet::new(),
+        let servers = Dns::of(&["192.0.2.53:53".parse().unwrap()]);
+        Keeper::new(servers, LEAST, Limits { names_of_namespace: 3, ..Limits::default() }, state)
+    }
+
+    fn wanted(names: &[&str]) -> Wanted {
+        let of_shop = |name: &&str| (self::name(name), Namespaces::from([Arc::from("shop")]));
+        Wanted { referred: names.iter().map(of_shop).collect(), ..Wanted::default() }
+    }
+
+    fn is_told(keeper: &mut Keeper, now: Instant) -> bool {
+        let is_told = keeper.bulletin.due().is_some_and(|due| due <= now);
+        if is_told {
+            keeper.tell(now);
         }
+        is_told
     }
 
     #[tokio::test]
-    async fn answers_are_there_after_a_restart() {
+    async fn answers_are_there_after_a_restart_and_are_written_only_when_they_differ() {
         let state = tempfile::tempdir().unwrap();
-        let name = HostName::new("a.example").unwrap();
+        let file = state.path().join("names.json");
+        let (a, now) = (name("a.example"), Instant::now());
         let mut first = keeper(state.path());
-        let found = Looked::Addresses(vec!["192.0.2.2".parse().unwrap()], LEAST);
-        assert!(first.learn(name.clone(), found.clone(), Instant::now()));
-        assert!(!first.learn(name.clone(), found, Instant::now()), "the same answer is no change");
-        first.save().await;
-        assert_eq!(keeper(state.path()).known, [(name, answer(&["192.0.2.2"], None))].into());
-        std::fs::write(state.path().join("names.json"), "{").unwrap();
+        assert!(!first.want(&wanted(&["a.example"]), now));
+        first.learn(a.clone(), found(&["192.0.2.2"]), now);
+        assert!(is_told(&mut first, now));
+        assert_eq!(first.keeping, Some(now));
+        first.keep(now).await;
+        assert_eq!(keeper(state.path()).known, [(a.clone(), answer(&["192.0.2.2"], None))].into());
+        first.learn(a.clone(), found(&["192.0.2.2"]), now);
+        assert!(!is_told(&mut first, now + LEAST), "the same answer is no change");
+        // What changes is written once a second at most, and what is as it was is not written.
+        first.learn(a.clone(), found(&["192.0.2.3"]), now);
+        assert!(is_told(&mut first, now));
+        assert_eq!(first.keeping, Some(now + SAVING));
+        first.learn(a, found(&["192.0.2.2"]), now);
+        let later = now + LEAST * 2;
+        assert!(is_told(&mut first, later));
+        std::fs::remove_file(&file).unwrap();
+        first.keep(later).await;
+        assert!(!file.exists());
+        std::fs::write(&file, "{").unwrap();
         assert_eq!(keeper(state.path()).known, BTreeMap::new());
     }
 
     #[tokio::test]
-    async fn each_name_is_asked_for_once_at_a_time_and_only_while_it_is_wanted() {
+    async fn what_is_wanted_no_longer_is_forgotten_and_what_is_too_much_is_told() {
         let state = tempfile::tempdir().unwrap();
         let now = Instant::now();
-        let names: BTreeSet<_> = ["a.example", "b.example"].map(|name| HostName::new(name).unwrap()).into();
         let mut keeper = keeper(state.path());
-        keeper.want(&names, now);
-        assert_eq!(keeper.ask(now), None);
-        assert_eq!(keeper.questions.len(), 2);
-        keeper.want(&names, now);
-        assert_eq!(keeper.ask(now), None);
-        assert_eq!(keeper.questions.len(), 2, "both are being asked for");
-        for name in &names {
-            keeper.asking.remove(name);
-            keeper.learn(name.clone(), Looked::Nothing("gone"), now);
-        }
-        assert_eq!(keeper.ask(now), Some(now + LEAST));
-        keeper.want(&BTreeSet::new(), now);
-        assert_eq!((keeper.ask(now), keeper.known.len()), (None, 0));
+        assert!(keeper.want(&wanted(&["a.x", "b.x", "c.x", "d.x"]), now));
+        keeper.learn(name("a.x"), found(&["192.0.2.2"]), now);
+        keeper.learn(name("d.x"), found(&["192.0.2.2"]), now);
+        let told = keeper.tell(now);
+        assert_eq!(told.0.keys().map(HostName::as_str).collect::<Vec<_>>(), ["a.x", "d.x"]);
+        let failure = told.0[&name("d.x")].failure.clone().unwrap();
+        assert!(failure.contains("limits.names-of-namespace"), "{failure}");
+        // A Service that nothing refers to any more keeps its answer: an earlier version may.
+        let others = wanted(&["a.x", "b.x"]).referred;
+        assert!(keeper.want(&Wanted { others, ..Wanted::default() }, now));
+        assert_eq!(keeper.known.len(), 1);
+        assert!(keeper.agenda.namespaces(&name("a.x")).is_some() && keeper.agenda.namespaces(&name("b.x")).is_none());
+        keeper.want(&Wanted::default(), now);
+        assert!(keeper.known.is_empty() && keeper.tell(now).0.is_empty());
     }
 
     #[tokio::test]
     async fn without_a_server_every_name_is_known_to_be_unknown() {
         let state = tempfile::tempdir().unwrap();
-        let mut watch = NameWatch::start(Dns::of(&[]), LEAST, state.path());
-        let name = HostName::new("a.example").unwrap();
-        watch.want([name.clone()].into());
+        let mut watch = NameWatch::start(Dns::of(&[]), LEAST, &Limits::default(), state.path());
+        watch.want(wanted(&["a.example"]));
         assert!(watch.is_waiting());
         watch.changed().await;
-        let failure = watch.answers().0[&name].failure.clone().unwrap();
+        let failure = watch.answers().0[&name("a.example")].failure.clone().unwrap();
         assert!(!watch.is_waiting() && failure.contains("upstreams.resolvers"), "{failure}");
     }
 }

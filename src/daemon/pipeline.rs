@@ -90,6 +90,7 @@ impl Pipeline {
                 nginx_configuration: Some(settings.nginx.configuration.clone()),
                 keep: settings.apply.kept_generations.max(2),
                 confirm_timeout: settings.apply.confirm_timeout,
+                most_draining: settings.pacing.most_draining,
                 workers_group: survey.workers_group,
                 instance: settings.instance.clone(),
                 ..Options::default()
@@ -115,6 +116,11 @@ impl Pipeline {
     /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
     pub fn contents(&self) -> Option<Arc<Contents>> {
         self.applier.contents()
+    }
+
+    /// How many findings of one object are told.
+    pub fn most_findings(&self) -> usize {
+        self.options.limits.findings_of_object
     }
 
     /// Gives the translation what DNS says.

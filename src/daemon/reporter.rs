@@ -18,7 +18,7 @@ use crate::apply::Outcome;
 use crate::model::Kind;
 use crate::publish::Outlook;
 use crate::source::{Snapshot, Version};
-use crate::translate::Accepted;
+use crate::translate::{Accepted, Limits};
 
 /// Everyone who listens, over every version of the settings.
 #[derive(Debug)]
@@ -56,6 +56,11 @@ impl Reporter {
     /// The binary of nginx was found.
     pub fn found(&self, nginx_version: &str) {
         self.change(|status| status.nginx_version = nginx_version.into());
+    }
+
+    /// So much is told from now on.
+    pub fn limited(&self, limits: &Limits) {
+        self.change(|status| status.limits = limits.clone());
     }
 
     /// The source is a cluster, or a folder.
@@ -172,7 +177,8 @@ impl Reporter {
             }
             outcome => tracing::info!(GENERATION = status.generation, "{}", describe(outcome)),
         }
-        self.findings.update(&status.findings, status.generation);
+        let most = status.limits.findings_of_namespace;
+        self.findings.update(&status.findings, status.generation, most, Instant::now());
     }
 
     /// The administrator's wish was carried out, or could not be.
@@ -238,7 +244,8 @@ impl Reporter {
 
 fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
     status.master = nginx.status.master.as_ref().ok().copied();
-    (status.workers, status.draining) = (nginx.status.workers, nginx.status.draining);
+    status.workers = nginx.status.workers;
+    (status.crowd, status.ended) = (nginx.status.crowd, nginx.status.ended);
     status.served = served;
     status.generation = nginx.status.confirmed;
     status.nginx_version = nginx.version.as_str().into();

@@ -29,7 +29,7 @@ use super::work::{Done, Finished, Nginx, Work, joined};
 use crate::apply::{Outcome, host_stops};
 use crate::config::Settings;
 use crate::source::Snapshot;
-use crate::translate::{self, Names};
+use crate::translate::{self, Wanted};
 
 /// How long a change waits for the first answer about a name, so that its routes are not closed for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -110,6 +110,7 @@ impl Daemon {
         let entrance = Entrance::open(settings, reporter, desk.orders(), earlier.entrance.as_mut()).await?;
         let work = Work::open(settings).await?;
         reporter.found(&work.nginx_version());
+        reporter.limited(&settings.translate.limits);
         let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
         // Before anything is read of another server.
         if let Some(earlier) = &mut earlier.publication {
@@ -124,7 +125,8 @@ impl Daemon {
         reporter.connected(publication.link(), publication.outlook());
         let (drained, heartbeat) = (entrance.drained(), entrance.heartbeat());
         let dns = Dns::of(&settings.names.resolvers);
-        let names = NameWatch::start(dns, settings.names.interval.max(SHORTEST), &settings.apply.state);
+        let (least, limits) = (settings.names.interval.max(SHORTEST), &settings.translate.limits);
+        let names = NameWatch::start(dns, least, limits, &settings.apply.state);
         let desk = earlier.desk.take().unwrap_or_else(Desk::open);
         if let Some(earlier) = earlier.entrance.take() {
             earlier.close().await;
@@ -271,7 +273,7 @@ impl Daemon {
         reporter.read(&reading);
         let is_new = self.publication.read(&reading);
         let Some(snapshot) = reading.snapshot else { return };
-        self.names.want(Names::wanted(&snapshot, &self.translate));
+        self.names.want(Wanted::of(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
         if self.revision.replace(reading.revision) != Some(reading.revision) || is_new {
@@ -336,7 +338,7 @@ impl Daemon {
     fn finish(&mut self, done: Done, now: Instant, reporter: &mut Reporter) {
         let Done { work, result, nginx } = done;
         self.work = Some(work);
-        self.pacer.draining(nginx.status.draining);
+        self.pacer.crowd(nginx.status.crowd);
         match result {
             Finished::Cycle(report) => self.conclude(report, &nginx, now, reporter),
             Finished::Look { changed, surveyed } => {
@@ -371,7 +373,7 @@ impl Daemon {
             Outcome::RolledBack { .. } => Some(Duration::ZERO),
             _ => None,
         };
-        self.pacer.ended(now - self.began, reload, nginx.status.draining);
+        self.pacer.ended(now - self.began, reload, nginx.status.crowd);
         self.retry.ended(&report.outcome, now);
         if let Some(after) = report.again {
             self.retry.at(now + after);

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::withdrawal::Withdrawal;
-use crate::apply::Pinned;
-use crate::finding::Finding;
+use crate::apply::{Crowd, Pinned};
+use crate::finding::{Finding, Reason, Shown};
 use crate::model::cost::Cost;
-use crate::model::{Kind, ObjectId};
+use crate::model::{Kind, ObjectId, Origin};
 use crate::publish::{Outlook, Peer, Served, View, published};
 use crate::source::cluster::{Requests, WatchHealth};
-use crate::translate::Accepted;
+use crate::translate::{Accepted, Limits};
 
 /// Where the daemon stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -63,7 +63,9 @@ pub struct Status {
     /// Workers that take connections.
     pub workers: usize,
     /// Workers that finish their connections.
-    pub draining: usize,
+    pub crowd: Crowd,
+    /// How many of those were ended because there were too many.
+    pub ended: u64,
     /// Whether the generation is one that this run made or found to be right.
     pub concluded: bool,
     /// The Ingresses that are served, or will be as soon as nginx runs.
@@ -72,6 +74,8 @@ pub struct Status {
     pub objects: Vec<(&'static str, usize)>,
     /// What is wrong.
     pub findings: Arc<[Finding]>,
+    /// How much of it is told.
+    pub limits: Limits,
     /// Certificates that are served, and the end of their validity in seconds since 1970.
     pub certificates: Arc<[(Arc<ObjectId>, i64)]>,
     /// What each namespace costs nginx, as estimated from what is served.
@@ -136,7 +140,28 @@ impl Status {
     /// What is wrong with objects and host, and with what is published.
     pub fn all_findings(&self) -> Vec<Finding> {
         let of_publishing = self.outlook.as_ref().map(Outlook::findings).unwrap_or_default();
-        self.findings.iter().cloned().chain(of_publishing).collect()
+        self.findings.iter().cloned().chain(of_publishing).chain(self.crowd_finding()).collect()
+    }
+
+    /// How many those are.
+    fn count_findings(&self) -> usize {
+        let of_publishing = self.outlook.as_ref().map_or(0, |outlook| outlook.findings().len());
+        self.findings.len() + of_publishing + usize::from(self.crowd_finding().is_some())
+    }
+
+    /// That old workers come close to their ceiling.
+    fn crowd_finding(&self) -> Option<Finding> {
+        let Crowd { draining, most } = self.crowd;
+        let tell = || {
+            let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
+            let note = format!(
+                "{draining} old workers finish their connections, and {most} may: reloads are spaced out, and the oldest workers \
+                 are ended when there are as many; connections that last, such as WebSockets, keep them, and \
+                 pacing.most-draining says how many may be kept at the price of memory"
+            );
+            Finding::new(Reason::DrainingWorkers, Origin::object(&nginx), note)
+        };
+        (self.crowd.pressure().0 > 0).then(tell)
     }
 
     /// How many hosts are served.
@@ -182,7 +207,7 @@ impl Status {
             kinds if kinds.is_empty() => age,
             kinds => format!("{age} ({} cannot be watched)", kinds.join(", ")),
         };
-        let findings = self.all_findings().len();
+        let findings = self.count_findings();
         let state = match &self.pinned {
             Some(pinned) => format!("PINNED to {}; {state}", place(pinned)),
             None => state,
@@ -235,8 +260,9 @@ impl Status {
     /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
     pub fn json(&self, now: Instant) -> Value {
         let view = self.outlook.as_ref().map(Outlook::view);
-        let findings = self.all_findings();
-        let findings = findings.iter().map(|finding| {
+        let all_findings = self.all_findings();
+        let shown = Shown::of(&all_findings, self.limits.findings_of_namespace);
+        let findings = shown.findings.iter().map(|finding| {
             json!({
                 "kind": finding.origin.object.kind.name(),
                 "namespace": &*finding.origin.object.namespace,
@@ -291,7 +317,9 @@ impl Status {
                 "version": &*self.nginx_version,
                 "master": self.master,
                 "workers": self.workers,
-                "draining": self.draining,
+                "draining": self.crowd.draining,
+                "most_draining": self.crowd.most,
+                "ended": self.ended,
             },
             "hosts": self.is_known().then(|| self.hosts()),
             "routes": self.is_known().then(|| self.routes()),
@@ -302,6 +330,10 @@ impl Status {
             "estimate": super::estimate::json(&self.costs),
             "ingresses": ingresses.collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
+            "findings_left_out": shown.left_out.iter().map(|(namespace, count)| json!({
+                "namespace": &**namespace,
+                "count": count,
+            })).collect::<Vec<_>>(),
         })
     }
 }
@@ -422,6 +454,22 @@ mod tests {
             "serving: generation 7, 2 hosts, 4 routes, 0 findings, data 3 s old, role standalone"
         );
         assert_eq!(Status::default().ready(), Err("starting".to_owned()));
+    }
+
+    #[test]
+    fn one_namespace_takes_no_more_room_than_it_may() {
+        let of = |namespace: &str, name: &str| {
+            let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));
+            Finding::new(Reason::UnknownAnnotation, Origin::object(&object), "x".repeat(9000))
+        };
+        let crowd = (0..20_000).map(|number| of("crowd", &number.to_string()));
+        let status = Status { findings: crowd.chain([of("victim", "cart")]).collect(), ..Status::default() };
+        let json = status.json(Instant::now());
+        let findings = json["findings"].as_array().unwrap();
+        assert_eq!((findings.len(), &findings[200]["namespace"]), (201, &json!("victim")));
+        assert_eq!(json["findings_left_out"], json!([{"namespace": "crowd", "count": 19_800}]));
+        assert!(json.to_string().len() < 400_000, "{}", json.to_string().len());
+        assert!(status.line(Instant::now()).contains(" 20001 findings"));
     }
 
     #[test]

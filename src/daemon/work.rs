@@ -13,6 +13,7 @@ use super::order::Wish;
 use super::pipeline::Pipeline;
 use crate::apply::{Contents, Outcome, Pinned, Status};
 use crate::config::Settings;
+use crate::finding::limit;
 use crate::source::Snapshot;
 use crate::translate::Names;
 
@@ -107,7 +108,8 @@ impl Work {
             self.pipeline.set_clock();
             self.pipeline.set_peers(&peers);
             self.pipeline.set_names(names);
-            let report = self.cycle.turn(&snapshot, &mut self.pipeline);
+            let mut report = self.cycle.turn(&snapshot, &mut self.pipeline);
+            limit(&mut report.findings, self.pipeline.most_findings());
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
                 self.pipeline.sweep();
             }

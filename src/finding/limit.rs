@@ -1,18 +1,22 @@
-//! How many findings about one object are told; it must not know who reads them.
+//! How many findings about one object, and of one namespace, are told; it must not know who reads them.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::sync::Arc;
 
 use super::{Finding, Reason};
 use crate::model::Origin;
 
-/// How many findings about one object are told at most: somebody may write thousands of annotations that nobody knows, and
-/// each would be a line of the journal and an Event.
-const MOST: usize = 50;
+/// How many findings are shown at once, whatever namespaces they are of.
+const MOST_SHOWN: usize = 2000;
 
-/// Of sorted findings, keeps the severest of each object and says how many more there are; they are sorted again then.
-pub fn limit(findings: &mut Vec<Finding>) {
+/// Of sorted findings, keeps the `most` severest of each object and says how many more there are; they are sorted again then.
+///
+/// Somebody may write thousands of annotations that nobody knows, and each would be a line of the journal and an Event.
+pub fn limit(findings: &mut Vec<Finding>, most: usize) {
     let is_crowd = |pair: (&Finding, &Finding)| pair.0.origin.object == pair.1.origin.object;
-    if !findings.iter().zip(findings.iter().skip(MOST)).any(is_crowd) {
+    if !findings.iter().zip(findings.iter().skip(most)).any(is_crowd) {
         return;
     }
     let mut kept = Vec::with_capacity(findings.len());
@@ -20,7 +24,7 @@ pub fn limit(findings: &mut Vec<Finding>) {
         let mut severest: Vec<_> = of_object.iter().collect();
         // What is equally bad stays in order.
         severest.sort_by_key(|finding| Reverse(finding.severity));
-        let more = severest.split_off(severest.len().min(MOST)).len();
+        let more = severest.split_off(severest.len().min(most)).len();
         kept.extend(severest.into_iter().cloned());
         if let (Some(first), 1..) = (of_object.first(), more) {
             let note = format!("{more} more findings about the object are not told; mend these first");
@@ -31,10 +35,58 @@ pub fn limit(findings: &mut Vec<Finding>) {
     *findings = kept;
 }
 
+/// Puts what comes of many namespaces, or whatever the key is, in such an order that each has its turn: the first of each, then
+/// the second of each, and so on.
+pub fn in_turn<T, K: Eq + Hash>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> K) -> Vec<T> {
+    let mut counts = HashMap::new();
+    let place = |item| {
+        let count = counts.entry(key(&item)).or_insert(0_usize);
+        *count += 1;
+        (*count, item)
+    };
+    let mut placed: Vec<_> = items.into_iter().map(place).collect();
+    placed.sort_by_key(|(place, _)| *place);
+    placed.into_iter().map(|(_, item)| item).collect()
+}
+
+/// Findings that are shown, and how many more there are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shown<'a> {
+    /// In the order in which they came.
+    pub findings: Vec<&'a Finding>,
+    /// How many are left out, by namespace.
+    pub left_out: BTreeMap<Arc<str>, usize>,
+}
+
+impl<'a> Shown<'a> {
+    /// Shows the severest, of each namespace so many at most, and of all of them together no more than anybody reads.
+    pub fn of(findings: &'a [Finding], of_namespace: usize) -> Self {
+        Shown::within(findings, of_namespace, MOST_SHOWN)
+    }
+
+    fn within(findings: &'a [Finding], of_namespace: usize, most: usize) -> Self {
+        let namespace = |finding: &Finding| Arc::clone(&finding.origin.object.namespace);
+        let mut severest: Vec<_> = findings.iter().enumerate().collect();
+        severest.sort_by_key(|(_, finding)| Reverse(finding.severity));
+        let mut counts = HashMap::<_, usize>::new();
+        let mut left_out = BTreeMap::<_, usize>::new();
+        let mut shown = Vec::new();
+        for (place, finding) in in_turn(severest, |(_, finding)| namespace(finding)) {
+            let count = counts.entry(&finding.origin.object.namespace).or_default();
+            if shown.len() < most && *count < of_namespace {
+                *count += 1;
+                shown.push((place, finding));
+            } else {
+                *left_out.entry(namespace(finding)).or_default() += 1;
+            }
+        }
+        shown.sort_by_key(|(place, _)| *place);
+        Shown { findings: shown.into_iter().map(|(_, finding)| finding).collect(), left_out }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::model::{Field, Kind, ObjectId};
 
@@ -46,7 +98,7 @@ mod tests {
     fn limited(all: &[Vec<Finding>]) -> Vec<Finding> {
         let mut findings = all.concat();
         findings.sort();
-        limit(&mut findings);
+        limit(&mut findings, 50);
         findings
     }
 
@@ -72,5 +124,35 @@ mod tests {
     fn fifty_are_told_one_by_one() {
         let all = findings("busy", Reason::UnknownAnnotation, 50);
         assert_eq!(limited(std::slice::from_ref(&all)), all);
+    }
+
+    fn of(namespace: &str, reason: Reason, count: u16) -> Vec<Finding> {
+        let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, "a"));
+        (0..count).map(|number| Finding::new(reason, Origin::field(&object, Field::Rule(number)), "x")).collect()
+    }
+
+    #[test]
+    fn each_namespace_shows_its_severest_and_none_takes_the_place_of_another() {
+        let mut all = [
+            of("crowd", Reason::UnknownAnnotation, 500),
+            of("crowd", Reason::InvalidHost, 3),
+            of("heap", Reason::UnknownAnnotation, 500),
+            of("victim", Reason::UnknownAnnotation, 2),
+        ]
+        .concat();
+        all.sort();
+        for (of_namespace, most, expected) in
+            [(10, 100, [10, 10, 2]), (100, 12, [5, 5, 2]), (1000, 2000, [503, 500, 2])]
+        {
+            let shown = Shown::within(&all, of_namespace, most);
+            let count = |namespace: &str| {
+                shown.findings.iter().filter(|finding| &*finding.origin.object.namespace == namespace).count()
+            };
+            assert_eq!(["crowd", "heap", "victim"].map(count), expected);
+            assert_eq!(shown.findings.iter().filter(|finding| finding.reason == Reason::InvalidHost).count(), 3);
+            assert_eq!(shown.findings.len() + shown.left_out.values().sum::<usize>(), all.len());
+            assert_eq!(shown.left_out.get("crowd").copied().unwrap_or(0), 503 - expected[0]);
+            assert!(shown.findings.is_sorted());
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Writes Events while this node leads, at a steady pace; it must not know what is news.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -35,6 +36,10 @@ pub struct Announcer {
     chronicle: Chronicle,
     bucket: Bucket,
     pause: Duration,
+    /// The namespace of the Event that could not be written last, when none was written since.
+    failed: Option<String>,
+    /// How long each namespace of which one could not be written last rests the next time.
+    rests: HashMap<String, Duration>,
     trouble: Trouble,
 }
 
@@ -48,6 +53,8 @@ impl Announcer {
             chronicle: Chronicle::new(options.lease_duration),
             bucket: Bucket::per_second(options.event_rate, options.event_burst),
             pause: PAUSE.0,
+            failed: None,
+            rests: HashMap::new(),
             trouble,
         }
     }
@@ -61,6 +68,8 @@ impl Announcer {
                 // The next time it leads, others may have told of some of it: the names of Events keep that apart.
                 self.chronicle.rest();
                 self.trouble.ceased();
+                self.failed = None;
+                self.rests.clear();
                 tokio::select! {
                     changed = inputs.leadership.changed() => if changed.is_err() { return },
                     changed = inputs.served.changed() => if changed.is_err() { return },
@@ -75,13 +84,13 @@ impl Announcer {
             // Everything that is waiting goes before anything new is looked at, unless there is something new, or room for what
             // found none.
             loop {
-                let is_waiting = self.chronicle.next().is_some();
+                let next = self.chronicle.due(Instant::now());
                 tokio::select! {
                     biased;
                     changed = inputs.leadership.changed() => { if changed.is_err() { return } break }
                     changed = inputs.served.changed() => { if changed.is_err() { return } break }
                     changed = contended.changed() => { if changed.is_err() { return } break }
-                    () = sleep_until(due), if is_waiting => {}
+                    () = sleep_until(next.map_or(due, |next| next.max(due))), if next.is_some() => {}
                 }
                 let now = Instant::now();
                 due = match self.bucket.take(now) {
@@ -97,33 +106,52 @@ impl Announcer {
 
     /// Writes one Event; gives the time for the next.
     async fn announce(&mut self, now: Instant) -> Instant {
-        let Some(notice) = self.chronicle.next() else { return now };
-        let (written, object) = (self.write(notice).await, notice.regarding.name.clone());
-        let result = match written {
+        let Some(mut notice) = self.chronicle.take(now) else { return now };
+        let result = match self.write(&notice).await {
             Ok(_) => EventResult::Sent,
-            Err(Failure::Exists(_)) if self.chronicle.rename() => return now,
+            Err(Failure::Exists(_)) if notice.rename() => {
+                self.chronicle.put_back(notice);
+                return now;
+            }
             Err(Failure::Exists(_)) => EventResult::Known,
             // What it is about is gone, or the API will never take it.
             Err(failure @ (Failure::NoNamespace(_) | Failure::Refused(_))) => {
-                tracing::debug!("an Event about {object:?} was not written: {failure}");
+                tracing::debug!("an Event about {:?} was not written: {failure}", notice.regarding.name);
                 EventResult::Failed
             }
             Err(failure) => {
-                self.trouble.failed(failure.sort(), &failure);
-                let wish = if let Failure::Away { wish, .. } = failure { wish } else { Duration::ZERO };
-                let pause = self.pause.max(wish);
-                self.pause = (self.pause * 2).min(PAUSE.1);
                 self.counts.events(EventResult::Failed, 1);
-                // It may be this one alone.
-                self.chronicle.defer();
-                return Instant::now() + pause;
+                return self.fail(notice, &failure);
             }
         };
         self.trouble.worked();
         self.pause = PAUSE.0;
-        self.chronicle.spread();
+        self.failed = None;
+        self.rests.remove(notice.namespace());
         self.counts.events(result, 1);
         now
+    }
+
+    /// It may be the fault of its namespace, as where a quota counts Events: that one rests, and all others go on, until one of
+    /// another namespace fails next. Gives the time for the next.
+    fn fail(&mut self, notice: Notice, failure: &Failure) -> Instant {
+        let now = Instant::now();
+        let namespace = notice.namespace().to_owned();
+        let wish = if let Failure::Away { wish, .. } = *failure { wish } else { Duration::ZERO };
+        let rest = self.rests.entry(namespace.clone()).or_insert(PAUSE.0);
+        let until = now + wish.max(*rest);
+        *rest = (*rest * 2).min(PAUSE.1);
+        self.chronicle.defer(notice, until);
+        let before = self.failed.replace(namespace);
+        if before.is_some() {
+            self.trouble.failed(failure.sort(), failure);
+        }
+        if wish.is_zero() && (before.is_none() || before == self.failed) {
+            return now;
+        }
+        let pause = self.pause.max(wish);
+        self.pause = (self.pause * 2).min(PAUSE.1);
+        now + pause
     }
 
     async fn write(&self, notice: &Notice) -> Result<Event, Failure> {

@@ -12,12 +12,15 @@ use super::ledger::published;
 use super::notice::Notice;
 use super::queue::{Queue, Sort};
 use super::served::{Carried, Served};
-use crate::finding::{Finding, Severity};
+use crate::finding::{Finding, Severity, limit};
 use crate::model::ObjectId;
 use crate::source::{Stored, Version};
 
-/// Events about one object at once, and how long until one more.
-const PER_OBJECT: (u32, Duration) = (20, Duration::from_secs(60));
+/// Findings of one object that are told at once, whatever the settings let others see.
+const MOST_OF_OBJECT: usize = 24;
+
+/// Events about one object at once, that there is more among them, and how long until one more.
+const PER_OBJECT: (u32, Duration) = (MOST_OF_OBJECT as u32 + 1, Duration::from_secs(60));
 
 /// What appears so soon after this node began to lead may have been there before: some things are found out one after the other.
 const SETTLING: Duration = Duration::from_secs(60);
@@ -39,14 +42,14 @@ pub struct Chronicle {
     /// What was wrong at the last look.
     findings: Option<Arc<[Finding]>>,
     others: Vec<Finding>,
-    /// Whether a warning found no room.
-    lacks_warnings: bool,
+    /// Namespaces of which a warning found no room.
+    lacks_warnings: HashSet<Arc<str>>,
     /// The version of each object that was last told to be served, `None` where the first one found no room, and what was
     /// served then.
     synced: HashMap<Arc<ObjectId>, Option<Version>>,
     carried: Option<Arc<[Carried]>>,
-    /// Whether it found no room that something is served.
-    lacks_synced: bool,
+    /// Namespaces of which it found no room that something is served.
+    lacks_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
     queue: Queue,
 }
@@ -71,10 +74,10 @@ impl Chronicle {
 
     fn is_due_for(&self, sort: Sort) -> bool {
         let lacks = match sort {
-            Sort::Warning => self.lacks_warnings,
-            Sort::Good => self.lacks_synced,
+            Sort::Warning => &self.lacks_warnings,
+            Sort::Good => &self.lacks_synced,
         };
-        lacks && self.queue.has_enough_room(sort)
+        lacks.iter().any(|namespace| self.queue.has_enough_room(sort, namespace))
     }
 
     fn update_findings(&mut self, served: &Served, others: &[Finding], now: Instant) -> usize {
@@ -85,30 +88,25 @@ impl Chronicle {
         }
         let is_first = self.findings.replace(Arc::clone(&served.findings)).is_none();
         self.others = others.to_vec();
-        self.lacks_warnings = false;
+        self.lacks_warnings.clear();
         let findings = served.findings.iter().chain(others).filter(|finding| finding.severity > Severity::Info);
-        let current: HashSet<&Finding> = findings.collect();
+        let mut findings: Vec<_> = findings.cloned().collect();
+        findings.sort();
+        limit(&mut findings, MOST_OF_OBJECT);
+        let current: HashSet<&Finding> = findings.iter().collect();
         self.told.retain(|finding| current.contains(finding));
         if self.returned.len() >= MOST_REMEMBERED {
             self.returned.retain(|finding, _| current.contains(finding));
         }
-        let mut news: Vec<_> = current.into_iter().filter(|finding| !self.told.contains(*finding)).collect();
-        news.sort();
-        // One namespace that has much to tell does not take all places.
-        let mut counts = HashMap::new();
-        let place = |finding| {
-            let finding: &Finding = finding;
-            let count = counts.entry(&finding.origin.object.namespace).or_insert(0_usize);
-            *count += 1;
-            (*count, finding)
-        };
-        let mut news: Vec<_> = news.into_iter().map(place).collect();
-        news.sort_by_key(|(place, _)| *place);
         let mut suppressed = 0;
-        for (_, finding) in news {
-            if !self.queue.has_room(Sort::Warning) {
-                self.lacks_warnings = true;
-                break;
+        for finding in &findings {
+            let namespace = &finding.origin.object.namespace;
+            if self.told.contains(finding) {
+                continue;
+            }
+            if !self.queue.has_room(Sort::Warning, namespace) {
+                self.lacks_warnings.insert(Arc::clone(namespace));
+                continue;
             }
             // What is there at first may have been told by whoever led before, or by this node, and is told under that name.
             let again = if is_first { 0 } else { 1 };
@@ -132,7 +130,7 @@ impl Chronicle {
             return 0;
         }
         self.carried = Some(Arc::clone(carried));
-        self.lacks_synced = false;
+        self.lacks_synced.clear();
         let mut synced = HashMap::with_capacity(carried.len());
         for carried in carried.iter() {
             let id = &carried.id;
@@ -146,8 +144,8 @@ impl Chronicle {
             }
             let is_news = before.as_ref().and_then(Option::as_ref) != Some(&stored.version);
             let mut told = Some(stored.version.clone());
-            if is_news && !self.queue.has_room(Sort::Good) {
-                self.lacks_synced = true;
+            if is_news && !self.queue.has_room(Sort::Good, &id.namespace) {
+                self.lacks_synced.insert(Arc::clone(&id.namespace));
                 told = before.flatten();
             } else if is_news {
                 let note = format!("{id}: nginx serves it");
@@ -182,32 +180,32 @@ impl Chronicle {
         0
     }
 
-    /// The notice whose turn it is.
-    pub fn next(&self) -> Option<&Notice> {
-        self.queue.next()
+    /// When something may be spread: `None` while nothing waits. A moment that has passed means now.
+    pub fn due(&self, now: Instant) -> Option<Instant> {
+        self.queue.due(now)
     }
 
-    /// It cannot be spread now: all others go first. It may have been spread all the same.
-    pub fn defer(&mut self) {
-        if let Some(notice) = self.queue.next_mut() {
-            notice.is_news = false;
-        }
-        self.queue.defer();
+    /// Takes the notice whose turn it is. What is not spread is put back.
+    pub fn take(&mut self, now: Instant) -> Option<Notice> {
+        self.queue.take(now)
     }
 
-    /// An Event of its name exists. Tells whether that is about an earlier time, so that it has another name now.
-    pub fn rename(&mut self) -> bool {
-        self.queue.next_mut().is_some_and(Notice::rename)
+    /// It was not spread, and has another turn.
+    pub fn put_back(&mut self, notice: Notice) {
+        self.queue.push(notice);
+    }
+
+    /// It cannot be spread now: all others of its namespace go first, and nothing of the namespace goes before then. It may have been
+    /// spread all the same.
+    pub fn defer(&mut self, mut notice: Notice, until: Instant) {
+        notice.is_news = false;
+        self.queue.rest(notice.regarding.namespace.clone().unwrap_or_default(), until);
+        self.queue.push(notice);
     }
 
     /// This node leads no longer. Whoever leads tells what is true then under the same names; what was counted goes on.
     pub fn rest(&mut self) {
         *self = Chronicle { returned: std::mem::take(&mut self.returned), ..Chronicle::new(self.interregnum) };
-    }
-
-    /// It was spread, or nothing will come of it.
-    pub fn spread(&mut self) {
-        self.queue.pop();
     }
 }
 
@@ -226,7 +224,8 @@ mod tests {
     }
 
     fn spread(chronicle: &mut Chronicle) -> Vec<String> {
-        let notices = std::iter::from_fn(|| chronicle.queue.pop());
+        let now = Instant::now() + SETTLING * 100;
+        let notices = std::iter::from_fn(|| chronicle.queue.take(now));
         notices
             .map(|notice| format!("{} {} {}", notice.reason, notice.regarding.name.as_deref().unwrap(), notice.name))
             .collect()
@@ -259,19 +258,22 @@ mod tests {
         let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
         let (old, new) = (finding("old", "x"), finding("new", "x"));
         chronicle.update(&with(std::slice::from_ref(&old)), &[], now);
-        assert!(!chronicle.rename(), "it may have been told by whoever led before");
-        chronicle.spread();
+        let mut notice = chronicle.take(now).unwrap();
+        assert!(!notice.rename(), "it may have been told by whoever led before");
         chronicle.update(&with(&[old, new]), &[], now + SETTLING);
-        let name = chronicle.next().unwrap().name.clone();
+        let mut notice = chronicle.take(now).unwrap();
+        let name = notice.name.clone();
         for number in 1..=9 {
-            assert!(chronicle.rename());
-            assert_eq!(chronicle.next().unwrap().name, format!("{name}.{number}"));
+            assert!(notice.rename());
+            assert_eq!(notice.name, format!("{name}.{number}"));
         }
-        assert!(!chronicle.rename(), "not for ever");
-        chronicle.spread();
+        assert!(!notice.rename(), "not for ever");
         chronicle.update(&with(&[finding("newer", "x")]), &[], now + SETTLING);
-        chronicle.defer();
-        assert!(!chronicle.rename(), "it may have been spread when no answer came");
+        let notice = chronicle.take(now).unwrap();
+        chronicle.defer(notice, now + SETTLING);
+        assert_eq!((chronicle.take(now), chronicle.due(now)), (None, Some(now + SETTLING)), "its namespace rests");
+        let mut notice = chronicle.take(now + SETTLING).unwrap();
+        assert!(!notice.rename(), "it may have been spread when no answer came");
     }
 
     #[test]
@@ -281,7 +283,15 @@ mod tests {
         let mut findings: Vec<_> = (0..30).map(|number| finding("a", &number.to_string())).collect();
         findings.push(finding("b", "x"));
         let suppressed = chronicle.update(&Served { findings: findings.into(), ..Served::default() }, &[], now);
-        assert_eq!((suppressed, spread(&mut chronicle).len()), (10, 21));
+        let told = spread(&mut chronicle);
+        assert_eq!((suppressed, told.len()), (0, MOST_OF_OBJECT + 2));
+        assert_eq!(
+            told.iter().filter(|told| told.starts_with("MoreFindings a ")).count(),
+            1,
+            "and how many more there are"
+        );
+        let another = Served { findings: [finding("a", "another")].into(), ..Served::default() };
+        assert_eq!(chronicle.update(&another, &[], now), 1);
         let later = Served { findings: [finding("a", "later")].into(), ..Served::default() };
         assert_eq!(chronicle.update(&later, &[], now + PER_OBJECT.1), 0);
     }
@@ -295,8 +305,34 @@ mod tests {
         };
         let findings: Vec<_> = (0..5000).map(|number| of("aa", number)).chain([of("zz", 0), of("zz", 1)]).collect();
         chronicle.update(&Served { findings: findings.into(), ..Served::default() }, &[], Instant::now());
-        let order = std::iter::from_fn(|| chronicle.queue.pop()).map(|notice| notice.namespace().to_owned());
-        assert_eq!(order.take(5).collect::<Vec<_>>(), ["aa", "zz", "aa", "zz", "aa"]);
+        let now = Instant::now();
+        let mut next = || chronicle.take(now).unwrap().namespace().to_owned();
+        assert_eq!([(); 5].map(|()| next()), ["aa", "zz", "aa", "zz", "aa"]);
+    }
+
+    #[test]
+    fn what_comes_later_has_its_turn_before_all_that_others_wait_for() {
+        let now = Instant::now();
+        let mut chronicle = Chronicle::default();
+        let of = |namespace: &str, number: usize| {
+            let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, &number.to_string()));
+            Finding::new(Reason::MissingService, Origin::object(&id), "x")
+        };
+        let mut findings: Vec<_> = (0..20_000).map(|number| of("aa", number)).collect();
+        let with = |findings: &[Finding]| Served { findings: findings.into(), ..Served::default() };
+        chronicle.update(&with(&findings), &[], now);
+        assert!((0..7).all(|_| chronicle.take(now).is_some_and(|notice| notice.namespace() == "aa")));
+        findings.extend((0..100).map(|number| of("zz", number)));
+        chronicle.update(&with(&findings), &[], now);
+        let (mut writes, mut told) = (Vec::new(), 0);
+        while told < 100 {
+            if chronicle.is_due() {
+                chronicle.update(&with(&findings), &[], now);
+            }
+            told += usize::from(chronicle.take(now).unwrap().namespace() == "zz");
+            writes.push(told);
+        }
+        assert_eq!((writes[1], writes.len()), (1, 200), "each other write is one of it");
     }
 
     fn serving(version: &str, carried: &str, has_address: bool) -> Served {
@@ -352,14 +388,14 @@ mod tests {
                 assert_eq!(chronicle.update(&served, &[], now), 0);
                 assert!(!chronicle.is_due(), "one look is enough until more was spread");
             }
-            let Some(notice) = chronicle.next() else { break };
+            let Some(notice) = chronicle.take(now) else { break };
             told.push((notice.reason, notice.name.clone()));
-            chronicle.spread();
         }
-        assert!(told[..5000].iter().all(|(reason, _)| *reason == "MissingService"), "what is wrong goes first");
+        let first = told[..6000].iter().filter(|(reason, _)| *reason == "MissingService").count();
+        assert!(first >= 4500, "what is wrong goes first: {first}");
         assert_eq!(told.iter().collect::<HashSet<_>>().len(), 10_000, "of {}", told.len());
         assert!(looks <= 20, "{looks}");
-        assert_eq!((chronicle.update(&served, &[], now), chronicle.next()), (0, None));
+        assert_eq!((chronicle.update(&served, &[], now), chronicle.take(now)), (0, None));
     }
 
     #[test]
@@ -368,9 +404,9 @@ mod tests {
         let mut chronicle = Chronicle::default();
         let served = Served { findings: Arc::default(), ..crowd(5000) };
         chronicle.update(&served, &[], now);
-        assert_eq!(chronicle.next().unwrap().reason, "Synced");
+        assert_eq!(chronicle.take(now).unwrap().reason, "Synced");
         chronicle.update(&served, &[finding("0007", "x")], now);
-        assert_eq!(chronicle.next().unwrap().reason, "MissingService");
+        assert_eq!(chronicle.take(now).unwrap().reason, "MissingService");
     }
 
     #[test]

@@ -1,14 +1,20 @@
-//! The notices that wait to be spread, warnings first, and how many more may wait; it must not know what is news.
+//! The notices that wait to be spread, each namespace in its turn, and how many more may wait; it must not know what is news.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+
+use tokio::time::Instant;
 
 use super::notice::Notice;
 
 /// Most notices that wait, warnings apart, which have as many places more.
 const MOST_WAITING: usize = 1000;
 
-/// So many free places make it worth while to look for what found none: each look goes through everything.
-const ENOUGH: usize = MOST_WAITING / 2;
+/// So many places each namespace has even when all are taken.
+const OF_EACH: usize = 20;
+
+/// Of so many warnings in a row, one makes place for something good: whoever always has something to warn of must not keep from
+/// others that they are served.
+const WARNINGS_IN_A_ROW: usize = 3;
 
 /// What goes before what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,109 +25,212 @@ pub enum Sort {
     Good,
 }
 
+impl Sort {
+    fn of(notice: &Notice) -> Self {
+        if notice.warns { Sort::Warning } else { Sort::Good }
+    }
+}
+
 /// The notices that wait.
 #[derive(Debug, Default)]
 pub struct Queue {
-    /// Warnings of which none was tried yet.
-    first: VecDeque<Notice>,
-    /// All others, and what could not be spread when its turn came.
-    later: VecDeque<Notice>,
+    warnings: Turns,
+    good: Turns,
+    /// How many warnings were taken since something good was.
+    in_a_row: usize,
+    /// Namespaces of which nothing can be spread before a moment.
+    resting: HashMap<String, Instant>,
+}
+
+/// Notices of one sort, each namespace in its turn: whoever has many to tell waits for them alone.
+#[derive(Debug, Default)]
+struct Turns {
+    waiting: HashMap<String, VecDeque<Notice>>,
+    /// The namespaces of those, the one whose turn it is first.
+    order: VecDeque<String>,
+    count: usize,
+}
+
+impl Turns {
+    fn of(&self, namespace: &str) -> usize {
+        self.waiting.get(namespace).map_or(0, VecDeque::len)
+    }
+
+    fn push(&mut self, notice: Notice) {
+        self.count += 1;
+        let namespace = key(&notice);
+        let of_namespace = self.waiting.entry(namespace.clone()).or_default();
+        if of_namespace.is_empty() {
+            self.order.push_back(namespace);
+        }
+        of_namespace.push_back(notice);
+    }
+
+    /// Takes the first of the first namespace that may have its turn, which is the last one then.
+    fn take(&mut self, may: impl Fn(&str) -> bool) -> Option<Notice> {
+        let place = self.order.iter().position(|namespace| may(namespace))?;
+        let namespace = self.order.remove(place)?;
+        let of_namespace = self.waiting.get_mut(&namespace)?;
+        let notice = of_namespace.pop_front()?;
+        self.count -= 1;
+        match of_namespace.is_empty() {
+            true => drop(self.waiting.remove(&namespace)),
+            false => self.order.push_back(namespace),
+        }
+        Some(notice)
+    }
+}
+
+/// The namespace of the object: what has none is not told at the expense of the namespace that its Events live in.
+fn key(notice: &Notice) -> String {
+    notice.regarding.namespace.clone().unwrap_or_default()
 }
 
 impl Queue {
     /// Whether one more of this sort may wait.
-    pub fn has_room(&self, sort: Sort) -> bool {
-        self.room(sort) > 0
+    pub fn has_room(&self, sort: Sort, namespace: &str) -> bool {
+        self.turns(sort).of(namespace) < OF_EACH || self.waiting(sort) < most(sort)
     }
 
-    /// Whether so many may wait that it is worth while to look for them.
-    pub fn has_enough_room(&self, sort: Sort) -> bool {
-        self.room(sort) >= ENOUGH
+    /// Whether so many may wait that it is worth while to look for them: each look goes through everything.
+    pub fn has_enough_room(&self, sort: Sort, namespace: &str) -> bool {
+        self.turns(sort).of(namespace) <= OF_EACH / 2 || self.waiting(sort) + MOST_WAITING / 2 <= most(sort)
     }
 
-    fn room(&self, sort: Sort) -> usize {
-        let (waiting, most) = match sort {
-            Sort::Warning => (self.first.len() + self.later.len(), 2 * MOST_WAITING),
-            Sort::Good => (self.later.len(), MOST_WAITING),
-        };
-        most.saturating_sub(waiting)
+    fn turns(&self, sort: Sort) -> &Turns {
+        match sort {
+            Sort::Warning => &self.warnings,
+            Sort::Good => &self.good,
+        }
+    }
+
+    fn waiting(&self, sort: Sort) -> usize {
+        match sort {
+            Sort::Warning => self.warnings.count + self.good.count,
+            Sort::Good => self.good.count,
+        }
     }
 
     /// It waits from now on.
     pub fn push(&mut self, notice: Notice) {
-        match notice.warns {
-            true => self.first.push_back(notice),
-            false => self.later.push_back(notice),
+        match Sort::of(&notice) {
+            Sort::Warning => self.warnings.push(notice),
+            Sort::Good => self.good.push(notice),
         }
     }
 
-    /// The one whose turn it is.
-    pub fn next(&self) -> Option<&Notice> {
-        self.first.front().or_else(|| self.later.front())
+    /// Nothing of this namespace is spread before then.
+    pub fn rest(&mut self, namespace: String, until: Instant) {
+        self.resting.insert(namespace, until);
     }
 
-    /// The one whose turn it is, to change it.
-    pub fn next_mut(&mut self) -> Option<&mut Notice> {
-        match self.first.is_empty() {
-            true => self.later.front_mut(),
-            false => self.first.front_mut(),
-        }
+    /// Takes out the one whose turn it is now.
+    pub fn take(&mut self, now: Instant) -> Option<Notice> {
+        self.resting.retain(|_, until| *until > now);
+        let may = |namespace: &str| !self.resting.contains_key(namespace);
+        let good_first = self.in_a_row >= WARNINGS_IN_A_ROW;
+        let mut good = || self.good.take(may);
+        let taken = if good_first { good() } else { None };
+        let taken = taken.or_else(|| self.warnings.take(may)).or_else(good)?;
+        self.in_a_row = match Sort::of(&taken) {
+            Sort::Warning => self.in_a_row + 1,
+            Sort::Good => 0,
+        };
+        Some(taken)
     }
 
-    /// Takes out the one whose turn it is.
-    pub fn pop(&mut self) -> Option<Notice> {
-        self.first.pop_front().or_else(|| self.later.pop_front())
+    /// When one may be taken: `None` while none waits. A moment that has passed means now.
+    pub fn due(&self, now: Instant) -> Option<Instant> {
+        let namespaces = self.warnings.order.iter().chain(&self.good.order);
+        namespaces.map(|namespace| self.resting.get(namespace).copied().unwrap_or(now)).min()
     }
+}
 
-    /// All others go before the one whose turn it is.
-    pub fn defer(&mut self) {
-        let deferred = self.pop();
-        self.later.extend(deferred);
+const fn most(sort: Sort) -> usize {
+    match sort {
+        Sort::Warning => 2 * MOST_WAITING,
+        Sort::Good => MOST_WAITING,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::time::Duration;
 
     use super::*;
     use crate::finding::{Finding, Reason};
     use crate::model::{Kind, ObjectId, Origin};
     use crate::source::Snapshot;
 
-    fn notice(name: &str, sort: Sort) -> Notice {
-        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+    /// About the object `NAMESPACE/NAME`.
+    fn notice(object: &str, sort: Sort) -> Notice {
+        let (namespace, name) = object.split_once('/').unwrap();
+        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));
         let finding = Finding::new(Reason::MissingService, Origin::object(&id), "x");
         let mut notice = Notice::of_finding(&finding, &Snapshot::default(), 0).unwrap();
         notice.warns = sort == Sort::Warning;
         notice
     }
 
-    #[test]
-    fn warnings_go_first_and_what_could_not_be_spread_goes_last() {
+    fn queue(objects: &[(&str, Sort)]) -> Queue {
         let mut queue = Queue::default();
-        for (name, sort) in [("a", Sort::Good), ("b", Sort::Warning), ("c", Sort::Good), ("d", Sort::Warning)] {
-            queue.push(notice(name, sort));
-        }
-        queue.defer();
-        let order = std::iter::from_fn(|| queue.pop()).map(|notice| notice.regarding.name.unwrap());
-        assert_eq!(order.collect::<Vec<_>>(), ["d", "a", "c", "b"]);
-        queue.defer();
-        assert_eq!(queue.next(), None);
+        objects.iter().for_each(|(object, sort)| queue.push(notice(object, *sort)));
+        queue
+    }
+
+    fn rest(queue: &mut Queue, now: Instant) -> Vec<String> {
+        let taken = std::iter::from_fn(|| queue.take(now));
+        taken.map(|notice| format!("{}/{}", key(&notice), notice.regarding.name.unwrap())).collect()
     }
 
     #[test]
-    fn what_is_good_takes_no_place_from_warnings_and_what_is_deferred_keeps_its_own() {
+    fn warnings_go_first_but_never_keep_what_is_good_waiting() {
+        use Sort::{Good, Warning};
+        let objects = [
+            ("a/1", Good),
+            ("a/2", Warning),
+            ("b/3", Good),
+            ("a/4", Warning),
+            ("a/5", Warning),
+            ("a/6", Warning),
+            ("a/7", Warning),
+        ];
+        let order = rest(&mut queue(&objects), Instant::now());
+        assert_eq!(order, ["a/2", "a/4", "a/5", "a/1", "a/6", "a/7", "b/3"]);
+    }
+
+    #[test]
+    fn a_namespace_with_much_to_tell_waits_for_it_alone() {
+        let now = Instant::now();
         let mut queue = Queue::default();
-        while queue.has_room(Sort::Good) {
-            queue.push(notice("a", Sort::Good));
+        for sort in [Sort::Good, Sort::Warning] {
+            while queue.has_room(sort, "crowd") {
+                queue.push(notice("crowd/1", sort));
+            }
         }
-        assert!(queue.has_enough_room(Sort::Warning) && !queue.has_enough_room(Sort::Good));
-        while queue.has_room(Sort::Warning) {
-            queue.push(notice("b", Sort::Warning));
-            queue.defer();
+        for sort in [Sort::Good, Sort::Warning] {
+            assert!(!queue.has_enough_room(sort, "crowd") && queue.has_room(sort, "victim"));
+            for number in 0..OF_EACH {
+                queue.push(notice(&format!("victim/{number}"), sort));
+            }
+            assert!(!queue.has_room(sort, "victim"));
         }
-        let waiting = std::iter::from_fn(|| queue.pop()).count();
-        assert_eq!(waiting, 2 * MOST_WAITING);
+        let first = rest(&mut queue, now);
+        let victims = first.iter().enumerate().filter(|(_, object)| object.starts_with("victim/"));
+        let places: Vec<_> = victims.map(|(place, _)| place).collect();
+        assert_eq!((places.len(), places[0]), (2 * OF_EACH, 1));
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] <= 8), "{places:?}");
+        assert_eq!(first.len(), 2 * MOST_WAITING + 2 * OF_EACH);
+    }
+
+    #[test]
+    fn a_namespace_that_rests_keeps_nobody_waiting() {
+        let (now, later) = (Instant::now(), Instant::now() + Duration::from_secs(9));
+        let mut queue = queue(&[("a/1", Sort::Warning), ("b/2", Sort::Good)]);
+        queue.rest("a".to_owned(), later);
+        assert_eq!((queue.due(now), rest(&mut queue, now)), (Some(now), vec!["b/2".to_owned()]));
+        assert_eq!(queue.due(now), Some(later));
+        assert_eq!((rest(&mut queue, later), queue.due(later)), (vec!["a/1".to_owned()], None));
     }
 }

@@ -205,6 +205,12 @@ impl<'a> Backends<'a> {
         let answer = self.names.0.get(host);
         let failure = answer.map_or(Some("DNS was not asked yet"), |answer| answer.failure.as_deref());
         let addresses = answer.map(|answer| answer.addresses.clone()).unwrap_or_default();
+        if answer.is_some_and(|answer| answer.is_cut) {
+            let used = addresses.len();
+            let note =
+                format!("{subject}DNS tells more addresses than are used, which are {used} (limits.addresses-of-name)");
+            notes.push((Reason::AddressesLeftOut, note.into()));
+        }
         match failure {
             _ if addresses.is_empty() => {
                 let why = failure.unwrap_or("it has no address");

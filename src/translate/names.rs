@@ -1,11 +1,13 @@
 //! What DNS says about the names behind Services: an input of the translation, like the snapshot; it must not know who asks DNS.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use super::Options;
+use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
+
 use super::external_name::ExternalName;
+use super::{Options, class};
 use crate::model::HostName;
 use crate::source::Snapshot;
 
@@ -14,6 +16,8 @@ use crate::source::Snapshot;
 pub struct Answer {
     /// The addresses of the last answer, sorted; they stay when DNS fails.
     pub addresses: Vec<IpAddr>,
+    /// Whether the answer had more addresses than are used.
+    pub is_cut: bool,
     /// Why there is no newer answer, as one clause.
     pub failure: Option<Arc<str>>,
 }
@@ -22,16 +26,131 @@ pub struct Answer {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Names(pub BTreeMap<HostName, Answer>);
 
-impl Names {
-    /// The names that a translation of this snapshot may ask for. Whether anything refers to their Services does not count.
-    pub fn wanted(snapshot: &Snapshot, options: &Options) -> BTreeSet<HostName> {
-        let external = snapshot.services.iter().filter_map(|stored| stored.object.external_name.as_deref());
-        let names = external.filter(|_| options.external_names).filter_map(|name| ExternalName::read(name).ok());
-        names
-            .filter_map(|name| match name {
-                ExternalName::Name(name) => Some(name),
-                ExternalName::Address(_) => None,
+/// Whose Services have a name.
+pub type Namespaces = BTreeSet<Arc<str>>;
+
+/// The names that a translation may ask for, each with the namespaces that have it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Of Services that an Ingress of ours names as a backend.
+    pub referred: BTreeMap<HostName, Namespaces>,
+    /// Of other Services: earlier versions of Ingresses, which may be served, may refer to them.
+    pub others: BTreeMap<HostName, Namespaces>,
+}
+
+/// The names that are asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chosen {
+    /// Each with the namespaces for which it is asked for.
+    pub names: BTreeMap<HostName, Namespaces>,
+    /// Those that are not, because each namespace that has them has too many.
+    pub refused: BTreeSet<HostName>,
+}
+
+impl Wanted {
+    /// The names that a translation of this snapshot may ask for.
+    pub fn of(snapshot: &Snapshot, options: &Options) -> Self {
+        let mut wanted = Wanted::default();
+        if !options.external_names {
+            return wanted;
+        }
+        let mut external = BTreeMap::<&Arc<str>, HashMap<&str, (HostName, bool)>>::new();
+        for stored in snapshot.services.iter() {
+            let read = stored.object.external_name.as_deref().map(ExternalName::read);
+            if let Some(Ok(ExternalName::Name(name))) = read {
+                external.entry(&stored.id.namespace).or_default().insert(&stored.id.name, (name, false));
+            }
+        }
+        if external.is_empty() {
+            return wanted;
+        }
+        let mut refer = |namespace: &Arc<str>, service: &str| {
+            if let Some((_, is_referred)) = external.get_mut(namespace).and_then(|services| services.get_mut(service)) {
+                *is_referred = true;
+            }
+        };
+        for stored in snapshot.ingresses.iter() {
+            if class::select(stored, snapshot, options).is_ok() {
+                services(&stored.object).for_each(|service| refer(&stored.id.namespace, service));
+            }
+        }
+        if let Some((namespace, service)) = &options.default_backend {
+            refer(namespace, service);
+        }
+        for (namespace, services) in external {
+            for (name, is_referred) in services.into_values() {
+                let names = if is_referred { &mut wanted.referred } else { &mut wanted.others };
+                names.entry(name).or_default().insert(Arc::clone(namespace));
+            }
+        }
+        wanted
+    }
+
+    /// Chooses those that are asked for: what Ingresses refer to, and what is `known` already, of each namespace no more than `most`.
+    /// A name that several namespaces have counts for each.
+    pub fn choose(&self, most: usize, is_known: impl Fn(&HostName) -> bool) -> Chosen {
+        let mut counts = HashMap::<&Arc<str>, usize>::new();
+        let mut chosen = Chosen::default();
+        let known = self.others.iter().filter(|(name, _)| is_known(name));
+        for (name, namespaces) in self.referred.iter().chain(known) {
+            let mut with_room = Namespaces::new();
+            for namespace in namespaces {
+                let count = counts.entry(namespace).or_default();
+                if *count < most {
+                    *count += 1;
+                    with_room.insert(Arc::clone(namespace));
+                }
+            }
+            match with_room.is_empty() {
+                true => drop(chosen.refused.insert(name.clone())),
+                false => chosen.names.entry(name.clone()).or_default().extend(with_room),
+            }
+        }
+        chosen
+    }
+}
+
+/// The Services that an Ingress names as backends.
+fn services(ingress: &Ingress) -> impl Iterator<Item = &str> {
+    let spec = ingress.spec.iter();
+    let backends = spec.flat_map(|spec| {
+        let rules = spec.rules.iter().flatten().flat_map(|rule| &rule.http);
+        let paths = rules.flat_map(|http| &http.paths).map(|path| &path.backend);
+        spec.default_backend.iter().chain(paths)
+    });
+    backends.filter_map(|backend: &IngressBackend| Some(backend.service.as_ref()?.name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(referred: &[(&str, &str)], others: &[(&str, &str)]) -> Wanted {
+        let names = |pairs: &[(&str, &str)]| {
+            let mut names = BTreeMap::<_, Namespaces>::new();
+            for (name, namespace) in pairs {
+                names.entry(HostName::new(name).unwrap()).or_default().insert(Arc::from(*namespace));
+            }
+            names
+        };
+        Wanted { referred: names(referred), others: names(others) }
+    }
+
+    #[test]
+    fn a_namespace_with_too_many_names_lacks_its_own() {
+        let all = wanted(
+            &[("a.x", "crowd"), ("b.x", "crowd"), ("c.x", "crowd"), ("c.x", "victim"), ("d.x", "crowd")],
+            &[("b.x", "other"), ("e.x", "other"), ("f.x", "other")],
+        );
+        let chosen = all.choose(2, |name| name.as_str() != "f.x");
+        let names: Vec<_> = chosen
+            .names
+            .iter()
+            .map(|(name, namespaces)| {
+                format!("{name} {}", namespaces.iter().map(|one| &**one).collect::<Vec<_>>().join(","))
             })
-            .collect()
+            .collect();
+        assert_eq!(names, ["a.x crowd", "b.x crowd,other", "c.x victim", "e.x other"]);
+        assert_eq!(chosen.refused, [HostName::new("d.x").unwrap()].into());
     }
 }

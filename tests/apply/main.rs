@@ -15,7 +15,7 @@ use std::time::Duration;
 use files::Files;
 use ingressd::apply::{Applier, Options, Outcome, Step, Steps, Survey};
 use ingressd::model::Instance;
-use nginx::{Nginx, eventually, hold};
+use nginx::{Nginx, eventually, hold, hold_body, is_open};
 use nix::sys::signal::{Signal, kill};
 
 #[track_caller]
@@ -187,6 +187,32 @@ fn a_worker_that_dies_and_a_connection_that_stays_do_not_matter() {
     assert_confirmed(&applier.apply(&two), 2);
     assert_eq!(nginx.served(), 2);
     drop(held);
+}
+
+#[test]
+fn connections_that_never_end_keep_no_more_old_workers_than_may_be() {
+    let nginx = Nginx::started();
+    let options = Options { most_draining: 3, ..nginx.options() };
+    let mut applier = Applier::open(options, nginx.system()).unwrap();
+    let files = |number: usize| {
+        let body = format!("add_header n {number};\n  location / {{ proxy_pass http://127.0.0.1:1; }}");
+        Files::with_status(nginx.status).server("a", nginx.status, &body).set()
+    };
+    let mut held = Vec::new();
+    for number in 1..=8 {
+        assert_confirmed(&applier.apply(&files(number)), number as u64);
+        held.push(hold_body(nginx.status, "a.example"));
+        // What one worker of each generation has, the other has not, and ends: one of each is left, and the newest pair.
+        let expected = number.min(6) + 1;
+        eventually("workers without connections ended", || (nginx.children().len() <= expected).then_some(()));
+        let status = applier.status();
+        assert!(status.crowd.draining <= status.crowd.most && status.crowd.most == 6, "{status:?}");
+        assert_eq!(nginx.children().len(), expected);
+    }
+    let open: Vec<_> = held.iter_mut().map(is_open).collect();
+    assert_eq!(open, [[false; 2].as_slice(), &[true; 6]].concat(), "those of the oldest workers");
+    assert_eq!(applier.status().ended, 2);
+    assert_eq!(nginx.served(), 8);
 }
 
 #[test]

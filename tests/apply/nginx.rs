@@ -177,3 +177,21 @@ pub fn hold(address: SocketAddr) -> TcpStream {
     stream.write_all(b"GET / HTTP/1.1\r\nHost:").unwrap();
     stream
 }
+
+/// A request whose body nginx waits for, so that a worker certainly has it.
+pub fn hold_body(address: SocketAddr, host: &str) -> TcpStream {
+    use std::io::{Read as _, Write as _};
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(stream, "POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n").unwrap();
+    let mut answer = [0; 25];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 100 Continue\r\n\r\n");
+    stream
+}
+
+/// Whether nginx has not closed it.
+pub fn is_open(stream: &mut TcpStream) -> bool {
+    use std::io::Read as _;
+    stream.set_nonblocking(true).unwrap();
+    stream.read(&mut [0]).is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+}

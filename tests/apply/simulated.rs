@@ -85,6 +85,10 @@ impl Host for Simulated {
         Ok(())
     }
 
+    fn end(&mut self, _worker: Process) -> Result<(), ApplyError> {
+        Ok(())
+    }
+
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
         let words = instead.and_then(|path| (self.refuses)(&fs::read_to_string(path).unwrap()));
         Ok(Tested { accepted: words.is_none(), words: words.unwrap_or_default() })

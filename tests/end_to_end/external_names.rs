@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::rig::client::get;
 use crate::rig::dns::Dns;
-use crate::rig::manifests::ingress;
+use crate::rig::manifests::{in_namespace, ingress};
 use crate::rig::status::{notes, tells};
 use crate::rig::{self, ECHO, Rig, wait};
 
@@ -143,5 +143,67 @@ fn without_a_dns_server_the_routes_say_so() {
             notes(status, "Ingress a", "UnresolvedName").iter().any(|note| note.contains("upstreams.resolvers"))
         };
         rig.daemon.status_when("what is missing to be told", told).await;
+    });
+}
+
+#[test]
+fn names_that_never_answer_keep_no_other_namespace_waiting() {
+    const NAMES: usize = 300;
+    rig::run(async |rig| {
+        let dns = start(rig).await;
+        dns.be_silent_about("silent.test");
+        dns.set("a.backend.test", &["10.244.2.1"]);
+        let backend = |service: &str| json!({"service": {"name": service, "port": {"number": ECHO}}});
+        let mut crowd = ingress("crowd").namespace("crowd");
+        let mut objects = Vec::new();
+        for number in 0..NAMES {
+            let service = format!("s-{number:03}");
+            crowd = crowd.path_to(&format!("{service}.crowd.example"), "Prefix", "/", backend(&service));
+            objects.push(in_namespace("crowd", external(&service, &format!("{service}.silent.test"))));
+            // Nothing refers to these.
+            objects
+                .push(in_namespace("crowd", external(&format!("idle-{number}"), &format!("idle-{number}.idle.test"))));
+        }
+        objects.push(crowd.build());
+        rig.manifests.write("crowd.yaml", &objects);
+        rig.start().await;
+        wait::until("the first questions", async || (dns.asked_below("silent.test") >= 8).then_some(())).await;
+        write(rig, &[("a", "a.backend.test")]);
+        answers_from("a.example", "10.244.2.1").await;
+        let asked = dns.asked_below("silent.test");
+        assert!(asked < NAMES, "all {asked} were asked for first");
+        assert_eq!(dns.asked_below("idle.test"), 0, "nobody needs them");
+        // What changes goes on being followed.
+        dns.set("a.backend.test", &["10.244.2.2"]);
+        answers_from("a.example", "10.244.2.2").await;
+        assert!(dns.asked_below("silent.test") < NAMES);
+    });
+}
+
+#[test]
+fn of_too_many_names_and_addresses_the_rest_is_told() {
+    rig::run(async |rig| {
+        let dns = start(rig).await;
+        rig.daemon.set("limits.names-of-namespace", "2");
+        rig.daemon.set("limits.addresses-of-name", "2");
+        for name in ["a", "b", "c"] {
+            dns.set(&format!("{name}.backend.test"), &["10.244.2.1", "10.244.2.2", "10.244.2.3"]);
+        }
+        write(rig, &[("a", "a.backend.test"), ("b", "b.backend.test"), ("c", "c.backend.test")]);
+        rig.start().await;
+        for served in ["a", "b"] {
+            get(&format!("http://{served}.example/")).send_until("its address", |reply| reply.status == 200).await;
+        }
+        let told = |status: &Value| {
+            notes(status, "Ingress c", "UnresolvedName").iter().any(|note| note.contains("limits.names-of-namespace"))
+                && tells(status, "Ingress a", "AddressesLeftOut")
+        };
+        rig.daemon.status_when("what is left out to be told", told).await;
+        assert_eq!(get("http://c.example/").send().await.status, 503);
+        rig.nginx.settled_workers().await;
+        for _ in 0..6 {
+            let from = get("http://a.example/").send().await.echo().address.ip().to_string();
+            assert_ne!(from, "10.244.2.3");
+        }
     });
 }

@@ -10,6 +10,7 @@ mod clock;
 mod cors;
 mod costs;
 mod crash;
+mod crowds;
 mod demo;
 mod disk;
 mod doctor;

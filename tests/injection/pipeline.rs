@@ -10,7 +10,7 @@ use ingressd::nginx::syntax::{self, Directive};
 use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
 use ingressd::render::{File, FilePath, FileSet, Renderer};
 use ingressd::source::Snapshot;
-use ingressd::translate::{Answer, Names, Options, Translator};
+use ingressd::translate::{Answer, Names, Options, Translator, Wanted};
 use serde_json::Value;
 
 use crate::blocks;
@@ -54,8 +54,9 @@ pub fn options() -> Options {
 pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
     let options = options();
     // Whatever is asked, DNS answers.
-    let answer = Answer { addresses: vec![IpAddr::from([192, 0, 2, 80])], failure: None };
-    let names = Names(Names::wanted(snapshot, &options).into_iter().map(|name| (name, answer.clone())).collect());
+    let answer = Answer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..Answer::default() };
+    let wanted = Wanted::of(snapshot, &options).referred.into_keys();
+    let names = Names(wanted.map(|name| (name, answer.clone())).collect());
     let translation = Translator::new(options).translate(snapshot, &names, &Default::default());
     let one = |version: &Version| {
         let capabilities = Capabilities::profile(*version);

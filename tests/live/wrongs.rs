@@ -21,7 +21,12 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("NearBudget", "it is about the settings: src/translate/budget/tests.rs"),
     ("TooManyEndpoints", "it takes more pods than there are: src/translate/budget/endpoints.rs"),
     ("UnresolvedName", "names are not resolved where ExternalNameDisabled is found: a test of its own"),
-    ("MoreFindings", "it takes more than fifty others: src/finding/limit.rs"),
+    (
+        "AddressesLeftOut",
+        "names are not resolved where ExternalNameDisabled is found: tests/end_to_end/external_names.rs",
+    ),
+    ("DrainingWorkers", "it is about this host: tests/end_to_end/crowds.rs"),
+    ("MoreFindings", "it takes more than twenty others: src/finding/limit.rs"),
     ("StatusContention", "it takes another controller: tests/live/contention.rs"),
     ("MissingCapability", "the nginx of the tests lacks nothing: src/nginx/gate/route_tests.rs"),
     ("MissingAddress", "it is about the settings of this node: tests/live/addresses.rs"),

@@ -73,6 +73,13 @@ impl Dns {
         self.zone.lock().unwrap().rotates = Some(most);
     }
 
+    /// How many names below this one it was asked for.
+    pub fn asked_below(&self, zone: &str) -> usize {
+        let ending = format!(".{zone}");
+        let asked = self.asked().into_iter().filter(|name| name.ends_with(&ending));
+        asked.collect::<std::collections::HashSet<_>>().len()
+    }
+
     /// The names that were asked for so far, each as often as it was.
     pub fn asked(&self) -> Vec<String> {
         self.zone.lock().unwrap().asked.clone()

@@ -118,7 +118,8 @@ impl<H: Host> Applier<H> {
             Ok(tested) => return Ok(back(self, format!("nginx refuses it: {}", tested.words.trim_end()), false)),
             Err(error) => return Ok(back(self, error.to_string(), false)),
         }
-        let confirmation = Confirm::of(&self.options, generation).hang_up(&mut self.host, &mut self.steps);
+        let confirm = Confirm::of(&self.options, generation);
+        let confirmation = confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended);
         match confirmation {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(Effort::none(generation), master, reload),
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),

@@ -435,13 +435,3 @@ fn the_test_of_each_attempt_counts() {
     let report = Cycle::open(state.path(), None).turn(&snapshot(&["a@1", "b@1"]), &mut rules);
     assert_eq!((report.attempts, report.tests), (2, vec![TEST]));
 }
-
-#[test]
-fn of_many_findings_about_an_object_the_severest_are_told() {
-    let state = tempfile::tempdir().unwrap();
-    let mut objects = snapshot(&["a@1"]);
-    let finding = |rule| Finding::new(Reason::UnknownAnnotation, Origin::field(&id("a"), Field::Rule(rule)), "");
-    objects.findings = (0..20_000).map(finding).collect();
-    let report = Cycle::open(state.path(), None).turn(&objects, &mut Rules::default());
-    assert_eq!(report.findings.len(), 51);
-}

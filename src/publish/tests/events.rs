@@ -62,6 +62,31 @@ async fn more_events_than_may_wait_are_written_without_a_pause_although_nothing_
 }
 
 #[tokio::test(start_paused = true)]
+async fn nobody_waits_for_the_events_of_another_namespace() {
+    let refusal = super::api::Refusal { code: 403, reason: "Forbidden", after: 0 };
+    let finding = |namespace: &str, number: usize| {
+        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, &format!("{namespace}-{number}")));
+        Finding::new(Reason::UnknownAnnotation, Origin::object(&id), "x")
+    };
+    for refused in [false, true] {
+        let mut world = World::new();
+        if refused {
+            // As where a quota of the namespace counts Events.
+            world.api.refuse("/namespaces/crowd/events", refusal);
+        }
+        world.start("one");
+        let crowd: Vec<_> = (0..3000).map(|number| finding("crowd", number)).collect();
+        world.node("one").findings = crowd.clone();
+        world.seconds(30).await;
+        world.node("one").findings.extend((0..5).map(|number| finding("shop", number)));
+        world.seconds(1).await;
+        assert_eq!(reasons(&world).len(), 5, "refused: {refused}");
+        let tried = world.api.refused("/namespaces/crowd/events").len();
+        assert!(tried <= 7, "it is tried ever more seldom: {tried}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn each_change_is_told_to_be_served_once_also_one_that_takes_another_back() {
     let mut world = World::of_two().await;
     let mut expected = 1;

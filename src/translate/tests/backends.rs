@@ -3,7 +3,7 @@
 use super::manifests::snapshot;
 use super::{findings, ingress, options, path, routes, translate, translate_with, upstreams};
 use crate::model::HostName;
-use crate::translate::{Answer, Names, Options};
+use crate::translate::{Answer, Names, Options, Wanted};
 
 #[test]
 fn endpoints_and_modes() {
@@ -80,6 +80,7 @@ fn external_names_are_those_addresses_of_an_answer_that_may_take_requests() {
         let answer = answer.map(|(addresses, failure)| Answer {
             addresses: addresses.iter().map(|address| address.parse().unwrap()).collect(),
             failure: failure.map(Into::into),
+            is_cut: false,
         });
         let names = answer.iter().map(|answer| (HostName::new("b.example").unwrap(), answer.clone()));
         let translation = translate_with(&external(name), options, &Names(names.collect()));
@@ -92,14 +93,64 @@ fn external_names_are_those_addresses_of_an_answer_that_may_take_requests() {
 
 #[test]
 fn only_names_that_may_be_served_are_asked_for() {
-    let wanted = |name: &str, options: &Options| {
-        Names::wanted(&snapshot(&external(name)), options).iter().map(ToString::to_string).collect::<Vec<_>>()
+    let wanted = |documents: &str, options: &Options| {
+        let Wanted { referred, others } = Wanted::of(&snapshot(documents), options);
+        let names = [referred, others].map(|names| names.keys().map(ToString::to_string).collect::<Vec<_>>().join(" "));
+        names.join("; others ")
     };
-    assert_eq!(wanted("B.example.", &options()), ["b.example"]);
+    let of = |name: &str| wanted(&external(name), &options());
+    assert_eq!(of("B.example."), "b.example; others ");
     for name in ["192.0.2.1", "localhost", "a b"] {
-        assert_eq!(wanted(name, &options()), [""; 0], "{name}");
+        assert_eq!(of(name), "; others ", "{name}");
     }
-    assert_eq!(wanted("b.example", &Options { external_names: false, ..options() }), [""; 0]);
+    assert_eq!(wanted(&external("b.example"), &Options { external_names: false, ..options() }), "; others ");
+    let documents = external("b.example");
+    let by_settings = Options { default_backend: Some(("default".into(), "named".into())), ..options() };
+    for (what, documents, options, expected) in [
+        (
+            "another Service",
+            documents.replace("{name: named, port", "{name: other, port"),
+            options(),
+            "; others b.example",
+        ),
+        (
+            "another class",
+            documents.replace("ingressClassName: ingressd", "ingressClassName: x"),
+            options(),
+            "; others b.example",
+        ),
+        (
+            "another namespace",
+            documents.replace("named, namespace: default", "named, namespace: x"),
+            options(),
+            "; others b.example",
+        ),
+        (
+            "the settings",
+            documents.replace("{name: named, port", "{name: other, port"),
+            by_settings,
+            "b.example; others ",
+        ),
+        (
+            "default backend",
+            documents
+                .replace("{name: named, port", "{name: other, port")
+                .replace("rules:", "defaultBackend: {service: {name: named, port: {number: 80}}}, rules:"),
+            options(),
+            "b.example; others ",
+        ),
+    ] {
+        assert_eq!(wanted(&documents, &options), expected, "{what}: {documents}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_cut_is_told() {
+    let answer = Answer { addresses: vec!["192.0.2.1".parse().unwrap()], is_cut: true, failure: None };
+    let names = Names([(HostName::new("b.example").unwrap(), answer)].into());
+    let translation = translate_with(&external("b.example"), options(), &names);
+    assert_eq!(upstreams(&translation), ["named 80 192.0.2.1:80*1"]);
+    assert_eq!(findings(&translation), ["i AddressesLeftOut"]);
 }
 
 #[test]

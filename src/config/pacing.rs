@@ -1,0 +1,59 @@
+//! The keys of the section `pacing`; it must not know files or layers.
+
+use super::table::Row;
+use super::value::{Form, put};
+
+/// Its keys.
+pub const ROWS: &[Row] = &[
+    Row {
+        key: "pacing.gather",
+        form: Form::Duration,
+        default: r#""20ms""#,
+        doc: "How long a change waits for others that come with it, when nothing was reloaded lately.",
+        set: |settings, value| put(&mut settings.pacing.gather, value),
+    },
+    Row {
+        key: "pacing.spacing",
+        form: Form::Duration,
+        default: r#""1s""#,
+        doc: "Least time from the start of one reload to the start of the next. It grows with what a reload costs and with the number of old workers that still serve their connections, up to `pacing.ceiling`.",
+        set: |settings, value| put(&mut settings.pacing.spacing, value),
+    },
+    Row {
+        key: "pacing.ceiling",
+        form: Form::Duration,
+        default: r#""1s""#,
+        doc: "Longest time that any change waits, besides a reload that is running, and while there is room for old workers: see `pacing.most-draining`.",
+        set: |settings, value| put(&mut settings.pacing.ceiling, value),
+    },
+    Row {
+        key: "pacing.most-draining",
+        form: Form::Number,
+        default: "8",
+        doc: "How many generations of old workers may finish their connections at once, at least 2: for each worker that takes connections there may be as many old ones. Each generation keeps its configuration in memory for as long as one of its connections lasts, such as a WebSocket. From half of that number on reloads are spaced out, and when it is reached the oldest old workers are ended before the next reload, and with them their connections. Where nginx.conf sets worker_shutdown_timeout, nginx ends them after that time anyway.",
+        set: |settings, value| {
+            put(&mut settings.pacing.most_draining, value)?;
+            match settings.pacing.most_draining {
+                0 | 1 => {
+                    Err("it is not at least 2: the workers that the last reload replaced could finish nothing"
+                        .to_owned())
+                }
+                _ => Ok(()),
+            }
+        },
+    },
+    Row {
+        key: "pacing.crowded-spacing",
+        form: Form::Duration,
+        default: r#""5s""#,
+        doc: "Least time from the start of one reload to the start of the next when as many old workers as `pacing.most-draining` allows finish their connections; with fewer it is shorter, down to nothing at half of them. It counts more than `pacing.ceiling`, and is the longest that a change waits for that reason. So a connection lasts for at least `pacing.most-draining` times as long, however often the configuration changes, once there are so many.",
+        set: |settings, value| put(&mut settings.pacing.crowded_spacing, value),
+    },
+    Row {
+        key: "pacing.recheck",
+        form: Form::Duration,
+        default: r#""1s""#,
+        doc: "How often nginx is looked at, to notice that it stopped, started or crashed.",
+        set: |settings, value| put(&mut settings.pacing.recheck, value),
+    },
+];

@@ -1,0 +1,203 @@
+//! Which name is asked for next, and when again: each namespace has its share of the questions; it must not know DNS or answers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::model::HostName;
+use crate::translate::Namespaces;
+
+/// How many names are asked for at once, and how many of one namespace.
+pub const MOST_QUESTIONS: usize = 64;
+const OF_NAMESPACE: usize = 8;
+
+/// Longest time until a name is asked for again, whatever its answer allows.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Longest time until a name is asked for again that has no answer.
+const LONGEST_FAILING: Duration = Duration::from_secs(60);
+
+/// How long a question may take, and one for a name that had no answer the last time.
+pub const DEADLINE: Duration = Duration::from_secs(5);
+const DEADLINE_FAILING: Duration = Duration::from_secs(2);
+
+/// The names that are wanted, and those that are being asked for.
+#[derive(Debug)]
+pub struct Agenda {
+    /// Least time between two questions for a name.
+    least: Duration,
+    wanted: BTreeMap<HostName, Turn>,
+    /// Whoever has a name that is being asked for, also when it is wanted no longer.
+    asking: BTreeMap<HostName, Namespaces>,
+}
+
+#[derive(Debug)]
+struct Turn {
+    namespaces: Namespaces,
+    due: Instant,
+    /// How often in a row there was no answer.
+    failures: u32,
+}
+
+impl Agenda {
+    /// Nothing is wanted yet.
+    pub fn new(least: Duration) -> Self {
+        Agenda { least, wanted: BTreeMap::new(), asking: BTreeMap::new() }
+    }
+
+    /// From now on these names are wanted, and no others.
+    pub fn want(&mut self, names: BTreeMap<HostName, Namespaces>, now: Instant) {
+        let mut before = std::mem::take(&mut self.wanted);
+        let turn = |(name, namespaces)| {
+            let known = before.remove(&name).map(|turn: Turn| (turn.due, turn.failures));
+            let (due, failures) = known.unwrap_or((now, 0));
+            (name, Turn { namespaces, due, failures })
+        };
+        self.wanted = names.into_iter().map(turn).collect();
+    }
+
+    /// For whom a name is wanted.
+    pub fn namespaces(&self, name: &HostName) -> Option<&Namespaces> {
+        self.wanted.get(name).map(|turn| &turn.namespaces)
+    }
+
+    /// Takes the name that is asked for now, and how long it may take: one of the namespace that has the fewest questions, and of
+    /// those one that had an answer the last time.
+    pub fn take(&mut self, now: Instant) -> Option<(HostName, Duration)> {
+        if self.asking.len() >= MOST_QUESTIONS {
+            return None;
+        }
+        let mut busy = HashMap::<&Arc<str>, usize>::new();
+        for namespace in self.asking.values().flatten() {
+            *busy.entry(namespace).or_default() += 1;
+        }
+        let due = self.wanted.iter().filter(|(name, turn)| turn.due <= now && !self.asking.contains_key(*name));
+        let candidates = due.flat_map(|(name, turn)| {
+            let questions = turn.namespaces.iter().map(|namespace| busy.get(namespace).copied().unwrap_or(0));
+            let fewest = questions.min().filter(|questions| *questions < OF_NAMESPACE)?;
+            Some((fewest, turn.failures > 0, turn.due, name))
+        });
+        let (_, fails, _, name) = candidates.min()?;
+        let name = name.clone();
+        self.asking.insert(name.clone(), self.wanted[&name].namespaces.clone());
+        Some((name, if fails { DEADLINE_FAILING } else { DEADLINE }))
+    }
+
+    /// When the next name is due that nobody asks for; what is due and finds no room waits for an answer instead.
+    pub fn next(&self, now: Instant) -> Option<Instant> {
+        let waiting = self.wanted.iter().filter(|(name, _)| !self.asking.contains_key(*name));
+        waiting.map(|(_, turn)| turn.due).filter(|due| *due > now).min()
+    }
+
+    /// A question ended: with an answer that is good for so long, or without one. Tells whether the name is still wanted.
+    pub fn answered(&mut self, name: &HostName, lasts: Option<Duration>, now: Instant) -> bool {
+        self.asking.remove(name);
+        let Some(turn) = self.wanted.get_mut(name) else { return false };
+        let pause = match lasts {
+            Some(lasts) => {
+                turn.failures = 0;
+                lasts.min(LONGEST).max(self.least)
+            }
+            None => {
+                let pause = self.least.saturating_mul(1 << turn.failures.min(16));
+                turn.failures += 1;
+                pause.min(LONGEST_FAILING).max(self.least)
+            }
+        };
+        turn.due = now + pause;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: Duration = Duration::from_secs(5);
+
+    fn name(text: &str) -> HostName {
+        HostName::new(text).unwrap()
+    }
+
+    /// So many names of each namespace, `0.NAMESPACE` and so on.
+    fn agenda(namespaces: &[(&str, usize)], now: Instant) -> Agenda {
+        let mut agenda = Agenda::new(LEAST);
+        let of = |(namespace, count): &(&str, usize)| {
+            let namespace: Arc<str> = (*namespace).into();
+            let named =
+                move |number| (name(&format!("{number:03}.{namespace}")), Namespaces::from([Arc::clone(&namespace)]));
+            (0..*count).map(named).collect::<Vec<_>>()
+        };
+        agenda.want(namespaces.iter().flat_map(of).collect(), now);
+        agenda
+    }
+
+    fn take_all(agenda: &mut Agenda, now: Instant) -> Vec<String> {
+        std::iter::from_fn(|| agenda.take(now)).map(|(name, _)| name.to_string()).collect()
+    }
+
+    #[test]
+    fn names_that_never_answer_hold_no_place_that_others_need() {
+        let now = Instant::now();
+        let crowds: Vec<_> = (0..30).map(|number| format!("crowd{number:02}")).collect();
+        let mut namespaces = vec![("one", 300)];
+        let mut agenda = agenda(&namespaces, now);
+        assert_eq!(take_all(&mut agenda, now).len(), OF_NAMESPACE, "one namespace alone");
+        namespaces.extend(crowds.iter().map(|crowd| (crowd.as_str(), 300)));
+        agenda = self::agenda(&namespaces, now);
+        let first = take_all(&mut agenda, now);
+        assert_eq!(first.len(), MOST_QUESTIONS, "many together");
+        let of_one = first.iter().filter(|name| name.ends_with(".one")).count();
+        assert_eq!(of_one, 2, "have the same share each");
+        // A victim comes, and one question ends.
+        namespaces.push(("victim", 1));
+        let wanted = self::agenda(&namespaces, now).wanted;
+        agenda.want(wanted.into_iter().map(|(name, turn)| (name, turn.namespaces)).collect(), now);
+        assert_eq!(agenda.take(now), None);
+        agenda.answered(&name(&first[0]), None, now);
+        assert_eq!(take_all(&mut agenda, now), ["000.victim"]);
+    }
+
+    #[test]
+    fn a_name_of_several_namespaces_has_the_place_of_the_one_that_has_room() {
+        let now = Instant::now();
+        let mut agenda = agenda(&[("crowd", 100)], now);
+        let mut names: BTreeMap<_, _> =
+            agenda.wanted.iter().map(|(name, turn)| (name.clone(), turn.namespaces.clone())).collect();
+        names.insert(name("zz.shared"), ["crowd", "victim"].map(Arc::from).into());
+        agenda.want(names, now);
+        assert!(take_all(&mut agenda, now).contains(&"zz.shared".to_owned()));
+    }
+
+    #[test]
+    fn what_fails_is_asked_ever_more_seldom_with_less_patience_and_after_the_others() {
+        let mut now = Instant::now();
+        let mut agenda = agenda(&[("a", 1)], now);
+        let only = name("000.a");
+        let mut pauses = Vec::new();
+        for _ in 0..6 {
+            let (taken, patience) = agenda.take(now).unwrap();
+            let is_first = pauses.is_empty();
+            assert_eq!((taken, patience), (only.clone(), if is_first { DEADLINE } else { DEADLINE_FAILING }));
+            assert_eq!(agenda.next(now), None, "it is being asked for");
+            assert!(agenda.answered(&only, None, now));
+            let next = agenda.next(now).unwrap();
+            pauses.push((next - now).as_secs());
+            assert_eq!(agenda.take(now), None);
+            now = next;
+        }
+        assert_eq!(pauses, [5, 10, 20, 40, 60, 60]);
+        let mut both = self::agenda(&[("a", 2)], now);
+        both.answered(&only, None, now - LEAST);
+        assert_eq!(take_all(&mut both, now), ["001.a", "000.a"]);
+        for (lasts, expected) in [(0, 5), (60, 60), (86_400, 300)] {
+            agenda.take(now);
+            agenda.answered(&only, Some(Duration::from_secs(lasts)), now);
+            assert_eq!(agenda.next(now), Some(now + Duration::from_secs(expected)));
+            now += Duration::from_secs(expected);
+        }
+        agenda.take(now);
+        agenda.want(BTreeMap::new(), now);
+        assert!(!agenda.answered(&only, Some(LEAST), now), "it is wanted no longer");
+    }
+}

@@ -1,0 +1,139 @@
+//! When answers that differ are told: a namespace whose names change all the time waits for its own; it must not know answers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::model::HostName;
+use crate::translate::Namespaces;
+
+/// Longest time from one answer of a namespace's names that is told to the next: each may cost everybody a reload.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// What waits to be told.
+#[derive(Debug)]
+pub struct Bulletin {
+    /// Least time between two answers of a namespace's names that are told.
+    least: Duration,
+    waiting: BTreeMap<HostName, Waiting>,
+    paces: HashMap<Arc<str>, Pace>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    until: Instant,
+    /// Whose pace it counts for; nobody's when nothing was told of the name before.
+    namespaces: Namespaces,
+}
+
+/// How often something is told of the names of one namespace.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    next: Instant,
+    interval: Duration,
+}
+
+impl Bulletin {
+    /// Nothing was told yet.
+    pub fn new(least: Duration) -> Self {
+        Bulletin { least, waiting: BTreeMap::new(), paces: HashMap::new() }
+    }
+
+    /// What was told of a name is true no more; when nothing was, `is_first`, it waits for nobody. A name of several namespaces is told as
+    /// soon as it may be for one of them.
+    pub fn differs(&mut self, name: &HostName, namespaces: &Namespaces, is_first: bool, now: Instant) {
+        if self.waiting.contains_key(name) {
+            return;
+        }
+        let next = |namespace| self.paces.get(namespace).map_or(now, |pace: &Pace| pace.next);
+        let waiting = match is_first {
+            true => Waiting { until: now, namespaces: Namespaces::new() },
+            false => {
+                Waiting { until: namespaces.iter().map(next).min().unwrap_or(now), namespaces: namespaces.clone() }
+            }
+        };
+        self.waiting.insert(name.clone(), waiting);
+    }
+
+    /// What was told of a name is true again, or of no use.
+    pub fn drop(&mut self, name: &HostName) {
+        self.waiting.remove(name);
+    }
+
+    /// When something is to be told. A moment that has passed means now.
+    pub fn due(&self) -> Option<Instant> {
+        self.waiting.values().map(|waiting| waiting.until).min()
+    }
+
+    /// Everything is told, now that something is. Whoever had something to tell waits ever longer until the next time, as long as it
+    /// goes on like that.
+    pub fn told(&mut self, now: Instant) {
+        self.paces.retain(|_, pace| now < pace.next + pace.interval);
+        let namespaces: Namespaces =
+            std::mem::take(&mut self.waiting).into_values().flat_map(|waiting| waiting.namespaces).collect();
+        for namespace in namespaces {
+            let interval = match self.paces.get(&namespace) {
+                Some(pace) => (pace.interval * 2).min(LONGEST).max(self.least),
+                None => self.least,
+            };
+            self.paces.insert(namespace, Pace { next: now + interval, interval });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LEAST: Duration = Duration::from_secs(5);
+
+    fn name(text: &str) -> HostName {
+        HostName::new(text).unwrap()
+    }
+
+    fn of(namespaces: &[&str]) -> Namespaces {
+        namespaces.iter().map(|namespace| Arc::from(*namespace)).collect()
+    }
+
+    #[test]
+    fn names_that_change_all_the_time_are_told_ever_more_seldom() {
+        let began = Instant::now();
+        let mut bulletin = Bulletin::new(LEAST);
+        let mut told = Vec::new();
+        for second in 0..200 {
+            let now = began + Duration::from_secs(second);
+            for number in 0..150 {
+                bulletin.differs(&name(&format!("{number}.x")), &of(&["crowd"]), false, now);
+            }
+            if bulletin.due().is_some_and(|due| due <= now) {
+                bulletin.told(now);
+                told.push(second);
+            }
+        }
+        assert_eq!(told, [0, 5, 15, 35, 65, 95, 125, 155, 185]);
+    }
+
+    #[test]
+    fn nobody_waits_for_the_names_of_another_namespace_nor_for_a_first_answer() {
+        let now = Instant::now();
+        let mut bulletin = Bulletin::new(LEAST);
+        bulletin.differs(&name("a.x"), &of(&["crowd"]), false, now);
+        bulletin.told(now);
+        bulletin.differs(&name("a.x"), &of(&["crowd"]), false, now);
+        assert_eq!(bulletin.due(), Some(now + LEAST));
+        bulletin.differs(&name("b.x"), &of(&["crowd"]), true, now);
+        assert_eq!(bulletin.due(), Some(now), "nothing is known of it");
+        bulletin.drop(&name("b.x"));
+        bulletin.differs(&name("shared.x"), &of(&["crowd", "victim"]), false, now);
+        assert_eq!(bulletin.due(), Some(now), "it is the victim's as well");
+        bulletin.told(now);
+        assert_eq!(bulletin.due(), None, "what waited is told with it");
+        // Who is quiet for a while is told of at once.
+        let later = now + LEAST * 4;
+        bulletin.differs(&name("a.x"), &of(&["crowd"]), false, later);
+        assert!(bulletin.due().is_some_and(|due| due <= later));
+        bulletin.told(later);
+        bulletin.differs(&name("a.x"), &of(&["crowd"]), false, later);
+        assert_eq!(bulletin.due(), Some(later + LEAST));
+    }
+}

@@ -1,0 +1,70 @@
+//! What one namespace can have a great deal of keeps nobody else waiting: connections that last, and mistakes; nothing of the inside is known.
+
+use serde_json::Value;
+
+use crate::rig::client::{WebSocket, get};
+use crate::rig::manifests::ingress;
+use crate::rig::status::{notes, tells};
+use crate::rig::{self, wait};
+
+#[test]
+fn connections_that_last_keep_few_old_workers_and_nobodys_change_waiting() {
+    const GENERATIONS: usize = 3;
+    rig::run(async |rig| {
+        rig.daemon.set("pacing.most-draining", &GENERATIONS.to_string());
+        rig.daemon.set("pacing.crowded-spacing", "2s");
+        rig.daemon.set("pacing.spacing", "100ms");
+        let lasting = ingress("lasting").namespace("default").host("lasting.example", "web").build();
+        rig.manifests.write("lasting.yaml", &[lasting]);
+        rig.start().await;
+        let mut sockets: Vec<WebSocket> = Vec::new();
+        for number in 0..10 {
+            let mut socket = get("http://lasting.example/").open_websocket().await.unwrap();
+            assert_eq!(socket.say("x").await.unwrap(), "x");
+            sockets.push(socket);
+            let host = format!("change-{number}.example");
+            rig.manifests.write("change.yaml", &[ingress("change").host(&host, "web").build()]);
+            get(&format!("http://{host}/")).send_until("the change", |reply| reply.status == 200).await;
+            // Workers without connections end by themselves.
+            let few = async || (rig.nginx.workers().len() <= 2 * (GENERATIONS + 1)).then_some(());
+            wait::until("few workers", few).await;
+        }
+        let ended = |status: &Value| status["nginx"]["ended"].as_u64().is_some_and(|ended| ended > 0);
+        let status = rig.daemon.status_when("old workers to be ended", ended).await;
+        assert_eq!(status["nginx"]["most_draining"], 2 * GENERATIONS);
+        assert!(tells(&status, "Host nginx", "DrainingWorkers"), "{}", status["findings"]);
+        assert!(sockets[0].say("x").await.is_err(), "the oldest worker had it");
+        assert_eq!(sockets[9].say("x").await.unwrap(), "x");
+    });
+}
+
+#[test]
+fn mistakes_of_one_namespace_leave_those_of_others_visible() {
+    const OBJECTS: usize = 400;
+    rig::run(async |rig| {
+        let wrong = |number: usize| {
+            let mut object =
+                ingress(&format!("wrong-{number}")).namespace("crowd").host(&format!("{number}.crowd.example"), "web");
+            for annotation in 0..60 {
+                object = object.annotation(&format!("no-such-key-{annotation}"), &"x".repeat(100));
+            }
+            object.build()
+        };
+        rig.manifests.write("crowd.yaml", &(0..OBJECTS).map(wrong).collect::<Vec<_>>());
+        rig.manifests.write("victim.yaml", &[ingress("victim").host("victim.example", "missing").build()]);
+        rig.start().await;
+        let told = |status: &Value| tells(status, "Ingress victim", "MissingService");
+        let status = rig.daemon.status_when("the victim's mistake", told).await;
+        assert!(status.to_string().len() < 300_000, "{}", status.to_string().len());
+        assert!((1..=21).contains(&notes(&status, "Ingress wrong-0", "UnknownAnnotation").len()));
+        let left_out = status["findings_left_out"].as_array().unwrap();
+        assert_eq!((left_out.len(), &left_out[0]["namespace"]), (1, &"crowd".into()));
+        let shown = rig.daemon.command("status").output().unwrap();
+        let shown = String::from_utf8(shown.stdout).unwrap();
+        assert!(shown.contains("default/victim") && shown.lines().count() < OBJECTS + 200, "{shown}");
+        assert!(shown.contains(" more findings; "), "{shown}");
+        // The journal has a bounded number of lines about one namespace.
+        let lines = rig.daemon.log().lines().filter(|line| line.contains("no-such-key")).count();
+        assert!((1..=200).contains(&lines), "{lines}");
+    });
+}
