@@ -48,6 +48,10 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
         });
         return claims;
     }
+    if claims.windows(2).all(|pair| pair[0].namespace() == pair[1].namespace()) {
+        claims.sort_by_key(|rated| rated.place_alone);
+        return claims;
+    }
     let mut oldest: HashMap<(Box<str>, Arc<str>), u64> = HashMap::new();
     for rated in &claims {
         let known = oldest.entry((rated.beginning.clone(), Arc::clone(rated.namespace()))).or_insert(rated.number);
