@@ -92,7 +92,13 @@ fn paths_become_locations() {
         ),
         (
             vec![regex("/x"), prefix("/p/", true), prefix("/q/", false), prefix("/q", false)],
-            vec!["~* (*LIMIT_MATCH=200000)(*LIMIT_RECURSION=10000)^/x 201", "~ ^/p/ 202", "~ ^/q/ 203", "~ ^/q(?:/|\\z) 204", "~ ^/ 404"],
+            vec![
+                "~* (*LIMIT_MATCH=200000)(*LIMIT_RECURSION=10000)^/x 201",
+                "~ ^/p/ 202",
+                "~ ^/q/ 203",
+                "~ ^/q(?:/|\\z) 204",
+                "~ ^/ 404",
+            ],
         ),
         (vec![prefix(&long, false)], vec![&longest, "~ ^/ 404"]),
         (vec![prefix(&below, false)], vec![&at, &under, "^~ / 404"]),
