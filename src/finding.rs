@@ -140,12 +140,15 @@ reasons! {
     PathConflict, Warning, Author, "The path is an older object's, or that of another namespace which asked for it first, or lies below a protected path of another one; who has it keeps it.";
     TooManyPaths, Error, Author, "The namespace has as many paths on this host as it may have (`limits.paths-of-host`); this one is not served. Its requests go where they would go without it, and are answered 503 where it would be protected.";
     SharedHost, Info, Author, "Several namespaces have paths of the host: below this path another namespace has one and takes its requests there, or another one asked first for paths that begin like this one.";
+    OverBudget, Error, Author, "The object, or its namespace with it, asks for more than the section `limits` of the settings allows. Older objects go first: this one is not served, and what it protects answers 503 where other objects would take its requests. Take out what is not needed, or have the administrator raise the limit that the note names.";
+    NearBudget, Info, Operator, "A namespace has used four fifths of one of its budgets; when it is used up, its newest objects are not served. Raise the limit, or ask the namespace for less.";
+    TooManyEndpoints, Warning, Author, "The Service, or its namespace, has more endpoints than requests are sent to; the others get none. They are chosen by their addresses, so that the choice stays when others come and go.";
     TlsConflict, Warning, Author, "Namespaces share a host, and the oldest object of it is of another one than this entry of `spec.tls`. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
     MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
     MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
     NoEndpoints, Warning, Author, "The Service has no ready endpoint; the route answers 503 until it has.";
     UnreachableMode, Warning, Author, "The Service cannot be reached in the endpoint mode that is configured; the route answers 503.";
-    ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local or one of our own ports on this or another node; the route answers 503.";
+    ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local, or of this or another edge node; it is left out, and without another one the route answers 503. Where a pod shares the network of an edge node (`hostNetwork`), the administrator may list its address and port in `upstreams.own-addresses`.";
     ExternalNameDisabled, Warning, Author, "Services of type ExternalName are switched off by the administrator; the route answers 503.";
     UnresolvedName, Warning, Author, "DNS does not tell the addresses of a Service of type ExternalName; those of the last answer are used, and without any the route answers 503.";
     UnsupportedBackend, Warning, Author, "The backend is a resource other than a Service; the route answers 404.";
@@ -162,7 +165,7 @@ reasons! {
     UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";
-    Quarantined, Error, Author, "nginx refused this version of the object; its last good version, if there is one, goes on being served.";
+    Quarantined, Error, Author, "nginx refused this version of the object, or could not take the configuration with it: for want of memory or time; its last good version, if there is one, goes on being served.";
     MoreFindings, Warning, Author, "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";
     StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
     PublishingFailed, Warning, Operator, "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";

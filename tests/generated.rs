@@ -6,6 +6,7 @@ use clap_complete::Shell;
 use ingressd::cli::generate;
 use ingressd::config;
 use ingressd::daemon::access;
+use ingressd::render::headers;
 
 fn check(path: &str, expected: &[u8]) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -21,6 +22,30 @@ fn check(path: &str, expected: &[u8]) {
 #[test]
 fn settings_sample() {
     check("etc/ingressd.toml", config::sample().as_bytes());
+}
+
+/// The table of bounds within the page about security: key, default and the first sentence about it.
+#[test]
+fn bounds_on_the_page_about_security() {
+    let (path, begins, ends) = ("docs/security.md", "<!-- limits -->\n", "<!-- end of limits -->");
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).expect("the page is there");
+    let (before, rest) = page.split_once(begins).expect("the table begins somewhere");
+    let (_, after) = rest.split_once(ends).expect("the table ends somewhere");
+    let rows = config::rows().filter(|row| row.section() == "limits").map(|row| {
+        let sentence = row.doc.split_once(". ").map_or(row.doc, |(first, _)| first);
+        format!("| `{}` | {} | {} |\n", row.key, row.default, sentence.trim_end_matches('.'))
+    });
+    let table = rows.collect::<String>();
+    assert!(table.contains("namespace-routes"), "the settings were not found");
+    let head = "| setting | default | what it bounds |\n| --- | --- | --- |\n";
+    check(path, format!("{before}{begins}{head}{table}{ends}{after}").as_bytes());
+}
+
+#[test]
+fn templates_of_headers() {
+    for (name, text) in headers::templates() {
+        check(&format!("templates/{name}.hbs"), text.as_bytes());
+    }
 }
 
 #[test]

@@ -4,6 +4,8 @@
 //! accepted, the files for nginx 1.22 and, for each other version, how its files differ. `make generate` writes them again.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "golden/cost.rs"]
+mod cost;
 #[path = "golden/inputs.rs"]
 mod inputs;
 #[path = "golden/judge.rs"]

@@ -71,6 +71,7 @@ fn directive(row: &'static catalogue::DirectiveRow, arguments: Vec<Argument>) ->
 fn everything() -> Behaviour {
     let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
     Behaviour {
+        strict_paths: true,
         directives: vec![
             directive(&catalogue::CLIENT_MAX_BODY_SIZE, vec![Argument::Size(ByteSize(8 << 20))]),
             directive(&catalogue::PROXY_BUFFERING, vec![Argument::Switch(true)]),
@@ -95,10 +96,11 @@ fn everything() -> Behaviour {
             credentials: true,
             max_age: 600,
         })),
-        access: Some(Arc::new(AccessList {
-            deny: vec!["10.0.0.1/32".parse().expect("a network")],
-            allow: vec!["10.0.0.0/8".parse().expect("a network"), "fd00::/8".parse().expect("a network")],
-        })),
+        access: Some(Arc::new(AccessList::new(
+            origin(),
+            vec!["10.0.0.1/32".parse().expect("a network")],
+            vec!["10.0.0.0/8".parse().expect("a network"), "fd00::/8".parse().expect("a network")],
+        ))),
         basic_authentication: Some(Arc::new(BasicAuthentication {
             realm: Text::new("Members' \"area\"").expect("a text"),
             file: password_file,
@@ -192,6 +194,7 @@ fn model() -> Model {
     let address = |text: &str| Endpoint { address: text.parse::<SocketAddr>().expect("an address"), weight: 1 };
     let two = vec![address("10.244.0.1:8080"), address("[fd00::1]:8080")];
     Model {
+        zones: [(origin().object.namespace.clone(), ByteSize(80 << 10))].into(),
         servers: servers.into_iter().map(Arc::new).collect(),
         upstreams: vec![
             upstream("grpc", Protocol::Grpc, two.clone()),

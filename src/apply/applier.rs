@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-use super::blame::{Places, complaint};
+use super::blame::{Places, Scope, complaint};
 use super::confirm::{Confirm, Confirmation};
 use super::error::ApplyError;
 use super::generation::Generations;
@@ -24,6 +24,7 @@ use super::verdict::{Pending, Verdict, at_rest};
 use crate::render::{Digest, FileSet};
 
 mod pinning;
+mod weighing;
 
 pub use pinning::Pinned;
 
@@ -44,6 +45,8 @@ pub struct Applier<H> {
     /// What the files that come next serve.
     contents: Arc<Contents>,
     pinned: Option<Pinned>,
+    /// Whether it is found out what is too much for nginx: each generation is tested as a whole then before nginx gets it.
+    weighs: bool,
 }
 
 /// What is true at one moment, for whoever asks.
@@ -82,7 +85,7 @@ impl<H: Host> Applier<H> {
         let generations = Generations::open(&options)?;
         let pinned = generations.pinned().map(|pin| Pinned::of(&generations, pin));
         let (steps, contents) = (Steps::default(), Arc::default());
-        Ok(Applier { options, host, generations, steps, running: None, silent: None, contents, pinned })
+        Ok(Applier { options, host, generations, steps, running: None, silent: None, contents, pinned, weighs: false })
     }
 
     /// The files of the generation in place, as far as they are still what was written.
@@ -140,7 +143,7 @@ impl<H: Host> Applier<H> {
         Ok(match judged? {
             Judgement::Accepted => Some(Vec::new()),
             Judgement::Refused(complaints) => Some(complaints),
-            Judgement::HostRefused(_) => None,
+            Judgement::HostRefused(_) | Judgement::TooMuch(_) => None,
         })
     }
 
@@ -236,7 +239,7 @@ impl<H: Host> Applier<H> {
         let staged = self.generations.stage(files, &self.contents, &mut self.steps)?;
         let begun = Instant::now();
         let context = self.context();
-        let mut whole = context.is_none();
+        let mut whole = self.weighs || context.is_none();
         let judged = match &context {
             Some(context) => self.test(files, staged.manifest.generation, context),
             None => Ok(Judgement::Accepted),
@@ -247,6 +250,14 @@ impl<H: Host> Applier<H> {
             Ok(Judgement::Refused(complaints)) => {
                 self.generations.discard(&staged);
                 return Ok(Outcome::Refused { complaints, test });
+            }
+            Ok(Judgement::TooMuch(words)) => {
+                self.generations.discard(&staged);
+                return Ok(self.untaken(format!("nginx cannot take it as a whole: {words}"), weighing::short(&words)));
+            }
+            Err(ApplyError::Slow { program, seconds }) => {
+                self.generations.discard(&staged);
+                return Ok(self.untaken(ApplyError::Slow { program, seconds }.to_string(), self.slow()));
             }
             // Either the host's configuration is broken, or more of it is needed than a scratch one has: the whole tells.
             Ok(Judgement::HostRefused(words)) => {
@@ -267,8 +278,9 @@ impl<H: Host> Applier<H> {
         // What nginx will read when it starts has to be tested as it will be read.
         match if whole { self.host.test(None) } else { return self.activate(effort) } {
             Ok(tested) if tested.accepted => self.activate(effort),
-            Ok(tested) => self.refused(&effort, &tested.words),
-            Err(error) => self.roll_back(error.to_string(), false),
+            Ok(tested) => self.refused(&effort, &tested.words, false),
+            Err(error @ ApplyError::Slow { .. }) => self.roll_back(error.to_string(), Some(self.slow()), false),
+            Err(error) => self.roll_back(error.to_string(), None, false),
         }
     }
 
@@ -324,10 +336,13 @@ impl<H: Host> Applier<H> {
     }
 
     /// Goes back because nginx refuses what it would load as a whole, though it accepted the changed files.
-    fn refused(&mut self, effort: &Effort<'_>, printed: &str) -> Result<Outcome, ApplyError> {
+    fn refused(&mut self, effort: &Effort<'_>, printed: &str, read: bool) -> Result<Outcome, ApplyError> {
         let places = Places { link: self.generations.link(), copies: vec![self.generations.folder(effort.generation)] };
         let failure = places.failure(printed);
         let words = failure.words.clone();
+        if failure.scope != Scope::Writing {
+            return self.roll_back(hosts_fault(&words), Some(weighing::short(&words)), read);
+        }
         let culprit = failure.place.as_ref().map(|(path, _)| path.clone());
         let before = self.generations.confirmed().map(|number| self.generations.folder(number));
         let complaint = match (culprit, effort.files) {
@@ -336,7 +351,7 @@ impl<H: Host> Applier<H> {
             }
             _ => None,
         };
-        let outcome = self.roll_back(hosts_fault(&words), false)?;
+        let outcome = self.roll_back(hosts_fault(&words), None, read)?;
         Ok(match complaint {
             Some(complaint) => Outcome::Refused { complaints: vec![complaint], test: effort.test },
             None => outcome,
@@ -350,11 +365,12 @@ impl<H: Host> Applier<H> {
         match confirm.hang_up(&mut self.host, &mut self.steps) {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
-            Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed),
-            Ok(Confirmation::Late(why)) => {
-                self.roll_back(format!("generation {generation} was not confirmed: {why}"), true)
+            Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed, false),
+            Ok(Confirmation::Late { why, too_much }) => {
+                let too_much = too_much.then(|| self.late(&why));
+                self.roll_back(format!("generation {generation} was not confirmed: {why}"), too_much, true)
             }
-            Err(error) => self.roll_back(error.to_string(), false),
+            Err(error) => self.roll_back(error.to_string(), None, false),
         }
     }
 
@@ -368,31 +384,32 @@ impl<H: Host> Applier<H> {
     }
 
     /// Puts the last confirmed generation into place; nginx must read it when it may have read the other.
-    fn roll_back(&mut self, why: String, read: bool) -> Result<Outcome, ApplyError> {
+    /// Where it does not take even that one, what is in the other was not `too_much`.
+    fn roll_back(&mut self, why: String, too_much: Option<String>, read: bool) -> Result<Outcome, ApplyError> {
         let abandoned = self.generations.current().map(|manifest| manifest.generation);
         let generation = self.generations.switch_back(&mut self.steps)?;
-        let outcome = |why| Outcome::RolledBack { generation, why };
+        let outcome = |why, too_much| Outcome::RolledBack { generation, why, too_much };
         let master = self.host.master();
         let Some(target) = generation else {
             // Nothing of ours is left that could be confirmed: nginx only has to let go of what it may have read.
             if let (true, Ok(master)) = (read, master) {
                 self.host.hang_up(master)?;
             }
-            return Ok(outcome(why));
+            return Ok(outcome(why, too_much));
         };
         if !read || abandoned == generation {
             self.running = master.ok().filter(|_| self.host.served() == generation);
-            return Ok(outcome(why));
+            return Ok(outcome(why, too_much));
         }
-        Ok(match Confirm::of(&self.options, target).hang_up(&mut self.host, &mut self.steps) {
+        Ok(match Confirm::of(&self.options, target).again().hang_up(&mut self.host, &mut self.steps) {
             Ok(Confirmation::Confirmed { master, .. }) => {
                 self.running = Some(master);
-                outcome(why)
+                outcome(why, too_much)
             }
-            Ok(Confirmation::Down(also) | Confirmation::Refused(also) | Confirmation::Late(also)) => {
-                outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"))
+            Ok(Confirmation::Down(also) | Confirmation::Refused(also) | Confirmation::Late { why: also, .. }) => {
+                outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"), None)
             }
-            Err(error) => outcome(format!("{why}; generation {target} is in place again, but {error}")),
+            Err(error) => outcome(format!("{why}; generation {target} is in place again, but {error}"), None),
         })
     }
 }

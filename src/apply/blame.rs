@@ -25,23 +25,41 @@ pub struct Failure {
     pub words: String,
     /// The file of ours that they name, and the line in it.
     pub place: Option<(FilePath, Option<u32>)>,
+    /// What it is a failure of.
+    pub scope: Scope,
+}
+
+/// What a failure is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Something that is written somewhere, in a file of ours or of the host's.
+    Writing,
+    /// The configuration as a whole, as far as the words tell.
+    Whole,
+    /// What the host has only so much of: the place where it ran out means nothing.
+    Shortage,
 }
 
 impl Places {
-    /// Finds the first failure that names a file of ours, or else the first.
+    /// Finds the first failure that names a file of ours, or else the first. Where the host is short of something, that is it.
     pub fn failure(&self, printed: &str) -> Failure {
-        let failures = parse(printed).into_iter().filter(|remark| remark.level == Level::Failure);
-        let mut found = failures.map(|remark| {
+        let mut failures = parse(printed);
+        failures.retain(|remark| remark.level == Level::Failure);
+        if let Some(shortage) = failures.iter().find(|remark| remark.is_shortage()) {
+            return Failure { words: self.as_users_know(&shortage.words), place: None, scope: Scope::Shortage };
+        }
+        let mut found = failures.into_iter().map(|remark| {
             let own = remark.file.as_deref().and_then(|file| self.own(file));
             let words = match (&own, &remark.file, remark.line) {
                 (None, Some(file), Some(line)) if !self.is_copy(file) => format!("{} in {file}:{line}", remark.words),
                 _ => self.as_users_know(&remark.words),
             };
-            Failure { words, place: own.map(|path| (path, remark.line)) }
+            let scope = if remark.file.is_some() { Scope::Writing } else { Scope::Whole };
+            Failure { words, place: own.map(|path| (path, remark.line)), scope }
         });
         let Some(first) = found.next() else {
             let last = printed.lines().last().unwrap_or("nginx refused without a word");
-            return Failure { words: self.as_users_know(last), place: None };
+            return Failure { words: self.as_users_know(last), place: None, scope: Scope::Whole };
         };
         match first.place {
             Some(_) => first,
@@ -71,7 +89,7 @@ impl Places {
 pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirmed: Option<&Path>) -> Complaint {
     let line = failure.place.filter(|(path, _)| path == culprit).and_then(|(_, line)| line);
     let Some(file) = files.files.get(culprit) else {
-        return Complaint { place: None, words: failure.words, origin: None, suspects: Vec::new() };
+        return Complaint { place: None, words: failure.words, origin: None, ran_before: false, suspects: Vec::new() };
     };
     let origin = match line {
         Some(line) => file.owners.of_line(line).cloned(),
@@ -86,22 +104,24 @@ pub fn complaint(failure: Failure, culprit: &FilePath, files: &FileSet, confirme
     };
     let mut suspects: Vec<Arc<ObjectId>> = origin.iter().map(|origin| Arc::clone(&origin.object)).collect();
     let old = confirmed.and_then(|folder| std::fs::read(folder.join(&**culprit)).ok()).unwrap_or_default();
-    for object in changed_owners(file, &old).into_iter().chain(file.owners.objects()) {
+    let known: HashSet<&[u8]> = old.split(|byte| *byte == b'\n').collect();
+    let bytes = file.content.bytes();
+    let lines: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
+    let index = line.and_then(|line| usize::try_from(line).ok()?.checked_sub(1));
+    let ran_before = index.and_then(|index| lines.get(index)).is_some_and(|line| known.contains(line));
+    for object in changed_owners(file, &lines, &known).into_iter().chain(file.owners.objects()) {
         if !suspects.contains(&object) {
             suspects.push(object);
         }
     }
     let place = Some((Arc::clone(culprit), line));
-    Complaint { place, words: failure.words, origin, suspects }
+    Complaint { place, words: failure.words, origin, ran_before, suspects }
 }
 
-/// Owners of lines that the old content did not have, in the order of the lines.
-fn changed_owners(file: &File, old: &[u8]) -> Vec<Arc<ObjectId>> {
-    let known: HashSet<&[u8]> = old.split(|byte| *byte == b'\n').collect();
-    let bytes = file.content.bytes();
-    let lines = bytes.split(|byte| *byte == b'\n');
+/// Owners of lines that are not among the known ones, in the order of the lines.
+fn changed_owners(file: &File, lines: &[&[u8]], known: &HashSet<&[u8]>) -> Vec<Arc<ObjectId>> {
     let mut owners = Vec::new();
-    for (_, number) in lines.zip(1..).filter(|(line, _)| !known.contains(line)) {
+    for (_, number) in lines.iter().zip(1..).filter(|(line, _)| !known.contains(*line)) {
         if let Some(origin) = file.owners.of_line(number)
             && owners.last() != Some(&origin.object)
         {
@@ -115,7 +135,7 @@ fn changed_owners(file: &File, old: &[u8]) -> Vec<Arc<ObjectId>> {
 mod tests {
     use std::sync::Arc;
 
-    use super::{Failure, Places, complaint};
+    use super::{Failure, Places, Scope, complaint};
     use crate::model::{Field, Kind, ObjectId, Origin};
     use crate::render::{File, FileSet, Owners, Part};
 
@@ -125,24 +145,34 @@ mod tests {
 
     #[test]
     fn words_name_our_files_as_users_know_them() {
-        for (printed, words, place) in [
+        use Scope::{Shortage, Whole, Writing};
+        for (printed, words, place, scope) in [
             (
                 "nginx: [warn] x in /r/generations/7/http/a.conf:2\nnginx: [emerg] bad \"y\" in /s/scratch/http/b.conf:3",
                 { "bad \"y\"" },
                 Some(("http/b.conf", Some(3))),
+                Writing,
+            ),
+            (
+                "nginx: [emerg] malloc(99) failed (12: Cannot allocate memory)\nnginx: [emerg] no \"y\" in /s/scratch/http/b.conf:3",
+                { "malloc(99) failed (12: Cannot allocate memory)" },
+                None,
+                Shortage,
             ),
             (
                 "nginx: [emerg] cannot load certificate \"/r/generations/7/certs/c.pem\": PEM failed",
                 { "cannot load certificate \"/r/current/certs/c.pem\": PEM failed" },
                 Some(("certs/c.pem", None)),
+                Writing,
             ),
-            ("nginx: [emerg] \"a\" must be less in /s/scratch/nginx.conf:9", "\"a\" must be less", None),
-            ("nginx: [emerg] x in /etc/nginx/sites/a:1", "x in /etc/nginx/sites/a:1", None),
-            ("something else", "something else", None),
-            ("", "nginx refused without a word", None),
+            ("nginx: [emerg] \"a\" must be less in /s/scratch/nginx.conf:9", "\"a\" must be less", None, Writing),
+            ("nginx: [emerg] x in /etc/nginx/sites/a:1", "x in /etc/nginx/sites/a:1", None, Writing),
+            ("nginx: [emerg] bind() to 0.0.0.0:80 failed", "bind() to 0.0.0.0:80 failed", None, Whole),
+            ("something else", "something else", None, Whole),
+            ("", "nginx refused without a word", None, Whole),
         ] {
             let failure = places().failure(printed);
-            assert_eq!(failure.words, words, "{printed}");
+            assert_eq!((failure.words.as_str(), failure.scope), (words, scope), "{printed}");
             let place = place.map(|(path, line): (&str, _)| (path.into(), line));
             assert_eq!(failure.place, place, "{printed}");
         }
@@ -158,14 +188,18 @@ mod tests {
         let confirmed = tempfile::tempdir().unwrap();
         std::fs::create_dir(confirmed.path().join("http")).unwrap();
         std::fs::write(confirmed.path().join("http/s.conf"), "server {\n a 1;\n c 3;\n}\n").unwrap();
-        for (line, expected) in [(None, ["second", "first", "third"]), (Some(4), ["third", "second", "first"])] {
+        for (line, ran_before, expected) in [
+            (None, false, ["second", "first", "third"]),
+            (Some(3), false, ["second", "first", "third"]),
+            (Some(4), true, ["third", "second", "first"]),
+        ] {
             let place = line.map(|line| ("http/s.conf".into(), Some(line)));
-            let failure = Failure { words: "no".to_owned(), place };
+            let failure = Failure { words: "no".to_owned(), place, scope: Scope::Writing };
             let found = complaint(failure, &"http/s.conf".into(), &files, Some(confirmed.path()));
             let names: Vec<_> = found.suspects.iter().map(|object| object.name.to_string()).collect();
             assert_eq!(names, expected);
             assert_eq!(found.place, Some(("http/s.conf".into(), line)), "the file is known without a line, too");
-            assert_eq!(found.origin.is_some(), line.is_some());
+            assert_eq!((found.origin.is_some(), found.ran_before), (line.is_some(), ran_before));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::steps::{Step, Steps};
 use super::verdict::{Pending, Verdict, after_hang_up, at_rest, replaced};
 
 /// What is known of a master that started no worker, though a test of what it read passes.
-const RESIGNED: &str = "nginx did not take it and waits, though nginx -t accepts it: its error log says why; often another \
+pub const RESIGNED: &str = "nginx did not take it and waits, though nginx -t accepts it: its error log says why; often another \
                         program listens on one of the addresses, which a test does not notice";
 
 /// How waiting for one generation ended.
@@ -27,8 +27,13 @@ pub enum Confirmation {
     Down(String),
     /// nginx said why it does not take it.
     Refused(String),
-    /// It is not worth waiting any longer; this was missing.
-    Late(String),
+    /// It is not worth waiting any longer.
+    Late {
+        /// What was missing.
+        why: String,
+        /// Whether there may have been too much for nginx, so that less would have been confirmed.
+        too_much: bool,
+    },
 }
 
 /// Since when the master has done nothing. While it reads a configuration it works, however long that takes: a test beside
@@ -51,6 +56,10 @@ impl Idleness {
     }
 }
 
+/// How many times as long nginx may take for what it ran before: its master reads one configuration after the other, and a
+/// reload takes two or three times as long as the test that it passed in time.
+const AGAIN: u32 = 4;
+
 /// How often nginx is asked again what it serves when it says nothing, each time for half a second.
 const MOST_UNANSWERED: u32 = 3;
 
@@ -59,18 +68,24 @@ const MOST_UNANSWERED: u32 = 3;
 pub struct Confirm<'a> {
     options: &'a Options,
     generation: u64,
+    timeout: Duration,
 }
 
 impl<'a> Confirm<'a> {
     /// Waits for this generation.
     pub fn of(options: &'a Options, generation: u64) -> Self {
-        Confirm { options, generation }
+        Confirm { options, generation, timeout: options.confirm_timeout }
+    }
+
+    /// Waits for one that nginx ran before, and reads after it is done with another that takes it too long.
+    pub fn again(self) -> Self {
+        Confirm { timeout: self.timeout * AGAIN, ..self }
     }
 
     /// Whether this master, left alone, runs the generation; waits while its workers are too young to tell.
     pub fn at_rest(&self, host: &mut impl Host, master: Process) -> bool {
         let (begun, mut unanswered) = (Instant::now(), 0);
-        while begun.elapsed() < self.options.confirm_timeout {
+        while begun.elapsed() < self.timeout {
             let Some(table) = host.table(master) else { return false };
             match self.with_served(host, |served| at_rest(&table, self.generation, served)) {
                 Verdict::Confirmed => return true,
@@ -147,13 +162,18 @@ impl<'a> Confirm<'a> {
                 (Verdict::Pending(Pending::NoNewWorker), Ok(_))
                     if passed.is_some_and(|passed| passed.elapsed().min(idle) > self.options.resignation) =>
                 {
-                    return Ok(Confirmation::Late(RESIGNED.to_owned()));
+                    return Ok(Confirmation::Late { why: RESIGNED.to_owned(), too_much: true });
                 }
-                (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.options.confirm_timeout => {
-                    return Ok(Confirmation::Late(self.in_time(&pending)));
+                (Verdict::Pending(pending), Ok(_)) if begun.elapsed() > self.timeout => {
+                    // Whoever serves another generation has read everything, but not ours.
+                    let too_much = !matches!(pending, Pending::Serves(_));
+                    // Idle after the test has passed, it would have resigned soon.
+                    let has_resigned = passed.is_some() && pending == Pending::NoNewWorker && !idle.is_zero();
+                    let why = if has_resigned { RESIGNED.to_owned() } else { self.in_time(&pending) };
+                    return Ok(Confirmation::Late { why, too_much });
                 }
-                (Verdict::Impossible(why), _) if begun.elapsed() > self.options.confirm_timeout => {
-                    return Ok(Confirmation::Late(self.in_time(&why)));
+                (Verdict::Impossible(why), _) if begun.elapsed() > self.timeout => {
+                    return Ok(Confirmation::Late { why: self.in_time(&why), too_much: false });
                 }
                 _ => {}
             }
@@ -167,7 +187,7 @@ impl<'a> Confirm<'a> {
     }
 
     fn in_time(&self, missing: &impl std::fmt::Display) -> String {
-        format!("for {} s {missing}", self.options.confirm_timeout.as_secs())
+        format!("for {} s {missing}", self.timeout.as_secs())
     }
 
     fn judge(&self, host: &mut impl Host, before: Option<&Table>, now: &Table) -> Verdict {

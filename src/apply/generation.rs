@@ -1,12 +1,13 @@
 //! The generations on disk and the link that names the one in use; it must not know what nginx thinks of them.
 
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::error::ApplyError;
+use super::folder::{self, Existing};
 use super::journal::Journal;
 use super::manifest::Manifest;
 use super::options::Options;
@@ -325,14 +326,9 @@ impl Generations {
     }
 }
 
-/// A folder that exists keeps the mode that somebody gave it.
+/// A folder that exists keeps the mode that somebody gave it, but nobody else may write there.
 fn make_folder(path: &Path, mode: u32) -> Result<(), ApplyError> {
-    if path.is_dir() {
-        return Ok(());
-    }
-    DirBuilder::new().recursive(true).mode(mode).create(path).map_err(ApplyError::files("create folder", path))?;
-    // The umask of a service would lock nginx's workers out, who open password files themselves.
-    fs::set_permissions(path, Permissions::from_mode(mode)).map_err(ApplyError::files("change mode of", path))
+    folder::make(path, mode, Existing::Closed).map_err(ApplyError::files("use folder", path))
 }
 
 fn flush_folder(path: &Path) -> Result<(), ApplyError> {

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
@@ -37,6 +38,9 @@ pub trait Host {
 
     /// Lets the binary test the host's own configuration, or this one instead.
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError>;
+
+    /// Stops each test that takes longer than this from now on; `None` is as long as a test may take at all.
+    fn limit_tests(&mut self, limit: Option<Duration>);
 
     /// Lets the binary test these configurations, side by side where that is possible; the answers are in their order.
     fn test_each(&mut self, configurations: &[PathBuf]) -> Result<Vec<Tested>, ApplyError> {
@@ -98,12 +102,14 @@ pub struct System {
     options: SystemOptions,
     /// Whether the binary knows `-e`, since 1.19.5: without it a test also opens the log file it was built for.
     knows_error_option: bool,
+    /// How long a test may take now.
+    limit: Duration,
 }
 
 impl System {
     /// The nginx of these options; runs `nginx -V` to learn its version.
     pub fn new(options: SystemOptions) -> Result<System, ApplyError> {
-        let mut system = System { options, knows_error_option: false };
+        let mut system = System { limit: options.test_timeout, options, knows_error_option: false };
         system.knows_error_option = knows_error_option(&build_information(&system.options.binary)?);
         Ok(system)
     }
@@ -121,7 +127,7 @@ impl System {
         add("-p", self.options.prefix.as_deref());
         add("-c", instead.or(self.options.configuration.as_deref()));
         add("-e", self.knows_error_option.then_some(Path::new("stderr")));
-        run(&self.options.binary, &arguments, self.options.test_timeout)
+        run(&self.options.binary, &arguments, self.limit)
     }
 
     /// The process of this number, when it is a master of our binary.
@@ -198,6 +204,11 @@ impl Host for System {
 
     fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
         self.judge(instead)
+    }
+
+    fn limit_tests(&mut self, limit: Option<Duration>) {
+        let longest = self.options.test_timeout;
+        self.limit = limit.map_or(longest, |limit| limit.min(longest));
     }
 
     fn test_each(&mut self, configurations: &[PathBuf]) -> Result<Vec<Tested>, ApplyError> {
@@ -297,7 +308,14 @@ fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested
         let _ = sender.send(String::from_iter(last));
     });
     match receiver.recv_timeout(limit) {
-        Ok(words) => child.wait().map_err(failed).map(|status| Tested { accepted: status.success(), words }),
+        Ok(mut words) => {
+            let status = child.wait().map_err(failed)?;
+            if let Some(signal) = status.signal() {
+                // It cannot say so itself; the kernel does it to whoever it has no memory for.
+                words.push_str(&format!("nginx: [emerg] nginx was ended by signal {signal}\n"));
+            }
+            Ok(Tested { accepted: status.success(), words })
+        }
         Err(_) => {
             child.kill().map_err(failed)?;
             child.wait().map_err(failed)?;
@@ -359,6 +377,8 @@ mod tests {
         assert!(!tested.accepted && tested.words.contains("No such file"), "{tested:?}");
         let slow = run(Path::new("/bin/sleep"), &["60".into()], Duration::from_millis(20));
         assert!(matches!(slow, Err(ApplyError::Slow { .. })), "{slow:?}");
+        let killed = run(Path::new("/bin/sh"), &["-c".into(), "kill -9 $$".into()], Duration::from_secs(60)).unwrap();
+        assert!(!killed.accepted && killed.words.contains("ended by signal 9"), "{killed:?}");
         let missing = run(Path::new("/nowhere/nginx"), &[], Duration::from_secs(60));
         assert!(matches!(missing, Err(ApplyError::Program { .. })), "{missing:?}");
     }

@@ -5,6 +5,7 @@ mod blame;
 mod confirm;
 pub mod connections;
 mod error;
+pub mod folder;
 mod generation;
 mod history;
 mod host;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::model::{ObjectId, Origin};
 
 /// What nginx said about a configuration, traced to those who caused it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Complaint {
     /// The file of ours that it is about, and the line in it, where nginx named one.
     pub place: Option<(Arc<str>, Option<u32>)>,
@@ -14,6 +14,8 @@ pub struct Complaint {
     pub words: String,
     /// The field, when the line has one owner.
     pub origin: Option<Origin>,
+    /// Whether nginx ran this very line before: then it is what others changed that makes it wrong.
+    pub ran_before: bool,
     /// The objects that may have caused it, the likeliest first: owners of changed lines of the file.
     pub suspects: Vec<Arc<ObjectId>>,
 }
@@ -44,12 +46,15 @@ pub enum Outcome {
         /// How long the test took.
         test: Duration,
     },
-    /// The new generation was switched to but not confirmed; the last confirmed one is in place again.
+    /// The new generation was not confirmed; the last confirmed one is in place, still or again.
     RolledBack {
         /// The generation that runs.
         generation: Option<u64>,
         /// Why.
         why: String,
+        /// What nginx cannot do with the configuration as a whole, as said to whoever made it too heavy; `None` when it is not
+        /// a matter of how much there is, or not even the last confirmed generation can be taken.
+        too_much: Option<String>,
     },
     /// nginx does not run: the new generation is in place, tested and ready for its start.
     Ready {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::blame::{Failure, Places, complaint};
+use super::blame::{Failure, Places, Scope, complaint};
 use super::error::ApplyError;
 use super::host::{Host, Tested};
 use super::outcome::Complaint;
@@ -71,6 +71,8 @@ pub enum Judgement {
     Accepted,
     /// nginx refuses some. Never empty.
     Refused(Vec<Complaint>),
+    /// nginx takes each of them but not all together, or the host is short of something, as these words say.
+    TooMuch(String),
     /// nginx refuses even a configuration without any of our files, with these words.
     HostRefused(String),
 }
@@ -98,12 +100,56 @@ pub struct Scratch<'a> {
 struct Part {
     roots: Vec<FilePath>,
     known: Option<Failure>,
+    /// The namespace that all of them are of, where one of it was refused already.
+    namespace: Option<Namespace>,
 }
 
-impl Part {
-    fn untested(roots: &[FilePath]) -> Self {
-        Part { roots: roots.to_vec(), known: None }
+type Namespace = Arc<str>;
+
+/// How often files of each namespace were refused.
+#[derive(Default)]
+struct Failures(BTreeMap<Namespace, usize>);
+
+impl Failures {
+    fn count(&mut self, complaint: &Complaint) {
+        let owner = complaint.origin.as_ref().map(|origin| &origin.object).or(complaint.suspects.first());
+        if let Some(owner) = owner {
+            *self.0.entry(Arc::clone(&owner.namespace)).or_default() += 1;
+        }
     }
+
+    /// The parts to go on with, those of one namespace together where one of it was refused: what nobody else had anything to
+    /// do with is not judged again and again.
+    fn split(&self, roots: &[FilePath], files: &FileSet) -> Vec<Part> {
+        let mut parts: BTreeMap<Option<Namespace>, Vec<FilePath>> = BTreeMap::new();
+        for root in roots {
+            let owners = files.files.get(root).map(|file| file.owners.objects()).unwrap_or_default();
+            let worst = owners.iter().filter_map(|owner| Some((self.0.get(&owner.namespace)?, &owner.namespace))).max();
+            parts.entry(worst.map(|(_, namespace)| Arc::clone(namespace))).or_default().push(Arc::clone(root));
+        }
+        let chunks =
+            parts.iter().flat_map(|(namespace, roots)| roots.chunks(CHUNK).map(move |chunk| (namespace, chunk)));
+        chunks
+            .map(|(namespace, roots)| Part { roots: roots.to_vec(), known: None, namespace: namespace.clone() })
+            .collect()
+    }
+
+    /// Takes the next part out: those of namespaces with many failures come last, so that they hide nobody else's.
+    fn next(&self, open: &mut Vec<Part>) -> Option<Part> {
+        let failures = |part: &Part| part.namespace.as_ref().and_then(|namespace| self.0.get(namespace)).copied();
+        let (index, _) = open.iter().enumerate().rev().min_by_key(|(_, part)| failures(part).unwrap_or_default())?;
+        Some(open.remove(index))
+    }
+}
+
+/// What causes a failure.
+enum Cause {
+    /// A file, with the failure that is its own.
+    File(Failure, FilePath),
+    /// How much there is.
+    Amount(String),
+    /// What the host itself has, without any file of ours.
+    Host(String),
 }
 
 /// A test at work: what is written already.
@@ -187,49 +233,52 @@ pub fn changed_files(files: &FileSet, differs: impl Fn(&FilePath) -> bool) -> Ve
 impl<H: Host> Run<'_, H> {
     fn find(&mut self, changed: Vec<FilePath>) -> Result<Judgement, ApplyError> {
         let mut complaints = Vec::new();
+        let mut failures = Failures::default();
         let mut open = self.refused(&self.scratch.parts(changed))?;
-        while let Some(Part { mut roots, known }) = open.pop() {
+        while let Some(Part { mut roots, known, namespace }) = failures.next(&mut open) {
             let failure = match known {
                 Some(failure) => Some(failure),
                 None => self.refusal(&roots)?,
             };
             let Some(failure) = failure else { continue };
             let (failure, culprit) = match self.culprit(&roots, failure)? {
-                Ok(found) => found,
+                Cause::File(failure, culprit) => (failure, culprit),
+                Cause::Amount(words) => return Ok(Judgement::TooMuch(words)),
                 // The host's directives may need what a test leaves out: try without them before giving up.
-                Err(_) if !self.bare => {
+                Cause::Host(_) if !self.bare => {
                     self.bare = true;
-                    open.push(Part::untested(&roots));
+                    open.push(Part { roots, known: None, namespace });
                     continue;
                 }
-                Err(words) => return Ok(Judgement::HostRefused(words)),
+                Cause::Host(words) => return Ok(Judgement::HostRefused(words)),
             };
             let before = roots.len();
             roots.retain(|root| !self.scratch.closure(std::slice::from_ref(root)).contains(&culprit));
             if roots.len() == before {
                 return Ok(Judgement::HostRefused(failure.words));
             }
-            complaints.push(complaint(failure, &culprit, self.scratch.files, self.scratch.confirmed.as_deref()));
+            let complaint = complaint(failure, &culprit, self.scratch.files, self.scratch.confirmed.as_deref());
+            failures.count(&complaint);
+            complaints.push(complaint);
             if complaints.len() >= self.scratch.limit {
                 break;
             }
             // In order: where the limit hides complaints, they are always the same, whatever else is mended meanwhile.
-            open.extend(roots.chunks(CHUNK).rev().map(Part::untested));
+            open.extend(failures.split(&roots, self.scratch.files).into_iter().rev());
         }
         Ok(if complaints.is_empty() { Judgement::Accepted } else { Judgement::Refused(complaints) })
     }
 
-    /// The file to blame for a failure of these; or the words, when nginx refuses even none of them.
-    fn culprit(
-        &mut self,
-        roots: &[FilePath],
-        failure: Failure,
-    ) -> Result<Result<(Failure, FilePath), String>, ApplyError> {
+    /// What causes a failure of these.
+    fn culprit(&mut self, roots: &[FilePath], failure: Failure) -> Result<Cause, ApplyError> {
+        if failure.scope == Scope::Shortage {
+            return Ok(Cause::Amount(failure.words));
+        }
         if let Some((path, _)) = failure.place.clone().filter(|(path, _)| self.scratch.files.files.contains_key(path)) {
-            return Ok(Ok((failure, path)));
+            return Ok(Cause::File(failure, path));
         }
         if let Some(failure) = self.refusal(&[])? {
-            return Ok(Err(failure.words));
+            return Ok(Cause::Host(failure.words));
         }
         // The shortest beginning of the list that is refused ends with a culprit.
         let (mut accepted, mut refused, mut last) = (0, roots.len(), failure);
@@ -240,7 +289,15 @@ impl<H: Host> Run<'_, H> {
                 None => accepted = middle,
             }
         }
-        Ok(Ok((last, Arc::clone(&roots[refused - 1]))))
+        let culprit = &roots[refused - 1];
+        // One that is taken by itself is only the one with which it became too much.
+        let mut is_alone =
+            || Ok::<_, ApplyError>(refused == 1 || self.refusal(std::slice::from_ref(culprit))?.is_some());
+        Ok(if last.scope != Scope::Shortage && is_alone()? {
+            Cause::File(last, Arc::clone(culprit))
+        } else {
+            Cause::Amount(last.words)
+        })
     }
 
     /// Lets nginx test these files with what they require.
@@ -259,6 +316,7 @@ impl<H: Host> Run<'_, H> {
         let part = |(roots, tested): (&Vec<FilePath>, &Tested)| Part {
             roots: roots.clone(),
             known: Some(self.places.failure(&tested.words)),
+            namespace: None,
         };
         Ok(refused.map(part).collect())
     }

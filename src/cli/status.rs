@@ -27,6 +27,9 @@ pub struct Arguments {
     settings: SettingsArguments,
 }
 
+/// How many namespaces are named in the line about what nginx needs.
+const LARGEST: usize = 3;
+
 /// How the answer is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
@@ -115,6 +118,7 @@ fn table(status: &Value) -> String {
         },
         format!("role        {}{}", text(&status["role"]), drained(status)),
     ];
+    lines.extend(estimate(&status["estimate"]));
     if let Some(leader) = status["leader"].as_str() {
         lines.push(format!("leader      {}", printable(leader)));
     }
@@ -166,6 +170,27 @@ fn table(status: &Value) -> String {
         lines.extend(aligned(&table));
     }
     lines.join("\n") + "\n"
+}
+
+/// What nginx needs for what is served, and which namespaces need the most of it.
+fn estimate(estimate: &Value) -> Option<String> {
+    let size = |cost: &Value, member: &str| format!("{} MiB", cost[member].as_u64().unwrap_or(0).div_ceil(1 << 20));
+    let total = &estimate["total"];
+    let namespaces = estimate["namespaces"].as_array()?;
+    let named = namespaces.iter().filter(|cost| cost["namespace"].as_str().is_some_and(|name| !name.is_empty()));
+    let largest: Vec<_> = named
+        .take(LARGEST)
+        .map(|cost| {
+            format!("{} {}", printable(cost["namespace"].as_str().unwrap_or_default()), size(cost, "memory_bytes"))
+        })
+        .collect();
+    (!largest.is_empty()).then(|| {
+        let (memory, configuration) = (size(total, "memory_bytes"), size(total, "configuration_bytes"));
+        let files = &total["files"];
+        let test = total["test_seconds"].as_f64().unwrap_or(0.0);
+        let largest = largest.join(", ");
+        format!("estimate    {memory} of memory, {configuration} in {files} files, test {test:.1} s; most by {largest}")
+    })
 }
 
 /// That the administrator took the node out, and how far it is.

@@ -1,7 +1,12 @@
 //! The keys of the section `limits`; it must not know files or layers.
 
+use toml_edit::Value;
+
 use super::table::Row;
-use super::value::{Form, put};
+use super::value::{Form, Setting as _, put};
+
+/// Bytes of a mebibyte.
+const MIB: u64 = 1 << 20;
 
 /// Its keys.
 pub const ROWS: &[Row] = &[
@@ -10,7 +15,12 @@ pub const ROWS: &[Row] = &[
         form: Form::Number,
         default: "10000",
         doc: "How many paths of one host a namespace may have; those of its oldest objects count first. What is over it is not served, and answers 503 where it would be protected.",
-        set: |settings, value| put(&mut settings.translate.limits.paths_of_host, value),
+        set: |settings, value| {
+            let mut paths = 0;
+            count(&mut paths, value)?;
+            settings.translate.limits.paths_of_host = usize::try_from(paths).unwrap_or(usize::MAX);
+            Ok(())
+        },
     },
     Row {
         key: "limits.expressions-of-host",
@@ -82,4 +92,150 @@ pub const ROWS: &[Row] = &[
         doc: "How many users one Secret with passwords may have: nginx reads the file from its start at each request. Those beyond are left out, with a finding.",
         set: |settings, value| put(&mut settings.translate.limits.passwords, value),
     },
+    Row {
+        key: "limits.object-paths",
+        form: Form::Number,
+        default: "2000",
+        doc: "Paths that one Ingress may have. A version of it with more is not used: its last good version goes on being served, or the object is left out.",
+        set: |settings, value| count(&mut settings.translate.limits.object.paths, value),
+    },
+    Row {
+        key: "limits.object-list-entries",
+        form: Form::Number,
+        default: "5000",
+        doc: "Elements that all comma-separated lists in the annotations of one Ingress may have together, such as networks that are let in. The list that goes beyond is as if it were wrong: one that protects routes closes them.",
+        set: |settings, value| count(&mut settings.translate.limits.object.list_entries, value),
+    },
+    Row {
+        key: "limits.object-annotation-bytes",
+        form: Form::Number,
+        default: "131072",
+        doc: "Bytes that the value of one annotation that we read may have. A longer one is as if it were wrong.",
+        set: |settings, value| count(&mut settings.translate.limits.object.annotation_bytes, value),
+    },
+    Row {
+        key: "limits.object-origins",
+        form: Form::Number,
+        default: "200",
+        doc: "Origins that `cors-allow-origin` of one Ingress may name: nginx tries one after the other. With more, no CORS headers are sent.",
+        set: |settings, value| count(&mut settings.translate.limits.object.origins, value),
+    },
+    Row {
+        key: "limits.upstream-endpoints",
+        form: Form::Number,
+        default: "2000",
+        doc: "Endpoints of one port of a Service that requests are sent to. Of more, these many are used, chosen by their addresses, so that the choice stays when others come and go.",
+        set: |settings, value| count(&mut settings.translate.limits.object.endpoints, value),
+    },
+    Row {
+        key: "limits.namespace-hosts",
+        form: Form::Number,
+        default: "10000",
+        doc: "Hosts that the Ingresses of one namespace may define. What goes beyond this or another budget of a namespace is left out, the newest objects first, and told of them; paths that such an object protects answer 503 where other objects would take their requests.",
+        set: |settings, value| count(&mut settings.translate.limits.namespace.hosts, value),
+    },
+    Row {
+        key: "limits.namespace-routes",
+        form: Form::Number,
+        default: "20000",
+        doc: "Paths that the Ingresses of one namespace may have.",
+        set: |settings, value| count(&mut settings.translate.limits.namespace.routes, value),
+    },
+    Row {
+        key: "limits.namespace-upstreams",
+        form: Form::Number,
+        default: "10000",
+        doc: "Ports of Services that the Ingresses of one namespace may refer to. Each is a file.",
+        set: |settings, value| count(&mut settings.translate.limits.namespace.upstreams, value),
+    },
+    Row {
+        key: "limits.namespace-endpoints",
+        form: Form::Number,
+        default: "50000",
+        doc: "Endpoints of all ports of Services that the Ingresses of one namespace refer to. Of more, those ports that have the most use fewer, chosen as with `limits.upstream-endpoints`.",
+        set: |settings, value| count(&mut settings.translate.limits.namespace.endpoints, value),
+    },
+    Row {
+        key: "limits.namespace-certificates",
+        form: Form::Number,
+        default: "6000",
+        doc: "Secrets with certificates that the Ingresses of one namespace may name. nginx reads each at every reload, for some 2 ms.",
+        set: |settings, value| count(&mut settings.translate.limits.namespace.certificates, value),
+    },
+    Row {
+        key: "limits.namespace-files",
+        form: Form::Number,
+        default: "40000",
+        doc: "Files that the Ingresses of one namespace may cause: one for each host, port of a Service, Secret, long list, set of origins, and object that limits its clients.",
+        set: |settings, value| count(&mut settings.translate.limits.namespace.files, value),
+    },
+    Row {
+        key: "limits.namespace-zones-mib",
+        form: Form::Number,
+        default: "512",
+        doc: "Shared memory, in MiB, in which the clients of Ingresses with limits are counted, for one namespace. Each limit of an Ingress has 5 MiB (some 80000 clients) while they fit; where there are more, each has half as much, and so on down to 80 KiB.",
+        set: |settings, value| mebibytes(&mut settings.translate.limits.namespace.zones, value),
+    },
+    Row {
+        key: "limits.namespace-configuration-mib",
+        form: Form::Number,
+        default: "128",
+        doc: "Configuration, in MiB, that the Ingresses of one namespace may cause, as estimated before it is written: long texts in annotations count for each path.",
+        set: |settings, value| mebibytes(&mut settings.translate.limits.namespace.configuration, value),
+    },
+    Row {
+        key: "limits.namespace-memory-mib",
+        form: Form::Number,
+        default: "2048",
+        doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of one namespace cause, as estimated. While old workers finish their connections there is twice as much.",
+        set: |settings, value| mebibytes(&mut settings.translate.limits.namespace.memory, value),
+    },
+    Row {
+        key: "limits.namespace-test-seconds",
+        form: Form::Number,
+        default: "25",
+        doc: "Seconds of a processor that nginx may need to read what the Ingresses of one namespace cause, as estimated. Each change of anybody waits for a reload, which takes about twice as long.",
+        set: |settings, value| {
+            count(&mut settings.translate.limits.namespace.test, value)?;
+            let seconds = &mut settings.translate.limits.namespace.test;
+            *seconds = seconds.saturating_mul(1_000_000);
+            Ok(())
+        },
+    },
 ];
+
+fn count(slot: &mut u64, value: &Value) -> Result<(), String> {
+    match u64::read(value)? {
+        0 => Err("it takes at least 1".to_owned()),
+        number => {
+            *slot = number;
+            Ok(())
+        }
+    }
+}
+
+fn mebibytes(slot: &mut u64, value: &Value) -> Result<(), String> {
+    count(slot, value)?;
+    *slot = slot.saturating_mul(MIB);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Settings;
+    use crate::translate::Limits;
+
+    #[test]
+    fn what_nobody_set_is_what_the_translation_takes_by_itself() {
+        let mut settings = Settings::default();
+        settings.translate.limits.namespace.routes = 1;
+        for row in ROWS {
+            let default = row.default_value().expect("a default");
+            (row.set)(&mut settings, &default).expect("a default that is accepted");
+            let is_budget = ["object-", "upstream-", "namespace-"].iter().any(|start| row.name().starts_with(start));
+            assert!(!is_budget || (row.set)(&mut settings, &Value::from(0)).is_err(), "{}", row.key);
+        }
+        assert_eq!(settings.translate.limits, Limits::default());
+    }
+}

@@ -1,5 +1,6 @@
 //! What the administrator wrote: one row for each key feeds the reader, the man page and the sample; it must not know what the settings do.
 
+mod access;
 mod document;
 mod hosts;
 mod layers;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::table::rows;
-use crate::model::Instance;
+use crate::model::{HostName, Instance};
 use crate::render::Templates;
 use crate::{nginx, publish, translate};
 
@@ -113,6 +113,8 @@ pub struct Http {
     pub address: SocketAddr,
     /// Whether an address that other machines reach is allowed.
     pub remote: bool,
+    /// Names by which they may be asked, besides addresses and `localhost`.
+    pub hosts: Vec<HostName>,
 }
 
 /// What is logged and how.
@@ -149,7 +151,7 @@ impl Default for Settings {
             apply: Apply::default(),
             pacing: Pacing::default(),
             publish: publish::Options::default(),
-            http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false },
+            http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false, hosts: Vec::new() },
             control_socket: PathBuf::new(),
             log: Log::default(),
             names: Names::default(),

@@ -3,8 +3,8 @@
 use toml_edit::Value;
 
 use super::settings::Settings;
-use super::value::{CLASS, Form, Setting as _, put};
-use super::{hosts, limits, publishing};
+use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put};
+use super::{access, hosts, limits, publishing};
 use crate::source::{Selector, is_namespace};
 
 /// One key.
@@ -71,7 +71,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 }
 
 /// Where the rows of each section stand.
-const TABLES: &[&[Row]] = &[ROWS, hosts::ROWS, limits::ROWS, publishing::ROWS];
+const TABLES: &[&[Row]] = &[ROWS, access::ROWS, hosts::ROWS, limits::ROWS, publishing::ROWS];
 
 /// Those of most sections.
 const ROWS: &[Row] = &[
@@ -205,7 +205,7 @@ const ROWS: &[Row] = &[
         key: "upstreams.resolvers",
         form: Form::List,
         default: "[]",
-        doc: "DNS servers, with port, that are asked for the names of ExternalName Services. The daemon asks them and nginx gets the addresses, so that a name that resolves to loopback, link-local or this host's own ports is refused. Without a server the routes answer 503.",
+        doc: "DNS servers, with port, that are asked for the names of ExternalName Services. The daemon asks them and nginx gets the addresses, so that a name that resolves to loopback, link-local or an address of an edge node is refused. Without a server the routes answer 503.",
         set: |settings, value| put(&mut settings.names.resolvers, value),
     },
     Row {
@@ -223,39 +223,18 @@ const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.local_upstreams, value),
     },
     Row {
+        key: "upstreams.own-addresses",
+        form: Form::List,
+        default: "[]",
+        doc: "Addresses of this host or of other edge nodes that may be backends all the same, each with its port, for example `192.0.2.10:9100`. No other port of these nodes may be one: whoever writes an EndpointSlice would else reach what listens on them, and be taken for the node itself. A pod with `hostNetwork` on an edge node needs its address here. Node ports, cluster addresses and addresses of load balancers, which tenants do not choose, do not. Ports that nginx listens on for the cluster stay refused.",
+        set: |settings, value| put(&mut settings.translate.own_upstreams, value),
+    },
+    Row {
         key: "upstreams.keepalive",
         form: Form::Number,
         default: "32",
         doc: "Idle connections that each worker keeps to each upstream.",
         set: |settings, value| put(&mut settings.gate.upstream_keepalive, value),
-    },
-    Row {
-        key: "access.allowlist",
-        form: Form::List,
-        default: "[]",
-        doc: "Clients that are let in, except where an annotation says otherwise. Empty lets in everybody.",
-        set: |settings, value| put(&mut settings.translate.allowlist, value),
-    },
-    Row {
-        key: "access.denylist",
-        form: Form::List,
-        default: "[]",
-        doc: "Clients that are turned away, except where an annotation says otherwise.",
-        set: |settings, value| put(&mut settings.translate.denylist, value),
-    },
-    Row {
-        key: "access.trusted-proxies",
-        form: Form::List,
-        default: "[]",
-        doc: "Proxies in front of this host whose X-Forwarded headers are believed. Empty believes nobody.",
-        set: |settings, value| put(&mut settings.translate.trusted_proxies, value),
-    },
-    Row {
-        key: "access.append-forwarded-for",
-        form: Form::Boolean,
-        default: "false",
-        doc: "Append the address of the client to X-Forwarded-For instead of replacing the header.",
-        set: |settings, value| put(&mut settings.translate.append_forwarded_for, value),
     },
     Row {
         key: "tls.default-certificate",
@@ -297,12 +276,7 @@ const ROWS: &[Row] = &[
         default: r#""dialect""#,
         doc: "Whether Strict-Transport-Security is sent over TLS: `on`, `off`, or `dialect` for what the dialect of the class does (ingress-nginx sends it, the specification does not).",
         set: |settings, value| {
-            settings.translate.hsts.enabled = match value.as_str() {
-                Some("on") => Some(true),
-                Some("off") => Some(false),
-                Some("dialect") => None,
-                _ => return Err("it is none of \"on\", \"off\", \"dialect\"".to_owned()),
-            };
+            settings.translate.hsts.enabled = on_off_or_dialect(value)?;
             Ok(())
         },
     },
@@ -394,7 +368,8 @@ const ROWS: &[Row] = &[
         key: "apply.confirm-timeout",
         form: Form::Duration,
         default: r#""60s""#,
-        doc: "How long nginx may take to run a new generation before the last confirmed one is put back.",
+        doc: "How long nginx may take to run a new generation before the last confirmed one is put back. The test before it may take no longer either. \
+              Object versions with which it takes longer go into quarantine, so that everybody else's changes go through; with another value they are tried again.",
         set: |settings, value| put(&mut settings.apply.confirm_timeout, value),
     },
     Row {
@@ -433,24 +408,10 @@ const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.pacing.recheck, value),
     },
     Row {
-        key: "http.address",
-        form: Form::Text,
-        default: r#""127.0.0.1:10254""#,
-        doc: "Address for /healthz, /readyz, /metrics and /status.json.",
-        set: |settings, value| put(&mut settings.http.address, value),
-    },
-    Row {
-        key: "http.remote",
-        form: Form::Boolean,
-        default: "false",
-        doc: "Whether `http.address` may be one that other machines reach. What is served names hosts, objects and findings of every tenant, without authentication.",
-        set: |settings, value| put(&mut settings.http.remote, value),
-    },
-    Row {
         key: "control.socket",
         form: Form::Text,
         default: r#""/run/ingressd/control.sock""#,
-        doc: "Socket for `ingressd status`. Only root may use it.",
+        doc: "Socket for `ingressd status`. Only root may use it. Its folder is made with mode 0700; `/run/ingressd` gets that mode also when it is there, any other folder stays as it is.",
         set: |settings, value| put(&mut settings.control_socket, value),
     },
     Row {

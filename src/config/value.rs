@@ -121,6 +121,11 @@ impl Setting for bool {
     }
 }
 
+/// `on` and `off`, or `dialect` for what the dialect of a class does.
+pub(super) fn on_off_or_dialect(value: &Value) -> Result<Option<bool>, String> {
+    one_of(value, &[("on", Some(true)), ("off", Some(false)), ("dialect", None)])
+}
+
 macro_rules! numbers {
     ($($type:ty),*) => {$(
         impl Setting for $type {

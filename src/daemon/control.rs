@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use super::drain::Drain;
 use super::order::{Orders, Wish};
-use super::state_file;
 use super::status::Status;
+use crate::apply::folder::{self, Existing};
 
 /// Longest request in bytes: nothing longer is ever read, so that there is little to attack.
 const LONGEST_REQUEST: u64 = 64;
@@ -36,14 +36,15 @@ pub struct Control {
 }
 
 impl Control {
-    /// Makes the socket. A socket that nobody answers is a leftover and is replaced.
+    /// Makes the socket, and its folder, with what happens to the mode of one that is there. A socket that nobody answers is a leftover and is
+    /// replaced.
     ///
     /// # Errors
     ///
     /// `AddrInUse` when another daemon answers there, and what the file system says.
-    pub fn bind(path: &Path) -> io::Result<Self> {
+    pub fn bind(path: &Path, existing: Existing) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
-            state_file::make_folder(folder)?;
+            folder::make(folder, 0o700, existing)?;
         }
         match std::os::unix::net::UnixStream::connect(path) {
             Ok(_) => return Err(io::Error::new(io::ErrorKind::AddrInUse, "another ingressd answers there")),
@@ -182,7 +183,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run/control.sock");
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-        let control = Arc::new(Control::bind(&path).unwrap());
+        let control = Arc::new(Control::bind(&path, Existing::Taken).unwrap());
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let (_sender, status) = watch::channel(Arc::default());
         let drain = Drain::open(folder.path());
@@ -207,12 +208,22 @@ mod tests {
         assert_eq!((wish, rolled_back.await.unwrap().as_str()), (Wish::RollBack(Some(5)), r#"{"done":"it is"}"#));
         assert_eq!((&status["phase"], &drained["drained"]), (&"starting".into(), &true.into()));
         assert!(other["error"].is_string() && *drain.watch().borrow());
-        assert_eq!(Control::bind(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        assert_eq!(Control::bind(&path, Existing::Taken).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         task.abort();
         let _ = task.await;
         assert!(!path.exists());
+        // A folder that is there gets its mode when it is ours alone.
+        for (name, existing, was, expected) in
+            [("ours", Existing::Taken, 0o777, 0o700), ("others", Existing::Shared, 0o1777, 0o1777)]
+        {
+            let there = folder.path().join(name);
+            std::fs::create_dir(&there).unwrap();
+            std::fs::set_permissions(&there, std::fs::Permissions::from_mode(was)).unwrap();
+            Control::bind(&there.join("control.sock"), existing).unwrap();
+            assert_eq!(std::fs::metadata(&there).unwrap().permissions().mode() & 0o7777, expected, "{name}");
+        }
         // What a killed daemon leaves behind is replaced.
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
-        Control::bind(&path).unwrap();
+        Control::bind(&path, Existing::Taken).unwrap();
     }
 }

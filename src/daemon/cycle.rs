@@ -4,16 +4,19 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use self::judging::Attempt;
-use self::trial::{Trial, Verdict};
+use self::searches::Searches;
+use self::stragglers::Stragglers;
+use self::trial::Verdict;
 use super::candidates;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
 use crate::apply::{Complaint, Outcome};
 use crate::finding::{Finding, Reason, limit};
+use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
 use crate::source::cluster::Name;
@@ -21,9 +24,12 @@ use crate::source::{LeftOut, Snapshot, Version};
 use crate::translate::{Accepted, Claims};
 
 mod judging;
+mod searches;
+mod stragglers;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod weighing;
 
 /// How often files are made and applied in one cycle at most, while culprits are looked for.
 const MOST_ATTEMPTS: usize = 100;
@@ -42,6 +48,11 @@ pub trait Stages {
     fn make(&mut self, snapshot: &Snapshot) -> Product;
     /// Applies.
     fn apply(&mut self, files: &FileSet) -> Outcome;
+    /// Looks whether nginx accepts what is in place, and gives each further attempt no more time than that suggests, until
+    /// [`Stages::end_weighing`]; false when it does not, or does not run.
+    fn begin_weighing(&mut self) -> bool;
+    /// Gives attempts their usual time again.
+    fn end_weighing(&mut self);
     /// These claims on hosts and paths are those of what is served now.
     fn settle(&mut self, claims: &Arc<Claims>);
     /// Makes files in which no hosts share anything, from now on, because of what nginx says of them; false when they do not.
@@ -66,6 +77,8 @@ pub struct Product {
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// Secrets with certificates that are served, and the end of their validity in seconds since 1970.
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
+    /// What each namespace costs nginx, as estimated.
+    pub costs: Vec<(Arc<str>, Cost)>,
     /// The claims on hosts and paths that these files are made by.
     pub claims: Arc<Claims>,
     /// When time alone changes what is served, in seconds since 1970.
@@ -96,6 +109,8 @@ pub struct Report {
     pub accepted: Vec<Accepted>,
     /// Certificates that are served, see [`Product::certificates`].
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
+    /// What each namespace costs nginx, as estimated.
+    pub costs: Vec<(Arc<str>, Cost)>,
     /// The Secrets that versions refer to which are served though they are not the newest.
     pub held: BTreeSet<Name>,
     /// See [`Product::due`].
@@ -104,6 +119,8 @@ pub struct Report {
     pub attempts: usize,
     /// How long the test of each attempt took that had one.
     pub tests: Vec<Duration>,
+    /// After how long another cycle has to come, whatever changes until then: somebody's changes wait for it.
+    pub again: Option<Duration>,
 }
 
 impl Report {
@@ -114,10 +131,12 @@ impl Report {
             findings: Vec::new(),
             accepted: Vec::new(),
             certificates: Vec::new(),
+            costs: Vec::new(),
             held: BTreeSet::new(),
             due: None,
             attempts: 0,
             tests: Vec::new(),
+            again: None,
         }
     }
 }
@@ -135,6 +154,10 @@ pub struct Cycle {
     proposed: Option<Digest>,
     /// Whether nginx has taken anything since these settings are in force, and the administrator's templates with it.
     taken: bool,
+    /// Whose changes come after those of everybody else.
+    stragglers: Stragglers,
+    /// When nginx was first asked in this cycle for what is in it now.
+    began: Option<Instant>,
 }
 
 /// A version that is not served in this attempt.
@@ -157,6 +180,8 @@ impl Cycle {
             confirmed: Arc::default(),
             proposed: None,
             taken: false,
+            stragglers: Stragglers::default(),
+            began: None,
         }
     }
 
@@ -169,13 +194,16 @@ impl Cycle {
     pub fn turn(&mut self, snapshot: &Snapshot, stages: &mut impl Stages) -> Report {
         let snapshot = &*self.complete(snapshot);
         self.quarantine.keep_in_force(snapshot, &stages.judge());
-        let before = self.quarantine.clone_entries();
-        let mut trials: Vec<Trial> = Vec::new();
+        let mut before = self.quarantine.clone_entries();
+        let mut searches = Searches { waiting: self.waiting(snapshot), ..Searches::default() };
+        // What came of the changes of everybody else, once those come that wait for them.
+        let mut others: Option<Report> = None;
+        self.began = Some(Instant::now());
         let mut attempts = 0;
         let mut tests = Vec::new();
         loop {
             attempts += 1;
-            let (mut served, mut product, mut held) = self.make(snapshot, stages, &trials);
+            let (mut served, mut product, mut held) = self.make(snapshot, stages, &searches);
             let worth = Arc::new(product.worth());
             self.propose(&served, &worth, &product.files);
             let mut outcome = stages.apply(&product.files);
@@ -191,7 +219,7 @@ impl Cycle {
             match &outcome {
                 // New templates are the first suspect. Once nginx has taken something made with them, what changed since is.
                 Outcome::Refused { .. } if by_templates && !self.taken => {
-                    if self.ends_well(&mut trials, snapshot, attempts) {
+                    if self.ends_well(&mut searches, snapshot, attempts) {
                         continue;
                     }
                 }
@@ -206,9 +234,20 @@ impl Cycle {
                     }
                     let in_a_hurry = attempts >= PATIENT_ATTEMPTS;
                     let attempt = Attempt { snapshot, served: &served, accepted: &product.accepted, in_a_hurry };
-                    let goes_on = !is_last && self.judge(complaints, &attempt, &mut trials);
+                    let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.trials);
                     stages.join();
+                    match others.take() {
+                        // Everybody else may have changed meanwhile, and goes first again.
+                        Some(report) if goes_on && searches.is_idle() => {
+                            stages.end_weighing();
+                            return Report { attempts, tests, again: Some(Duration::ZERO), ..report };
+                        }
+                        report => others = report,
+                    }
                     if goes_on {
+                        if others.is_none() && self.let_others_first(&before) {
+                            searches.wait_for(self.waiting(snapshot));
+                        }
                         continue;
                     }
                     // Who is guilty of much stays found: the next cycle goes on from there. But where taking objects out did
@@ -217,31 +256,62 @@ impl Cycle {
                         self.quarantine.restore(before);
                     }
                     // What was taken out for a moment is not gone.
-                    (served, product, held) = self.make(snapshot, stages, &[]);
+                    (served, product, held) = self.make(snapshot, stages, &Searches::default());
+                }
+                Outcome::RolledBack { too_much: Some(words), .. } => {
+                    let attempt = (&*served, &product.files);
+                    if attempts < MOST_ATTEMPTS && self.weigh(words, snapshot, attempt, &mut searches, stages) {
+                        continue;
+                    }
+                    (served, product, held) = self.make(snapshot, stages, &Searches::default());
+                }
+                // One that does not run says nothing about whoever is out for the moment.
+                Outcome::Ready { .. } if searches.weighing.is_some() => {
+                    (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
                 Outcome::Confirmed { .. } | Outcome::Unchanged { .. } | Outcome::Ready { .. } => {
                     self.taken = true;
-                    if self.ends_well(&mut trials, snapshot, attempts) {
+                    if self.ends_well(&mut searches, snapshot, attempts) {
                         continue;
                     }
                     stages.settle(&product.claims);
                 }
                 Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Pinned { .. } => {}
             }
+            let is_in_place = outcome.is_in_place();
             let report = self.report(snapshot, &served, product, worth, outcome);
-            return Report { attempts, tests, held, ..report };
+            let mut report = Report { held, ..report };
+            if is_in_place {
+                if others.is_none() && attempts < MOST_ATTEMPTS && self.let_in(&mut searches, stages) {
+                    self.began = Some(Instant::now());
+                    before = self.quarantine.clone_entries();
+                    others = Some(report);
+                    continue;
+                }
+                report.again = self.rests(&searches.waiting);
+                let waits =
+                    |namespace: &str| searches.waiting.iter().any(|waiting| *waiting.id.namespace == *namespace);
+                self.stragglers.caught_up(Instant::now(), |namespace| !waits(namespace));
+            }
+            // That nginx got the changes of everybody else is worth telling, whatever came after.
+            if let (Some(others), Outcome::Unchanged { .. }) = (others, &report.outcome) {
+                report.outcome = others.outcome;
+            }
+            stages.end_weighing();
+            return Report { attempts, tests, ..report };
         }
     }
 
     /// Ends trials whose complaints are gone, or says that some go on.
-    fn ends_well(&mut self, trials: &mut Vec<Trial>, snapshot: &Snapshot, attempts: usize) -> bool {
-        for mut trial in std::mem::take(trials) {
+    fn ends_well(&mut self, searches: &mut Searches, snapshot: &Snapshot, attempts: usize) -> bool {
+        for mut trial in std::mem::take(&mut searches.trials) {
             match trial.complaint_is_gone() {
-                Verdict::Continue if attempts < MOST_ATTEMPTS => trials.push(trial),
+                Verdict::Continue if attempts < MOST_ATTEMPTS => searches.trials.push(trial),
                 _ => self.convict_all(&trial, snapshot),
             }
         }
-        !trials.is_empty()
+        self.weigh_less(snapshot, searches);
+        !searches.is_idle()
     }
 
     /// Adds the last good versions of objects that the source could not make anything of since it began.
@@ -263,9 +333,9 @@ impl Cycle {
         &self,
         snapshot: &'a Snapshot,
         stages: &mut impl Stages,
-        trials: &[Trial],
+        searches: &Searches,
     ) -> (Cow<'a, Snapshot>, Product, BTreeSet<Name>) {
-        let mut excluded = self.excluded(snapshot, trials);
+        let mut excluded = self.excluded(snapshot, searches);
         let mut about_refused: Vec<Finding> = Vec::new();
         for pass in 1.. {
             let served = self.substitute(snapshot, &excluded);
@@ -294,13 +364,13 @@ impl Cycle {
         unreachable!("the last pass excludes nothing")
     }
 
-    fn excluded(&self, snapshot: &Snapshot, trials: &[Trial]) -> BTreeMap<Arc<ObjectId>, Exclusion> {
+    fn excluded(&self, snapshot: &Snapshot, searches: &Searches) -> BTreeMap<Arc<ObjectId>, Exclusion> {
         let entries = self.quarantine.entries();
         let entries = entries.map(|(id, entry)| {
             (Arc::clone(id), Exclusion { version: entry.version.clone(), left_out: entry.left_out })
         });
         let mut excluded: BTreeMap<_, _> = entries.collect();
-        for suspect in trials.iter().flat_map(Trial::excluded) {
+        for suspect in searches.excluded() {
             if let Some(version) = objects::version(snapshot, &suspect.id) {
                 let exclusion = Exclusion { version: version.clone(), left_out: suspect.left_out };
                 excluded.insert(Arc::clone(&suspect.id), exclusion);
@@ -355,7 +425,7 @@ impl Cycle {
         worth: Arc<BTreeSet<Arc<ObjectId>>>,
         outcome: Outcome,
     ) -> Report {
-        let Product { mut findings, accepted, certificates, due, .. } = product;
+        let Product { mut findings, accepted, certificates, costs, due, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -368,7 +438,7 @@ impl Cycle {
             self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
             self.keeper.keep(Arc::clone(&self.confirmed), worth);
         }
-        Report { findings, accepted, certificates, due, ..Report::of(outcome) }
+        Report { findings, accepted, certificates, costs, due, ..Report::of(outcome) }
     }
 }
 

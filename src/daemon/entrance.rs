@@ -17,7 +17,9 @@ use super::http::{self, Facts};
 use super::metrics::Heartbeat;
 use super::order::Orders;
 use super::reporter::Reporter;
+use crate::apply::folder::Existing;
 use crate::config::Settings;
+use crate::model::HostName;
 
 /// The http endpoints and the socket of commands.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ struct Http {
     address: SocketAddr,
     /// Where nginx tells its counters.
     nginx: watch::Sender<SocketAddr>,
+    /// By which names it may be asked.
+    hosts: watch::Sender<Vec<HostName>>,
     /// Ends with this value.
     task: JoinSet<()>,
 }
@@ -60,11 +64,12 @@ impl Entrance {
             None => Arc::new(Heartbeat::new(Instant::now())),
         };
         let address = settings.http.address;
-        let facts = |nginx| Facts {
+        let facts = |nginx, hosts| Facts {
             status: reporter.status(),
             metrics: Arc::clone(reporter.metrics()),
             heartbeat: Arc::clone(&heartbeat),
             nginx,
+            hosts,
         };
         let there = match earlier.as_mut() {
             Some(earlier) => earlier.make_room(address).await,
@@ -77,6 +82,7 @@ impl Entrance {
                 .map_err(|source| Error::Http { address, source })?,
         };
         http.nginx.send_replace(settings.gate.status);
+        http.hosts.send_replace(settings.http.hosts.clone());
         Ok(Entrance { http: Some(http), commands, heartbeat })
     }
 
@@ -122,13 +128,14 @@ impl Http {
     async fn open(
         address: SocketAddr,
         nginx: SocketAddr,
-        facts: impl FnOnce(watch::Receiver<SocketAddr>) -> Facts,
+        facts: impl FnOnce(watch::Receiver<SocketAddr>, watch::Receiver<Vec<HostName>>) -> Facts,
     ) -> io::Result<Arc<Self>> {
         let listener = TcpListener::bind(address).await?;
         let (nginx, told) = watch::channel(nginx);
+        let (hosts, known) = watch::channel(Vec::new());
         let mut task = JoinSet::new();
-        task.spawn(http::serve(listener, facts(told)));
-        Ok(Arc::new(Http { address, nginx, task }))
+        task.spawn(http::serve(listener, facts(told, known)));
+        Ok(Arc::new(Http { address, nginx, hosts, task }))
     }
 }
 
@@ -145,7 +152,12 @@ fn commands(
     }
     let socket = match earlier {
         Some(earlier) => Arc::clone(&earlier.socket),
-        None => Arc::new(Control::bind(path).map_err(|source| Error::Control { path: path.clone(), source })?),
+        None => {
+            // Another one than ours, such as /run, has other things in it.
+            let is_ours = *path == Settings::of_instance(&settings.instance).control_socket;
+            let existing = if is_ours { Existing::Taken } else { Existing::Shared };
+            Arc::new(Control::bind(path, existing).map_err(|source| Error::Control { path: path.clone(), source })?)
+        }
     };
     let drain = Drain::open(state);
     let mut task = JoinSet::new();

@@ -1,24 +1,27 @@
 //! `/healthz`, `/readyz`, `/metrics` and `/status.json`; it must not know how what it serves comes about.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE};
+use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HOST};
+use hyper::http::uri::Authority;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use super::metrics::{Heartbeat, Metrics, StubStatus};
+use super::room::{Attention, Room};
 use super::status::Status;
+use crate::model::HostName;
 
-/// How many connections are served at once; more wait.
+/// How many connections are served at once; for more the slowest are ended.
 const MOST_CONNECTIONS: usize = 64;
 
 /// How long a client may take to send a request, and to read the answer.
@@ -42,20 +45,21 @@ pub struct Facts {
     pub heartbeat: Arc<Heartbeat>,
     /// Where nginx tells its counters.
     pub nginx: watch::Receiver<SocketAddr>,
+    /// Names by which we may be asked, besides addresses and those of loopback.
+    pub hosts: watch::Receiver<Vec<HostName>>,
 }
 
 /// Serves until it is dropped; connections that have begun go on.
 pub async fn serve(listener: TcpListener, facts: Facts) {
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let room = Room::new(MOST_CONNECTIONS);
     loop {
-        // The semaphore is never closed.
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
                 let facts = facts.clone();
-                tokio::spawn(async move {
-                    let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, facts)).await;
-                    drop(place);
+                let seat = room.seat();
+                let attention = seat.attention();
+                seat.serve(async move {
+                    let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, facts, attention)).await;
                 });
             }
             Err(error) => {
@@ -67,10 +71,11 @@ pub async fn serve(listener: TcpListener, facts: Facts) {
     }
 }
 
-async fn connection(stream: TcpStream, facts: Facts) {
+async fn connection(stream: TcpStream, facts: Facts, attention: Attention) {
+    let attention = Arc::new(attention);
     let service = service_fn(move |request| {
-        let facts = facts.clone();
-        async move { Ok::<_, Infallible>(answer(&request, &facts).await) }
+        let (facts, attention) = (facts.clone(), Arc::clone(&attention));
+        async move { Ok::<_, Infallible>(attention.pay(answer(&request, &facts)).await) }
     });
     let served = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
@@ -83,6 +88,11 @@ async fn connection(stream: TcpStream, facts: Facts) {
 }
 
 async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Bytes>> {
+    // A page in a browser on this host could have a name of its own lead here, and would then be let read the answer.
+    if !names(request).all(|name| is_known(name, &facts.hosts.borrow())) {
+        let words = "ask by an IP address, by localhost, or by a name in http.hosts\n";
+        return text(StatusCode::MISDIRECTED_REQUEST, words.to_owned());
+    }
     if ![Method::GET, Method::HEAD].contains(request.method()) {
         let mut response = text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
         response.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
@@ -110,6 +120,23 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
         "/status.json" => response(StatusCode::OK, "application/json", status.json(now).to_string()),
         _ => text(StatusCode::NOT_FOUND, "there are /healthz, /readyz, /metrics and /status.json\n".to_owned()),
     }
+}
+
+/// The names by which a request asks for us; programs older than HTTP/1.1 use none. What is no text is a name that nobody knows.
+fn names(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
+    let of_headers = request.headers().get_all(HOST).iter().map(|value| value.to_str().unwrap_or_default());
+    of_headers.chain(request.uri().authority().map(|authority| authority.as_str()))
+}
+
+fn is_known(name: &str, hosts: &[HostName]) -> bool {
+    let Ok(authority) = name.parse::<Authority>() else { return false };
+    let host = authority.host();
+    let literal = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bare = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+    literal.parse::<IpAddr>().is_ok()
+        || bare == "localhost"
+        || bare.ends_with(".localhost")
+        || hosts.iter().any(|known| known.as_str() == bare)
 }
 
 fn readiness(status: &Status) -> String {
@@ -159,7 +186,8 @@ mod tests {
         let heartbeat = Arc::new(Heartbeat::new(Instant::now()));
         // Nobody listens on port 1: nginx does not answer.
         let (_nginx, nginx) = watch::channel(SocketAddr::from(([127, 0, 0, 1], 1)));
-        tokio::spawn(serve(listener, Facts { status, metrics: Arc::default(), heartbeat, nginx }));
+        let (_hosts, hosts) = watch::channel(vec![HostName::new("edge1.example").unwrap()]);
+        tokio::spawn(serve(listener, Facts { status, metrics: Arc::default(), heartbeat, nginx, hosts }));
         let path = |path: &str| format!("GET {path} HTTP/1.0\r\n\r\n");
 
         assert_eq!(get(address, &path("/healthz")).await, (200, "ok\n".into()));
@@ -187,7 +215,58 @@ mod tests {
         assert!(code == 200 && serde_json::from_str::<serde_json::Value>(&body).unwrap()["phase"] == "nginx-down");
         assert_eq!(get(address, &path("/")).await.0, 404);
         assert_eq!(get(address, "POST /readyz HTTP/1.0\r\n\r\n").await.0, 405);
+        for (name, is_known) in [
+            ("127.0.0.1", true),
+            ("127.0.0.1:10254", true),
+            ("[::1]:10254", true),
+            ("192.0.2.7", true),
+            ("localhost", true),
+            ("LOCALHOST.:10254", true),
+            ("a.localhost", true),
+            ("edge1.example", true),
+            ("Edge1.Example.:10254", true),
+            ("rebound.example", false),
+            ("localhost.example", false),
+            ("sub.edge1.example", false),
+            ("127.0.0.1.example", false),
+            ("", false),
+            ("user@localhost@rebound.example", false),
+            ("\u{e9}", false),
+        ] {
+            let expected = if is_known { 503 } else { 421 };
+            for request in ["GET /readyz HTTP/1.1\r\nConnection: close\r\n", "GET /readyz HTTP/1.0\r\nHost: [::1]\r\n"]
+            {
+                assert_eq!(get(address, &format!("{request}Host: {name}\r\n\r\n")).await.0, expected, "{name:?}");
+            }
+        }
+        let absolute = "GET http://rebound.example/readyz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        assert_eq!(get(address, absolute).await.0, 421);
         let long = format!("GET /{} HTTP/1.0\r\n\r\n", "a".repeat(2 * LARGEST_HEAD));
         assert!(matches!(get(address, &long).await.0, 414 | 431));
+    }
+
+    #[tokio::test]
+    async fn slow_clients_keep_nobody_waiting() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (_status, status) = watch::channel(Arc::new(Status::default()));
+        let heartbeat = Arc::new(Heartbeat::new(Instant::now()));
+        let (_nginx, nginx) = watch::channel(SocketAddr::from(([127, 0, 0, 1], 1)));
+        let (_hosts, hosts) = watch::channel(Vec::new());
+        tokio::spawn(serve(listener, Facts { status, metrics: Arc::default(), heartbeat, nginx, hosts }));
+        // Some never say what they want, some begin to, some keep a connection on which they had an answer.
+        let mut slow = Vec::new();
+        for number in 0..2 * MOST_CONNECTIONS {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let words = ["", "GET /healthz HT", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"][number % 3];
+            stream.write_all(words.as_bytes()).await.unwrap();
+            slow.push(stream);
+        }
+        // Less than what a slow one may take.
+        let asked = tokio::time::timeout(REQUEST_TIMEOUT / 2, get(address, "GET /healthz HTTP/1.0\r\n\r\n"));
+        assert_eq!(asked.await.expect("an answer at once"), (200, "ok\n".into()));
+        let mut end = [0; 1];
+        assert!(matches!(slow[0].read(&mut end).await, Ok(0) | Err(_)), "the oldest had to go");
+        slow.last_mut().unwrap().write_all(b" ").await.unwrap();
     }
 }

@@ -254,6 +254,7 @@ fn register_status(registry: &mut Registry, status: &Status, now: Instant) {
     }
     registry.register("findings", "What is wrong now, by reason", findings);
 
+    super::estimate::register(registry, &status.costs);
     register_watches(registry, status, now);
     if let Some(view) = status.outlook.as_ref().map(Outlook::view) {
         register_nodes(registry, &view);

@@ -1,6 +1,7 @@
 //! Objects of any kind that can be put back to an earlier version, by name; it must not know why that is done.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -22,13 +23,8 @@ pub fn version<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<&'a Version>
         Kind::Service => find(&snapshot.services, id).map(|stored| &stored.version),
         Kind::Secret => find(&snapshot.secrets, id).map(|stored| &stored.version),
         Kind::ConfigMap => find(&snapshot.config_maps, id).map(|stored| &stored.version),
-        Kind::IngressClass
-        | Kind::EndpointSlice
-        | Kind::Node
-        | Kind::Namespace
-        | Kind::File
-        | Kind::Settings
-        | Kind::Host => None,
+        Kind::EndpointSlice => find(&snapshot.endpoint_slices, id).map(|stored| &stored.version),
+        Kind::IngressClass | Kind::Node | Kind::Namespace | Kind::File | Kind::Settings | Kind::Host => None,
     }
 }
 
@@ -46,13 +42,13 @@ pub fn put_back(
         Kind::Service => put_back_in(&mut snapshot.services, id, &confirmed.services, not, store),
         Kind::Secret => put_back_in(&mut snapshot.secrets, id, &confirmed.secrets, not, store),
         Kind::ConfigMap => put_back_in(&mut snapshot.config_maps, id, &confirmed.config_maps, not, store),
-        Kind::IngressClass
-        | Kind::EndpointSlice
-        | Kind::Node
-        | Kind::Namespace
-        | Kind::File
-        | Kind::Settings
-        | Kind::Host => None,
+        // Addresses of an earlier run are of no use: these are not kept on the disk.
+        Kind::EndpointSlice => {
+            let earlier = not
+                .and_then(|not| find(&confirmed.endpoint_slices, id).filter(|stored| stored.version != *not).cloned());
+            put(&mut snapshot.endpoint_slices, id, earlier)
+        }
+        Kind::IngressClass | Kind::Node | Kind::Namespace | Kind::File | Kind::Settings | Kind::Host => None,
     }
 }
 
@@ -103,6 +99,21 @@ pub fn visit(snapshot: &Snapshot, visitor: &mut impl Visitor) {
     snapshot.config_maps.iter().for_each(|stored| visitor.visit(stored));
 }
 
+/// The names of all objects that can be taken out, for which this holds of name and version.
+pub fn filter(snapshot: &Snapshot, wanted: impl Fn(&ObjectId, &Version) -> bool) -> Vec<Arc<ObjectId>> {
+    fn add<K>(list: &List<K>, wanted: impl Fn(&ObjectId, &Version) -> bool, found: &mut Vec<Arc<ObjectId>>) {
+        let those = list.iter().filter(|stored| wanted(&stored.id, &stored.version));
+        found.extend(those.map(|stored| Arc::clone(&stored.id)));
+    }
+    let mut found = Vec::new();
+    add(&snapshot.ingresses, &wanted, &mut found);
+    add(&snapshot.services, &wanted, &mut found);
+    add(&snapshot.endpoint_slices, &wanted, &mut found);
+    add(&snapshot.secrets, &wanted, &mut found);
+    add(&snapshot.config_maps, &wanted, &mut found);
+    found
+}
+
 /// The object of this name.
 pub fn find<'a, K>(list: &'a List<K>, id: &ObjectId) -> Option<&'a Stored<K>> {
     list.find(&id.namespace, &id.name)
@@ -116,6 +127,11 @@ fn put_back_in<K: DeserializeOwned>(
     store: &impl Earlier,
 ) -> Option<Version> {
     let earlier = not.and_then(|not| store.earlier(id, confirmed, not));
+    put(list, id, earlier)
+}
+
+/// Puts this in the place of the object, or takes it out.
+fn put<K>(list: &mut List<K>, id: &ObjectId, earlier: Option<Stored<K>>) -> Option<Version> {
     let version = earlier.as_ref().map(|stored| stored.version.clone());
     match (list.position(&id.namespace, &id.name), earlier) {
         (Ok(index), Some(earlier)) => list.edit()[index] = earlier,

@@ -4,6 +4,7 @@ use super::control::Control;
 use super::error::Error;
 use super::order::{Wish, carry_out};
 use super::pipeline::Pipeline;
+use crate::apply::folder::Existing;
 use crate::config::Settings;
 
 /// How it ended.
@@ -20,7 +21,7 @@ pub fn without_daemon(settings: &Settings, wish: Wish) -> Offline {
     let control_error = |source| Error::Control { path: path.clone(), source };
     let runtime = runtime.map_err(control_error)?;
     let _inside = runtime.enter();
-    let _control = Control::bind(path).map_err(control_error)?;
+    let _control = Control::bind(path, Existing::Shared).map_err(control_error)?;
     let mut pipeline = Pipeline::open(settings).map_err(|error| Error::Pipeline(Box::new(error)))?;
     Ok(carry_out(wish, &mut pipeline))
 }

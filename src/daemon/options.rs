@@ -20,8 +20,8 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
     options
 }
 
-/// The addresses of our own listeners, on this host and on the other nodes, sorted. Our ports are ours on every address of them: a
-/// request sent to one would come back for ever.
+/// The addresses of this host and of the other nodes, each with a port of our own listeners, sorted. Our ports are ours on every address of
+/// them, because a request sent to one would come back for ever; whatever else listens there takes us for the node itself.
 pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<SocketAddr> {
     let published = settings.publish.addresses.iter().filter_map(|announced| match announced {
         Announced::Fixed(Address::Ip(address)) => Some(*address),

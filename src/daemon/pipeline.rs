@@ -17,6 +17,7 @@ use crate::apply::{
 };
 use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
+use crate::model::cost::by_namespace;
 use crate::model::{CertificateId, Kind, Model, ObjectId, Origin, Server};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
@@ -78,6 +79,8 @@ impl Pipeline {
             pid_file: settings.nginx.pid_file.clone(),
             unit: settings.nginx.unit.clone(),
             status: settings.gate.status,
+            // A reload takes longer than the test before it.
+            test_timeout: settings.apply.confirm_timeout,
             ..SystemOptions::default()
         })?;
         let applier = Applier::open(
@@ -214,7 +217,12 @@ impl Stages for Pipeline {
     fn judge(&self) -> Arc<str> {
         // nginx may refuse by modules that nothing else here knows.
         let Survey { capabilities, fingerprint, .. } = &self.survey;
-        let judge = format!("ingressd {}, nginx {} {fingerprint}", env!("CARGO_PKG_VERSION"), capabilities.version);
+        let timeout = self.settings.apply.confirm_timeout;
+        let judge = format!(
+            "ingressd {}, nginx {} {fingerprint} within {timeout:?}",
+            env!("CARGO_PKG_VERSION"),
+            capabilities.version
+        );
         match self.settings.templates.digest() {
             Some(templates) => format!("{judge}, templates {templates}").into(),
             None => judge.into(),
@@ -225,6 +233,7 @@ impl Stages for Pipeline {
         let Translation { model, mut findings, mut accepted, refused, claims, due } =
             self.translator.translate(snapshot, &self.names, &self.claims);
         let certificates = certificates(&model);
+        let costs = by_namespace(&model);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);
@@ -245,7 +254,7 @@ impl Stages for Pipeline {
         findings.extend(of_gate);
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        Product { files, findings, accepted, refused, certificates, claims, due }
+        Product { files, findings, accepted, refused, certificates, costs, claims, due }
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {
@@ -257,6 +266,14 @@ impl Stages for Pipeline {
 
     fn apply(&mut self, files: &FileSet) -> Outcome {
         self.applier.apply(files)
+    }
+
+    fn begin_weighing(&mut self) -> bool {
+        self.applier.begin_weighing()
+    }
+
+    fn end_weighing(&mut self) {
+        self.applier.end_weighing();
     }
 
     fn part(&mut self, words: &str) -> bool {

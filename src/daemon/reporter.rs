@@ -138,7 +138,7 @@ impl Reporter {
 
     /// A cycle ended; `waited` is the time since the oldest change that it carried.
     pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
-        let Report { outcome, findings, accepted, certificates, tests, .. } = report;
+        let Report { outcome, findings, accepted, certificates, costs, tests, .. } = report;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         // Whoever confirmed it had it from nginx a moment ago.
@@ -160,6 +160,7 @@ impl Reporter {
                 status.concluded = true;
                 status.accepted = accepted.into();
                 status.certificates = certificates.into();
+                status.costs = costs.into();
             }
             set_pinned_contents(status, nginx);
         });
@@ -290,10 +291,10 @@ pub fn describe(outcome: &Outcome) -> String {
             let words: Vec<_> = complaints.iter().map(|complaint| complaint.words.as_str()).collect();
             format!("nginx refuses the configuration: {}", words.join("; "))
         }
-        Outcome::RolledBack { generation: Some(generation), why } => {
+        Outcome::RolledBack { generation: Some(generation), why, .. } => {
             format!("generation {generation} is in place again: {why}")
         }
-        Outcome::RolledBack { generation: None, why } | Outcome::Failed { why } => why.clone(),
+        Outcome::RolledBack { generation: None, why, .. } | Outcome::Failed { why } => why.clone(),
         Outcome::Ready { generation, why } => {
             format!("generation {generation} is ready for nginx, which does not run: {why}")
         }

@@ -26,9 +26,9 @@ impl Retry {
         self.due
     }
 
-    /// An attempt is due at once, whatever became of the last one.
-    pub fn at_once(&mut self, now: Instant) {
-        self.due = Some(now);
+    /// An attempt is due then, whatever became of the last one.
+    pub fn at(&mut self, due: Instant) {
+        self.due = Some(due);
     }
 
     /// An attempt begins.
@@ -59,7 +59,7 @@ mod tests {
     fn failures_are_tried_again_ever_more_seldom() {
         let failures = [
             Outcome::Failed { why: String::new() },
-            Outcome::RolledBack { generation: None, why: String::new() },
+            Outcome::RolledBack { generation: None, why: String::new(), too_much: None },
             Outcome::Refused { complaints: Vec::new(), test: Duration::ZERO },
         ];
         let now = Instant::now();

@@ -344,7 +344,7 @@ impl Daemon {
                 if let Some(outcome) = changed {
                     reporter.nginx_changed(&outcome);
                     self.cause = Cause::Nginx;
-                    self.retry.at_once(now);
+                    self.retry.at(now);
                 }
                 if surveyed {
                     reporter.surveyed();
@@ -373,6 +373,9 @@ impl Daemon {
         };
         self.pacer.ended(now - self.began, reload, nginx.status.draining);
         self.retry.ended(&report.outcome, now);
+        if let Some(after) = report.again {
+            self.retry.at(now + after);
+        }
         self.feed.hold(&report.held);
         self.ends =
             report.due.map(|due| now + Duration::from_secs(due.saturating_sub(options::now()).max(1).unsigned_abs()));

@@ -6,6 +6,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::apply::folder::{self, Existing};
+
 /// Reads a file; `None` when there is none.
 pub fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     match std::fs::read(path) {
@@ -32,8 +34,7 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes a folder that only root may enter.
+/// Makes a folder that only root may enter; one that is there keeps its mode, but nobody else may write to it.
 pub fn make_folder(path: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path)
+    folder::make(path, 0o700, Existing::Closed)
 }

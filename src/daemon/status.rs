@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::withdrawal::Withdrawal;
 use crate::apply::Pinned;
 use crate::finding::Finding;
+use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId};
 use crate::publish::{Outlook, Peer, Served, View, published};
 use crate::source::cluster::{Requests, WatchHealth};
@@ -73,6 +74,8 @@ pub struct Status {
     pub findings: Arc<[Finding]>,
     /// Certificates that are served, and the end of their validity in seconds since 1970.
     pub certificates: Arc<[(Arc<ObjectId>, i64)]>,
+    /// What each namespace costs nginx, as estimated from what is served.
+    pub costs: Arc<[(Arc<str>, Cost)]>,
     /// When what is known of the source was last known to be complete.
     pub data_read: Option<Instant>,
     /// It still is: the source would have told of any change.
@@ -296,6 +299,7 @@ impl Status {
             "data_age_seconds": self.data_age(now).map(|age| age.as_secs()),
             "source_failure": self.source_failure.as_deref(),
             "watches": watches.collect::<Vec<_>>(),
+            "estimate": super::estimate::json(&self.costs),
             "ingresses": ingresses.collect::<Vec<_>>(),
             "findings": findings.collect::<Vec<_>>(),
         })

@@ -1,14 +1,74 @@
 //! Who may ask, and how much; it must not know where the lists come from.
 
+use sha2::{Digest as _, Sha256};
+
 use super::{Cidr, Origin, PasswordFileId, Text};
 
-/// Clients by address: the first match decides, denials first; when `allow` is not empty all others are denied.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+/// Lists of more networks than this are written once and referred to. For fewer it is cheaper to write them wherever they
+/// count: to refer to a list costs each location as much as some hundred networks.
+pub const LONG_LIST: usize = 32;
+
+/// Clients by address: the first match decides, denials first; when some are let in by name all others are denied.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct AccessList {
-    /// Answered with 403.
-    pub deny: Vec<Cidr>,
-    /// Let in; empty lets in whoever is not denied.
-    pub allow: Vec<Cidr>,
+    origin: Origin,
+    deny: Vec<Cidr>,
+    allow: Vec<Cidr>,
+    mark: Option<ListMark>,
+}
+
+/// Tells long lists apart: equal for lists of the same networks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListMark(pub [u8; 10]);
+
+impl AccessList {
+    /// A list that this field asked for.
+    pub fn new(origin: Origin, deny: Vec<Cidr>, allow: Vec<Cidr>) -> Self {
+        let mark = (deny.len() + allow.len() > LONG_LIST).then(|| ListMark::of(&deny, &allow));
+        AccessList { origin, deny, allow, mark }
+    }
+
+    /// Who asked for it.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Networks whose clients are answered 403.
+    pub fn deny(&self) -> &[Cidr] {
+        &self.deny
+    }
+
+    /// Networks whose clients are let in; empty lets in whoever is not denied.
+    pub fn allow(&self) -> &[Cidr] {
+        &self.allow
+    }
+
+    /// How many networks it names.
+    pub fn len(&self) -> usize {
+        self.deny.len() + self.allow.len()
+    }
+
+    /// Whether it names no network, and so lets everybody in.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The name of a list that is too long to be written more than once.
+    pub fn mark(&self) -> Option<ListMark> {
+        self.mark
+    }
+}
+
+impl ListMark {
+    fn of(deny: &[Cidr], allow: &[Cidr]) -> Self {
+        let mut hasher = Sha256::new();
+        let networks = deny.iter().map(|network| ('-', network)).chain(allow.iter().map(|network| ('+', network)));
+        networks.for_each(|(sign, network)| hasher.update(format!("{sign}{network} ")));
+        let digest = hasher.finalize();
+        let mut mark = [0; 10];
+        mark.copy_from_slice(&digest[..10]);
+        ListMark(mark)
+    }
 }
 
 /// Basic authentication, RFC 7617.

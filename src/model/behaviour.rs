@@ -21,6 +21,20 @@ pub struct Behaviour {
     pub basic_authentication: Option<Arc<BasicAuthentication>>,
     /// How much each client may ask for.
     pub limits: Option<Arc<ClientLimits>>,
+    /// Clients are chosen, or nobody is let in, and so no path of the host may mean one thing here and another to a backend.
+    pub strict_paths: bool,
+}
+
+impl Behaviour {
+    /// Whether both choose clients alike.
+    pub fn protects_like(&self, other: &Behaviour) -> bool {
+        let same_list = match (&self.access, &other.access) {
+            // Lists may be long, and routes of an object share theirs.
+            (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        same_list && self.strict_paths == other.strict_paths && self.basic_authentication == other.basic_authentication
+    }
 }
 
 /// Sends requests over plain HTTP to https with status `status`.

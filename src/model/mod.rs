@@ -4,6 +4,7 @@ mod access;
 mod behaviour;
 pub mod catalogue;
 mod certificate;
+pub mod cost;
 pub mod expression;
 mod instance;
 mod origin;
@@ -12,7 +13,7 @@ mod server;
 mod upstream;
 mod value;
 
-pub use access::{AccessList, BasicAuthentication, ClientLimits, LimitRate};
+pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
 pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
 pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};
@@ -26,6 +27,7 @@ pub use value::{
     Text, UrlPath, Variable,
 };
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Everything that traffic should do: the product of `translate` and the input of the nginx gate.
@@ -46,6 +48,16 @@ pub struct Model {
     pub default_certificate: Option<CertificateId>,
     /// Which clients are believed about the address, scheme and host of a request.
     pub forwarded: Forwarded,
+    /// How large each zone is in which clients are counted, by the namespace of the object that limits them; elsewhere it is
+    /// [`cost::LARGEST_ZONE`].
+    pub zones: BTreeMap<Arc<str>, ByteSize>,
+}
+
+impl Model {
+    /// How large the zones of objects of this namespace are.
+    pub fn zone_size(&self, namespace: &str) -> ByteSize {
+        self.zones.get(namespace).copied().unwrap_or(cost::LARGEST_ZONE)
+    }
 }
 
 /// Which clients are believed when they say on whose behalf they speak.

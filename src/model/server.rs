@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{CertificateId, Field, HostName, ObjectId, Origin, Route};
+use super::{Action, CertificateId, Field, HostName, ObjectId, Origin, Route};
 
 /// The requests that a server takes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +57,18 @@ pub struct Hsts {
 }
 
 impl Server {
+    /// Whether a path that means one thing to nginx and another to a backend could pass by what protects a route: some
+    /// route asks for it, and another one, which goes to a backend, is not protected in the same way.
+    pub fn needs_strict_paths(&self) -> bool {
+        let all = || self.routes.iter().chain([&self.fallback]);
+        let strict = || all().filter(|route| route.behaviour.strict_paths);
+        let proxied = || all().filter(|route| matches!(route.action, Action::Proxy { .. }));
+        // Whoever differs from any of them differs from the first one, or the first one does from another.
+        let Some(first) = strict().next() else { return false };
+        let differs = |route: &Route| !first.behaviour.protects_like(&route.behaviour);
+        proxied().any(differs) || (strict().any(differs) && proxied().next().is_some())
+    }
+
     /// How many routes are each object's own. A fallback is when the object says so.
     pub fn routes_by_object<'a>(servers: impl Iterator<Item = &'a Server> + Clone) -> HashMap<&'a ObjectId, u32> {
         let own = |server: &&Server| server.fallback.origin.field == Field::DefaultBackend;
@@ -66,5 +78,66 @@ impl Server {
             *routes.entry(&*route.origin.object).or_default() += 1;
         }
         routes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::{AccessList, Behaviour, Kind, PathMatch, Protocol, UpstreamId, UrlPath};
+
+    fn route(protection: &str, is_proxied: bool) -> Route {
+        let upstream = UpstreamId {
+            namespace: "a".into(),
+            service: "b".into(),
+            port: "80".into(),
+            mode: "",
+            protocol: Protocol::Http,
+        };
+        let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "a", "b")));
+        let list = |text: &str| Arc::new(AccessList::new(origin.clone(), Vec::new(), networks(text)));
+        let strict_paths = protection.starts_with("strict ") || protection == "closed";
+        let access = protection.split(' ').nth(1).map(list);
+        let action = match is_proxied {
+            true => Action::Proxy { upstream },
+            false => Action::Respond { status: 503 },
+        };
+        let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
+        let behaviour = Arc::new(Behaviour { access, strict_paths, ..Behaviour::default() });
+        Route { origin: Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "a", "b"))), path, action, behaviour }
+    }
+
+    #[test]
+    fn paths_have_to_be_strict_where_protections_differ() {
+        const ONE: &str = "strict 10.0.0.0/8";
+        const OTHER: &str = "strict 192.0.2.0/24";
+        let rows: &[(&[(&str, bool)], bool)] = &[
+            (&[], false),
+            (&[("open", true)], false),
+            (&[(ONE, true)], false),
+            (&[(ONE, true), (ONE, true)], false),
+            (&[(ONE, true), ("open", false)], false),
+            (&[(ONE, true), ("open", true)], true),
+            (&[("open", true), (ONE, true)], true),
+            (&[(ONE, true), (OTHER, true)], true),
+            (&[(ONE, false), (OTHER, true)], true),
+            (&[(ONE, true), (OTHER, false)], true),
+            (&[(ONE, false), (OTHER, false)], false),
+            (&[("closed", false), ("open", true)], true),
+            (&[("closed", false)], false),
+            // Nobody asks for it.
+            (&[("loose 10.0.0.0/8", true), ("open", true)], false),
+            (&[("loose 10.0.0.0/8", true), (ONE, true)], true),
+        ];
+        for (routes, expected) in rows {
+            let fallback = route("open", false);
+            let routes = routes.iter().map(|(protection, is_proxied)| route(protection, *is_proxied)).collect();
+            let (name, origin) = (ServerName::CatchAll, fallback.origin.clone());
+            let server = Server { name, origin, tls: TlsTermination::Default, hsts: None, routes, fallback };
+            assert_eq!(server.needs_strict_paths(), *expected, "{:?}", server.routes);
+        }
     }
 }

@@ -29,6 +29,24 @@ pub fn parse(standard_error: &str) -> Vec<Remark> {
     standard_error.lines().filter_map(remark).collect()
 }
 
+impl Remark {
+    /// Whether nginx lacks what the host has only so much of. Whatever line it names then is where it happened to run out.
+    pub fn is_shortage(&self) -> bool {
+        const SHORTAGES: [&str; 6] = [
+            "Cannot allocate memory",
+            "failed to allocate heap memory",
+            "malloc failure",
+            "Too many open files",
+            "No space left on device",
+            "nginx was ended by signal",
+        ];
+        // What users wrote stands between quotes, which it may hold itself.
+        let (head, rest) = self.words.split_once('"').unwrap_or((&self.words, ""));
+        let tail = rest.rsplit_once('"').map_or("", |(_, tail)| tail);
+        SHORTAGES.iter().any(|shortage| head.contains(shortage) || tail.contains(shortage))
+    }
+}
+
 fn remark(line: &str) -> Option<Remark> {
     // `nginx: [emerg] words`, or in a log `2026/11/21 10:00:00 [emerg] 12#12: *3 words`.
     let (_, rest) = line.split_once('[')?;
@@ -131,6 +149,28 @@ mod tests {
             let expected =
                 Remark { level: *level, words: (*words).to_owned(), file: file.map(str::to_owned), line: *line };
             assert_eq!(parse(text), [expected], "{text}");
+        }
+    }
+
+    #[test]
+    fn tells_what_the_host_is_short_of_from_what_users_wrote() {
+        for (text, expected) in [
+            ("nginx: [alert] mmap(MAP_ANON|MAP_SHARED, 314572800) failed (12: Cannot allocate memory)", true),
+            (
+                "nginx: [emerg] pcre2_compile() failed: failed to allocate heap memory in \"^/x\" in /g/http/s.conf:7",
+                true,
+            ),
+            ("nginx: [emerg] open() \"/g/http/s.conf\" failed (24: Too many open files) in /n.conf:7", true),
+            (
+                "nginx: [emerg] cannot load certificate \"/g/c.pem\": BIO_new_file() failed (SSL: error::Too many open files)",
+                true,
+            ),
+            ("nginx: [emerg] nginx was ended by signal 9", true),
+            ("nginx: [emerg] pcre2_compile() failed: missing ) in \"^/Cannot allocate memory(\" in /s.conf:7", false),
+            ("nginx: [emerg] missing ) in \"^/\" Cannot allocate memory \"(\" in /s.conf:7", false),
+            ("nginx: [emerg] bind() to 0.0.0.0:80 failed (98: Address already in use)", false),
+        ] {
+            assert_eq!(parse(text)[0].is_shortage(), expected, "{text}");
         }
     }
 

@@ -39,6 +39,9 @@ pub struct Neighbours {
     pub http_directives: BTreeSet<String>,
     /// Whether something at http level asks for the first name of a server, as the format of a log does.
     pub tells_server_name: bool,
+    /// The file and line, for messages, where the host or a site lets through headers that nginx drops by itself, such as those with
+    /// underscores in their names.
+    pub lenient_headers: Option<String>,
     /// Names that other sites claim, in nginx's order.
     pub server_names: Vec<SiteName>,
     /// Value of `worker_processes`, when a number.
@@ -122,11 +125,13 @@ impl Neighbours {
         if directive.name != "server" {
             self.http_directives.insert(directive.name.clone());
             self.tells_server_name |= tells_server_name(directive);
+            self.look_for_leniency(path, directive);
             return;
         }
         // An instance is the default server where it says so, never by its place.
         let before_ours = !walk.ours_read && behind.is_none();
         let (mut listens, mut ssl, mut names) = (Vec::new(), false, Vec::new());
+        walk.inside(path, directive, &mut |_, path, directive| self.look_for_leniency(path, directive));
         walk.inside(path, directive, &mut |_, path, directive| match directive.name.as_str() {
             "listen" => listens.extend(listen(&format!("{path}:{}", directive.line), &directive.arguments)),
             "server_name" => {
@@ -148,6 +153,16 @@ impl Neighbours {
         self.server_names.extend(names.into_iter().filter(|_| behind != Some(true)).map(named));
         let complete = |listen: NeighbourListen| NeighbourListen { ssl: listen.ssl || ssl, before_ours, ..listen };
         self.listens.extend(listens.into_iter().map(complete));
+    }
+
+    fn look_for_leniency(&mut self, path: &str, directive: &Directive) {
+        let is = |name: &str, value: &str| {
+            directive.name == name && directive.arguments.first().is_some_and(|first| first.eq_ignore_ascii_case(value))
+        };
+        if self.lenient_headers.is_none() && (is("underscores_in_headers", "on") || is("ignore_invalid_headers", "off"))
+        {
+            self.lenient_headers = Some(format!("{path}:{}", directive.line));
+        }
     }
 }
 
@@ -303,6 +318,18 @@ mod tests {
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
         assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));
+    }
+
+    #[test]
+    fn headers_that_nginx_would_drop_are_known() {
+        for (text, expected) in [
+            ("http { underscores_in_headers on; }", true),
+            ("http { server { ignore_invalid_headers off; } }", true),
+            ("http { underscores_in_headers off; server { ignore_invalid_headers on; } }", false),
+        ] {
+            let found = survey(&file("main", text), &Instance::default(), &mut |_| None);
+            assert_eq!(found.neighbours.lenient_headers, expected.then(|| "main:1".to_owned()), "{text}");
+        }
     }
 
     #[test]

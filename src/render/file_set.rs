@@ -1,6 +1,6 @@
 //! Files with digests and the owner of every line; it must not know where they are stored.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
@@ -114,6 +114,30 @@ pub struct FileSet {
 }
 
 impl FileSet {
+    /// How many bytes of it each object caused.
+    pub fn weights(&self) -> HashMap<Arc<ObjectId>, usize> {
+        let mut weights: HashMap<Arc<ObjectId>, usize> = HashMap::new();
+        for file in self.files.values() {
+            let bytes = file.content.bytes();
+            let mut lines = bytes.split_inclusive(|byte| *byte == b'\n').map(<[u8]>::len);
+            let mut known = 1;
+            let firsts = file.owners.0.iter().map(|(first, _)| *first);
+            let ends = firsts.skip(1).map(Some).chain([None]);
+            for ((first, origin), end) in file.owners.0.iter().zip(ends) {
+                let count = |from: u32, to: u32| usize::try_from(to.saturating_sub(from)).unwrap_or(usize::MAX);
+                lines.by_ref().take(count(known, *first)).for_each(drop);
+                known = known.max(*first);
+                let bytes: usize = match end {
+                    Some(end) => lines.by_ref().take(count(known, end)).sum(),
+                    None => lines.by_ref().sum(),
+                };
+                known = end.unwrap_or(known);
+                *weights.entry(Arc::clone(&origin.object)).or_default() += bytes;
+            }
+        }
+        weights
+    }
+
     /// Every route that could not be written.
     pub fn unwritten(&self) -> impl Iterator<Item = &Origin> {
         self.files.values().flat_map(|file| file.unwritten.iter())
@@ -128,5 +152,26 @@ impl FileSet {
             hasher.update(file.digest.0);
         }
         Digest(hasher.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Field, Kind};
+
+    #[test]
+    fn each_object_weighs_what_it_caused() {
+        let origin = |name: &str| Origin::field(&Arc::new(ObjectId::new(Kind::Ingress, "n", name)), Field::Rule(0));
+        let bytes: &[u8] = b"server {\n a 1;\n b 22;\n c 3;\n}\n";
+        let file = |owners| Arc::new(File::plain([Part::Bytes(bytes.into())], Owners(owners), []));
+        let one = file(vec![(1, origin("a")), (3, origin("b")), (4, origin("a"))]);
+        let two = file(vec![(4, origin("c"))]);
+        let none = file(Vec::new());
+        let files = [("http/1".into(), one), ("http/2".into(), two), ("http/3".into(), none)].into();
+        let weights = FileSet { files }.weights();
+        let mut weights: Vec<_> = weights.iter().map(|(id, bytes)| (&*id.name, *bytes)).collect();
+        weights.sort_unstable();
+        assert_eq!(weights, [("a", 23), ("b", 7), ("c", 8)]);
     }
 }

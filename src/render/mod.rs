@@ -4,6 +4,7 @@ mod blocks;
 mod content;
 mod engine;
 mod file_set;
+pub mod headers;
 mod lint;
 mod lower;
 mod memory;
@@ -23,8 +24,8 @@ pub use templates::Templates;
 use std::sync::Arc;
 
 use crate::model::{
-    Action, Certificate, CertificateId, Field, Forwarded, Instance, Kind, ObjectId, Origin, PasswordFile, PathMatch,
-    Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
+    AccessList, Action, Certificate, CertificateId, Field, Forwarded, Instance, Kind, ObjectId, Origin, PasswordFile,
+    PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
 use blocks::Blocks;
@@ -44,6 +45,7 @@ pub struct Renderer {
     upstreams: Files<Upstream>,
     certificates: Files<Certificate>,
     password_files: Files<PasswordFile>,
+    lists: Files<AccessList>,
 }
 
 /// What every remembered server was rendered with.
@@ -76,6 +78,7 @@ impl Renderer {
             upstreams: Files::default(),
             certificates: Files::default(),
             password_files: Files::default(),
+            lists: Files::default(),
         }
     }
 }
@@ -119,6 +122,8 @@ impl Renderer {
         let path = |one: &PasswordFile| names::password_file(&one.id);
         let make = |one: &PasswordFile| File::secret([Part::Bytes(Arc::clone(&one.content.0))], one.origin.clone());
         self.password_files.render(&model.password_files, path, make, &mut all);
+        let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
+        self.lists.render(&lower::long_lists(plan), path, |one| lower::list(one, engine), &mut all);
         let shared = [lower::cors(plan, engine), lower::limits(plan, engine)].into_iter().flatten();
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));

@@ -7,7 +7,8 @@ use std::sync::{Arc, LazyLock};
 
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientLimits, Cors, Hsts, LimitRate, ObjectId, PasswordFileId, Protocol, ServerName, UpstreamId,
+    CertificateId, ClientLimits, Cors, Hsts, LimitRate, ListMark, ObjectId, PasswordFileId, Protocol, ServerName,
+    UpstreamId,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -144,6 +145,17 @@ pub fn cors(cors: &Cors) -> String {
 /// The file of those variables.
 pub fn cors_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
+}
+
+/// The variable that tells whom a long list denies.
+pub fn list(mark: ListMark) -> String {
+    let digits: String = mark.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("denied_{digits}")
+}
+
+/// The file of that list.
+pub fn list_file(mark: ListMark) -> FilePath {
+    format!("http/10-{}.conf", list(mark).replace('_', "-")).into()
 }
 
 /// The variable that holds the client to be counted for an object, and the prefix of its zones. A zone's name follows

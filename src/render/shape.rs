@@ -16,8 +16,8 @@ use super::token::INSTANCE;
 /// Encloses the number of a token; no token holds a control character.
 const MARK: char = '\u{1}';
 
-/// Most forms that are remembered; lists that users write have any length.
-const MOST: usize = 4096;
+/// How many bytes of marked views are remembered of each template: lists that users write have any length.
+const MOST: usize = 8 << 20;
 
 /// The pieces of a filled template.
 #[derive(Debug)]
@@ -40,7 +40,11 @@ pub struct Filled {
 }
 
 /// The forms of one template, by the text of the marked view.
-type Forms = HashMap<Vec<u8>, Arc<Shape>>;
+#[derive(Debug, Default)]
+struct Forms {
+    known: HashMap<Vec<u8>, Arc<Shape>>,
+    bytes: usize,
+}
 
 /// Forms by template.
 #[derive(Debug, Default)]
@@ -81,7 +85,7 @@ impl Shapes {
     ) -> Result<Filled, E> {
         let Form { key, words, ends } = form;
         let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let shape = known.get(template).and_then(|forms| forms.get(&key)).cloned();
+        let shape = known.get(template).and_then(|forms| forms.known.get(&key)).cloned();
         drop(known);
         let shape = match shape {
             Some(shape) => shape,
@@ -89,8 +93,9 @@ impl Shapes {
                 let shape = Arc::new(Shape::read(&fill(&key)?));
                 let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
                 let forms = known.entry(template).or_default();
-                if forms.len() < MOST {
-                    forms.insert(key, Arc::clone(&shape));
+                if forms.bytes + key.len() <= MOST {
+                    forms.bytes += key.len();
+                    forms.known.insert(key, Arc::clone(&shape));
                 }
                 shape
             }

@@ -98,12 +98,15 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("listens", Some(json!(view::Listens { listens: vec![words()] }))),
         source!("server_name", example(name())),
         source!("server", example(server())),
+        source!("told", Some(json!(view::Nothing {}))),
+        source!("strict_paths", Some(json!(view::Nothing {}))),
         source!("backends", Some(json!(view::Backends { variable: WORD }))),
         source!("backend", example(backend())),
         source!("location", example(location())),
         source!("upstream", example(upstream())),
         source!("cors", example(cors())),
         source!("limits", example(limits())),
+        source!("list", Some(json!(list()))),
     ]
 }
 
@@ -188,6 +191,7 @@ fn location() -> Result<Value, Refused> {
         cors: vec![cors],
         redirect: vec![view::Redirect { status: NUMBER, location: Text::new("text")? }],
         respond: vec![view::Respond { status: NUMBER, words: Text::new("text")? }],
+        denied: vec![WORD],
         rewrite: vec![view::Rewrite { pattern: Literal::new("^")?, target: Text::new("/")? }],
         access: vec![view::Access { deny: vec![WORD], allow: vec![WORD], closed: true }],
         authentication: vec![view::Authentication {
@@ -200,6 +204,10 @@ fn location() -> Result<Value, Refused> {
         grpc: vec![view::Grpc { scheme: WORD, upstream: WORD, hsts: vec![WORD], believes: true }],
         proxy: vec![view::Proxy { tls: true, scheme: WORD, upstream: WORD }],
     }))
+}
+
+fn list() -> view::List {
+    view::List { variable: WORD, denied: true, networks: vec![view::ListNetwork { network: WORD, denied: WORD }] }
 }
 
 fn upstream() -> Result<Value, Refused> {
@@ -222,8 +230,8 @@ fn limits() -> Result<Value, Refused> {
         exempt: WORD,
         networks: vec![WORD],
         client: WORD,
-        rates: vec![view::RateZone { client: WORD, zone: WORD, number: NUMBER, unit: WORD }],
-        connections: vec![view::ConnectionZone { client: WORD, zone: WORD }],
+        rates: vec![view::RateZone { client: WORD, zone: WORD, size: WORD, number: NUMBER, unit: WORD }],
+        connections: vec![view::ConnectionZone { client: WORD, zone: WORD, size: WORD }],
     }))
 }
 

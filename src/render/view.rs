@@ -4,6 +4,10 @@ use serde::Serialize;
 
 use super::token::{Literal, Number, Path, Text, Word, Words};
 
+/// What needs nothing.
+#[derive(Debug, Serialize)]
+pub struct Nothing {}
+
 /// The file that all servers share.
 #[derive(Debug, Serialize)]
 pub struct Shared {
@@ -145,6 +149,8 @@ pub struct Location {
     pub redirect: Vec<Redirect>,
     /// An answer of our own.
     pub respond: Vec<Respond>,
+    /// The variable that tells whom a long list denies.
+    pub denied: Vec<Word>,
     /// Another path for the backend.
     pub rewrite: Vec<Rewrite>,
     /// Clients by address.
@@ -242,6 +248,26 @@ pub struct Access {
     pub allow: Vec<Word>,
     /// Whether all others are sent away.
     pub closed: bool,
+}
+
+/// A long list, for all locations that refer to it.
+#[derive(Debug, Serialize)]
+pub struct List {
+    /// The variable that tells whether a client is denied.
+    pub variable: Word,
+    /// Whether whoever is in none of the networks is.
+    pub denied: bool,
+    /// The networks.
+    pub networks: Vec<ListNetwork>,
+}
+
+/// A network of a list.
+#[derive(Debug, Serialize)]
+pub struct ListNetwork {
+    /// The network.
+    pub network: Word,
+    /// What the variable holds for its clients.
+    pub denied: Word,
 }
 
 /// Clients by password.
@@ -378,6 +404,8 @@ pub struct ConnectionZone {
     pub client: Word,
     /// Its name.
     pub zone: Word,
+    /// Its bytes.
+    pub size: Word,
 }
 
 /// The zone of a rate.
@@ -387,6 +415,8 @@ pub struct RateZone {
     pub client: Word,
     /// Its name.
     pub zone: Word,
+    /// Its bytes.
+    pub size: Word,
     /// Requests.
     pub number: Number,
     /// `r/s` or `r/m`.

@@ -9,7 +9,8 @@ use super::endpoint::SliceIndex;
 use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
-use super::{Dialect, EndpointMode, Names, Options, target};
+use super::target::{self, Chosen};
+use super::{Dialect, EndpointMode, Names, Options};
 use crate::finding::Reason;
 use crate::model::{Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId};
 use crate::source::{Service, ServicePort, Snapshot, Stored};
@@ -124,25 +125,34 @@ impl<'a> Backends<'a> {
         let (snapshot, options, slices) = (self.snapshot, self.options, self.slices);
         let reach = Reach { snapshot, options, slices, id: &service.id, service: &service.object, port };
         let name = &service.id.name;
-        let endpoints = reach.by(mode).map_err(|unreachable| match unreachable {
+        let (endpoints, chosen) = reach.by(mode).map_err(|unreachable| match unreachable {
             Unreachable::NoEndpoints => {
                 let note = format!("Service {name:?} has no ready endpoint for its port {}", port.number);
                 (Reason::NoEndpoints, note)
             }
             Unreachable::Mode(clause) => (Reason::UnreachableMode, format!("Service {name:?}: {clause}")),
         })?;
-        self.permitted(endpoints, "", notes)
+        // Nobody could leave out one of those: the cluster's proxy shares requests among all of them.
+        let behind = (chosen == Chosen::ByCluster).then(|| reach.behind());
+        for address in behind.into_iter().flatten() {
+            if let Some(clause) = target::forbidden(address, Chosen::ByTenant, self.options) {
+                let note = format!("Service {name:?} is not used: {address} is behind it, and {clause}");
+                return Err((Reason::ForbiddenTarget, note));
+            }
+        }
+        self.permitted(endpoints, chosen, "", notes)
     }
 
     /// Leaves out what may not take requests; nothing is left when nothing may. `subject` opens each note.
     fn permitted(
         &self,
         mut endpoints: Vec<Endpoint>,
+        chosen: Chosen,
         subject: &str,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Endpoint>, (Reason, String)> {
         let mut refused = Vec::new();
-        endpoints.retain(|endpoint| match target::forbidden(endpoint.address, self.options) {
+        endpoints.retain(|endpoint| match target::forbidden(endpoint.address, chosen, self.options) {
             None => true,
             Some(clause) => {
                 let note = format!("{subject}{} is left out: {clause}", endpoint.address);
@@ -184,7 +194,8 @@ impl<'a> Backends<'a> {
             ExternalName::Name(host) => self.resolved(&host, &subject, notes)?,
         };
         let endpoint = |address: IpAddr| Endpoint { address: SocketAddr::new(address, number), weight: 1 };
-        let endpoints = self.permitted(addresses.into_iter().map(endpoint).collect(), &subject, notes)?;
+        let endpoints =
+            self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)?;
         let id = id(reference, i32::from(number), "", port);
         Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
     }

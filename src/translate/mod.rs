@@ -3,6 +3,7 @@
 mod allowed;
 pub mod annotation;
 mod backend;
+mod budget;
 mod certificate;
 pub mod claims;
 mod class;
@@ -31,7 +32,7 @@ mod tls_entries;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use claims::Claims;
-pub use limits::Limits;
+pub use limits::{Limits, NamespaceLimits, ObjectLimits};
 pub use names::{Answer, Names};
 pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::Reading;
@@ -115,8 +116,12 @@ impl Translator {
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
         translation.findings.extend(allowed::unseen(snapshot, options));
-        let (subjects, withheld) = subjects(snapshot, options, memory, &mut translation);
-        let mut findings = Vec::new();
+        let (subjects, mut withheld) = subjects(snapshot, options, memory, &mut translation);
+        let mut admission = budget::admit(subjects, &options.limits);
+        let subjects = std::mem::take(&mut admission.subjects);
+        withheld.append(&mut admission.withheld);
+        translation.refused.append(&mut admission.refused);
+        let mut findings = std::mem::take(&mut admission.findings);
         let allowances = Allowances::new(options, snapshot);
         let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
         let Sites { sites, claims, ends, refusals } = askers.settle(options, claims, &mut findings);
@@ -152,7 +157,10 @@ impl Translator {
             built.extend(part);
             servers.merge(builder);
         }
-        let Servers { backends, mut tls, findings, .. } = servers;
+        admission.close(&mut built);
+        let Servers { backends, mut tls, mut findings, .. } = servers;
+        let mut upstreams: Vec<_> = backends.into_upstreams().collect();
+        budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
         let default_certificate = tls.default_certificate();
 
         translation.accepted = accepted(&subjects, &built, &refusals);
@@ -165,11 +173,12 @@ impl Translator {
         translation.refused.dedup();
         translation.model = Model {
             servers: built.into_iter().map(Arc::new).collect(),
-            upstreams: backends.into_upstreams().map(Arc::new).collect(),
+            upstreams: upstreams.into_iter().map(Arc::new).collect(),
             certificates: tls.used(),
             password_files: password_files(&subjects),
             default_certificate,
             forwarded: Forwarded { trusted: options.trusted_proxies.clone(), append: options.append_forwarded_for },
+            zones: admission.zones,
         };
         memory.share(&mut translation.model);
         translation
@@ -197,14 +206,14 @@ fn subjects<'a>(
     let withheld =
         snapshot.withheld.iter().filter_map(|stored| Some((stored, class::select(stored, snapshot, options).ok()?)));
     let mut withheld: Vec<_> = withheld.collect();
-    let everywhere = AccessList { deny: options.denylist.clone(), allow: options.allowlist.clone() };
+    let is_everywhere = |access: &AccessList| access.deny() == options.denylist && access.allow() == options.allowlist;
     let mut subjects = Vec::with_capacity(selected.len());
     for (stored, rule) in selected {
         let (reading, behaviour) = memory.read(stored, rule.dialect, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
-        let own_list = behaviour.access.as_deref().is_some_and(|access| *access != everywhere);
+        let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let is_protected = reading.closed || own_list || behaviour.basic_authentication.is_some();
-        let subject = Subject { stored, rule, reading, behaviour, is_protected };
+        let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
             translation.findings.extend(faults);
@@ -227,7 +236,8 @@ fn subjects<'a>(
 
 fn accepted(subjects: &[Subject<'_>], servers: &[Server], refusals: &Refusals<'_>) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter());
-    let mut accepted: Vec<_> = subjects.iter().map(|subject| accept(subject, &routes, refusals)).collect();
+    let served = subjects.iter().filter(|subject| subject.closed_rules.is_none());
+    let mut accepted: Vec<_> = served.map(|subject| accept(subject, &routes, refusals)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted
 }

@@ -6,6 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use k8s_openapi::api::core::v1::Node;
 
 use super::endpoint::{self, SliceIndex};
+use super::target::Chosen;
 use super::{EndpointMode, Options, port};
 use crate::model::{Endpoint, ObjectId};
 use crate::source::{Family, Service, ServicePort, Snapshot};
@@ -65,15 +66,21 @@ pub const fn name(mode: EndpointMode) -> &'static str {
 }
 
 impl Reach<'_> {
-    /// The addresses by which the port is reached in this mode, sorted, each once; never empty.
-    pub fn by(&self, mode: EndpointMode) -> Result<Vec<Endpoint>, Unreachable> {
+    /// The addresses by which the port is reached in this mode, sorted, each once, never empty; and who chose them.
+    pub fn by(&self, mode: EndpointMode) -> Result<(Vec<Endpoint>, Chosen), Unreachable> {
         match mode {
-            EndpointMode::Pod => self.by_pod(),
-            EndpointMode::NodePort => self.by_node(),
-            EndpointMode::ClusterIp => self.by_cluster_address(),
-            EndpointMode::LoadBalancer => self.by_load_balancer(),
+            EndpointMode::Pod => self.by_pod().map(by_tenant),
+            EndpointMode::NodePort => self.by_node().map(by_cluster),
+            EndpointMode::ClusterIp => self.by_cluster_address().map(by_cluster),
+            EndpointMode::LoadBalancer => self.by_load_balancer().map(by_cluster),
             EndpointMode::Auto => self.by_any(),
         }
+    }
+
+    /// What the cluster's own proxy sends requests to, when they go by an address that the cluster chose.
+    pub fn behind(&self) -> impl Iterator<Item = SocketAddr> {
+        let slices = self.slices.of(&self.id.namespace, &self.id.name);
+        endpoint::find(slices, self.service, self.port).into_iter().map(|found| found.address)
     }
 
     fn by_pod(&self) -> Result<Vec<Endpoint>, Unreachable> {
@@ -132,14 +139,15 @@ impl Reach<'_> {
     }
 
     /// Nodes answer on their own network; cluster and pod addresses count only within networks known to be reachable.
-    fn by_any(&self) -> Result<Vec<Endpoint>, Unreachable> {
+    fn by_any(&self) -> Result<(Vec<Endpoint>, Chosen), Unreachable> {
         let reachable = |endpoints: &Vec<Endpoint>| {
             let within = |address: IpAddr| self.options.reachable.iter().any(|network| network.contains(&address));
             endpoints.iter().all(|endpoint| within(endpoint.address.ip()))
         };
         let within = |endpoints: Result<Vec<Endpoint>, Unreachable>| endpoints.ok().filter(reachable);
         let first = self.by_load_balancer().ok().or_else(|| self.by_node().ok());
-        first.or_else(|| within(self.by_cluster_address())).or_else(|| within(self.by_pod())).ok_or_else(|| {
+        let first = first.or_else(|| within(self.by_cluster_address())).map(by_cluster);
+        first.or_else(|| within(self.by_pod()).map(by_tenant)).ok_or_else(|| {
             let note = "it offers no load balancer, no node port, and no address in a network set as reachable";
             Unreachable::Mode(note.to_owned())
         })
@@ -148,6 +156,14 @@ impl Reach<'_> {
     fn service_port(&self) -> Option<u16> {
         port::number(self.port.number)
     }
+}
+
+fn by_tenant(endpoints: Vec<Endpoint>) -> (Vec<Endpoint>, Chosen) {
+    (endpoints, Chosen::ByTenant)
+}
+
+fn by_cluster(endpoints: Vec<Endpoint>) -> (Vec<Endpoint>, Chosen) {
+    (endpoints, Chosen::ByCluster)
 }
 
 fn plain(addresses: impl Iterator<Item = SocketAddr>) -> Option<Vec<Endpoint>> {

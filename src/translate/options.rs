@@ -105,8 +105,11 @@ pub struct Options {
     pub local_upstreams: bool,
     /// Whether references may name other namespaces.
     pub cross_namespace: bool,
-    /// Addresses of our own listeners, on this host and on others, never an upstream.
+    /// Addresses of this host and of other edge nodes, each with a port of our own listeners there; no port of them is an
+    /// upstream.
     pub own_addresses: Vec<SocketAddr>,
+    /// Those that may be an upstream all the same, because the administrator says so.
+    pub own_upstreams: Vec<SocketAddr>,
     /// Ports of our own listeners on every such address.
     pub own_ports: Vec<u16>,
     /// Namespace and name of the Service for requests that nobody takes.
@@ -127,6 +130,9 @@ pub struct Options {
     pub allowlist: Vec<Cidr>,
     /// Clients that are never let in, except where an annotation says otherwise.
     pub denylist: Vec<Cidr>,
+    /// Whether requests whose path may mean something else to a backend are refused where routes of a host are protected
+    /// differently: `None` follows the dialect (the specification refuses them, ingress-nginx does not).
+    pub strict_paths: Option<bool>,
     /// Proxies in front of this node whose forwarded headers are believed.
     pub trusted_proxies: Vec<Cidr>,
     /// Append to `X-Forwarded-For` instead of replacing it.
@@ -140,6 +146,11 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether objects of this dialect ask for strict paths.
+    pub fn has_strict_paths(&self, dialect: Dialect) -> bool {
+        self.strict_paths.unwrap_or(dialect == Dialect::Specification)
+    }
+
     /// Whether objects of a namespace may say what happens to requests for hosts that nobody has.
     pub fn may_be_catch_all(&self, namespace: &str) -> bool {
         self.default_backend.is_none() || self.is_catch_all(namespace)
@@ -184,6 +195,7 @@ impl Default for Options {
             local_upstreams: false,
             cross_namespace: false,
             own_addresses: Vec::new(),
+            own_upstreams: Vec::new(),
             own_ports: Vec::new(),
             default_backend: None,
             default_certificate: None,
@@ -194,6 +206,7 @@ impl Default for Options {
             hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
             allowlist: Vec::new(),
             denylist: Vec::new(),
+            strict_paths: None,
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),

@@ -22,7 +22,7 @@ use crate::source::Snapshot;
 /// The answer where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };
 /// The answer where something is wrong.
-const UNAVAILABLE: Action = Action::Respond { status: 503 };
+pub const UNAVAILABLE: Action = Action::Respond { status: 503 };
 
 /// Plain requests are not sent to https because another namespace has a certificate.
 fn keep_plain(route: &mut Route) {

@@ -23,6 +23,8 @@ pub struct Subject<'a> {
     pub behaviour: Arc<Behaviour>,
     /// Whether the object itself protects its routes, or was meant to: requests for them must never go where less does.
     pub is_protected: bool,
+    /// The object is left out, but for the rules of these numbers, whose paths stay closed; `None` for all others.
+    pub closed_rules: Option<Arc<[usize]>>,
 }
 
 impl<'a> Subject<'a> {
@@ -38,12 +40,14 @@ impl<'a> Subject<'a> {
 
     /// Its rules with their numbers.
     pub fn rules(&self) -> impl Iterator<Item = (usize, &'a IngressRule)> + use<'a> {
-        self.spec().and_then(|spec| spec.rules.as_deref()).unwrap_or_default().iter().enumerate()
+        let closed = self.closed_rules.clone();
+        let rules = self.spec().and_then(|spec| spec.rules.as_deref()).unwrap_or_default().iter().enumerate();
+        rules.filter(move |(number, _)| closed.as_ref().is_none_or(|closed| closed.binary_search(number).is_ok()))
     }
 
     /// The backend for requests that none of its paths takes.
     pub fn default_backend(&self) -> Option<&'a IngressBackend> {
-        self.spec()?.default_backend.as_ref()
+        self.spec().filter(|_| self.closed_rules.is_none())?.default_backend.as_ref()
     }
 
     /// Whether it is for the requests of all hosts that nobody has.

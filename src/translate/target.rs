@@ -13,15 +13,25 @@ const METADATA: [IpAddr; 5] = [
     IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
+/// Who decided that requests should go to an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chosen {
+    /// Whoever may write EndpointSlices or Services in the namespace: any address.
+    ByTenant,
+    /// The cluster: addresses of nodes with a port of the range for node ports, of a Service, or of its load balancer. On a
+    /// node of the cluster they may be its own, and what listens there is not a program of the node but the cluster's proxy.
+    ByCluster,
+}
+
 /// Why requests may not go to this address, as one clause; `None` lets them.
 ///
 /// Our own listeners are refused even where local upstreams are allowed: a request would come back for ever.
-pub fn forbidden(target: SocketAddr, options: &Options) -> Option<&'static str> {
+pub fn forbidden(target: SocketAddr, chosen: Chosen, options: &Options) -> Option<&'static str> {
     let address = embedded(target.ip());
     let is_own = |own: &SocketAddr| own.port() == target.port() && own.ip().to_canonical() == address;
-    let is_ours = options.own_addresses.iter().any(|own| own.ip().to_canonical() == address)
-        || address.is_loopback()
-        || address.is_unspecified();
+    let is_own_address = options.own_addresses.iter().any(|own| own.ip().to_canonical() == address);
+    let is_ours = is_own_address || address.is_loopback() || address.is_unspecified();
+    let is_listed = |listed: &SocketAddr| listed.port() == target.port() && listed.ip().to_canonical() == address;
     if options.own_addresses.iter().any(is_own) || (is_ours && options.own_ports.contains(&target.port())) {
         return Some("it is one of our own listeners, on this or another node");
     }
@@ -34,10 +44,14 @@ pub fn forbidden(target: SocketAddr, options: &Options) -> Option<&'static str> 
     };
     match (address.is_loopback(), link_local) {
         _ if METADATA.contains(&address) => Some("it is an address at which a machine learns its own secrets"),
-        _ if options.local_upstreams => None,
+        _ if options.local_upstreams || options.own_upstreams.iter().any(is_listed) => None,
         (true, _) => Some("it is a loopback address"),
         (_, true) => Some("it is a link-local address"),
         _ if target.port() == 0 => Some("its port is 0"),
+        _ if is_own_address && chosen == Chosen::ByTenant => Some(
+            "it is an address of this or another edge node; where a pod shares the node's network the administrator may \
+             list address and port in upstreams.own-addresses",
+        ),
         _ => None,
     }
 }
@@ -74,7 +88,16 @@ mod tests {
     #[test]
     fn targets() {
         let options = Options {
-            own_addresses: vec!["192.0.2.1:80".parse().unwrap()],
+            own_addresses: vec!["192.0.2.1:80".parse().unwrap(), "[2001:db8::2]:80".parse().unwrap()],
+            own_upstreams: [
+                "192.0.2.1:9100",
+                "127.0.0.1:9100",
+                "192.0.2.1:443",
+                "169.254.9.9:80",
+                "100.100.100.200:80",
+            ]
+            .map(|listed| listed.parse().unwrap())
+            .to_vec(),
             own_ports: vec![80, 443],
             ..Options::default()
         };
@@ -106,13 +129,33 @@ mod tests {
             ("255.255.255.255:8080", false, false),
             ("192.0.2.1:80", false, false),
             ("192.0.2.1:443", false, false),
-            ("192.0.2.1:8080", true, true),
+            ("192.0.2.1:8080", false, true),
+            ("[::ffff:192.0.2.1]:8080", false, true),
+            ("[64:ff9b::c000:201]:8080", false, true),
+            ("[2001:db8::2]:8080", false, true),
+            // What the administrator lists, but never what loops, nor what tells secrets.
+            ("192.0.2.1:9100", true, true),
+            ("[::ffff:192.0.2.1]:9100", true, true),
+            ("127.0.0.1:9100", true, true),
+            ("127.0.0.1:9101", false, true),
+            ("169.254.9.9:80", true, true),
             ("127.0.0.1:443", false, false),
         ];
         for (target, allowed, locally) in cases {
             let target = target.parse().unwrap();
-            assert_eq!(forbidden(target, &options).is_none(), allowed, "{target}");
-            assert_eq!(forbidden(target, &local).is_none(), locally, "{target}, local upstreams");
+            let is_allowed = |options| forbidden(target, Chosen::ByTenant, options).is_none();
+            assert_eq!(is_allowed(&options), allowed, "{target}");
+            assert_eq!(is_allowed(&local), locally, "{target}, local upstreams");
+        }
+        // What the cluster chose may be of this node, but neither loop nor tell secrets.
+        for (target, allowed) in [
+            ("192.0.2.1:30080", true),
+            ("192.0.2.1:443", false),
+            ("127.0.0.1:30080", false),
+            ("100.100.100.200:30080", false),
+        ] {
+            let is_allowed = forbidden(target.parse().unwrap(), Chosen::ByCluster, &options).is_none();
+            assert_eq!(is_allowed, allowed, "{target}, chosen by the cluster");
         }
     }
 }

@@ -23,9 +23,14 @@ impl Files {
         self.file(&format!("http/{name}.conf"), &text, &[])
     }
 
-    pub fn file(mut self, path: &str, text: &str, requires: &[&str]) -> Self {
+    pub fn file(self, path: &str, text: &str, requires: &[&str]) -> Self {
+        self.file_of("shop", path, text, requires)
+    }
+
+    /// A file of a namespace.
+    pub fn file_of(mut self, namespace: &str, path: &str, text: &str, requires: &[&str]) -> Self {
         let name = path.split(['/', '.']).nth(1).unwrap();
-        let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
+        let object = Arc::new(ObjectId::new(Kind::Ingress, namespace, name));
         let origin = Origin::field(&object, Field::Rule(0));
         let part = [Part::Bytes(text.as_bytes().into())];
         let file = match path.starts_with("http/") {

@@ -1,6 +1,7 @@
 //! Applying to the distribution's real nginx: it must not know manifests or templates.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod blame;
 mod crash;
 mod disk;
 mod files;
@@ -124,7 +125,7 @@ fn what_only_the_whole_configuration_shows_is_rolled_back_with_the_culprit() {
     nginx.write_configuration("no_such_directive on;");
     let outcome = applier.apply(&good().server("b", nginx.status, "return 204;").set());
     assert!(
-        matches!(&outcome, Outcome::RolledBack { generation: Some(1), why } if why.contains("no_such_directive")),
+        matches!(&outcome, Outcome::RolledBack { generation: Some(1), why, .. } if why.contains("no_such_directive")),
         "{outcome:?}"
     );
     assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
@@ -238,7 +239,7 @@ fn an_address_of_another_program_is_noticed_though_a_test_passes() {
     let files = || Files::with_status(nginx.status).server("a", other.local_addr().unwrap(), "return 204;").set();
     let outcome = applier.apply(&files());
     let told = |why: &str| why.contains("another program listens on one of the addresses");
-    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(1), why } if told(why)), "{outcome:?}");
+    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(1), why, .. } if told(why)), "{outcome:?}");
     assert_eq!((nginx.on_disk(), nginx.served()), (Some(1), 1));
     let files = files();
     drop(other);

@@ -113,7 +113,7 @@ fn a_generation_that_nginx_refuses_or_that_is_not_whole_changes_nothing() {
     let before = reloads();
     let outcome = applier.roll_back_to(Some(1), NOW);
     let told = |why: &str| why.contains("duplicate default server");
-    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(3), why } if told(why)), "{outcome:?}");
+    assert!(matches!(&outcome, Outcome::RolledBack { generation: Some(3), why, .. } if told(why)), "{outcome:?}");
     assert_eq!((before > 0, reloads()), (true, before), "what a test refuses is not given to the running nginx");
     // A file of the second is not what was written any more.
     let file = nginx.path("ingressd/generations/2/http/a.conf");

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ingressd::apply::process::{Effort, Process, Role, Table};
 use ingressd::apply::{ApplyError, Host, Tested};
@@ -12,7 +13,11 @@ use ingressd::apply::{ApplyError, Host, Tested};
 pub struct Simulated {
     root: PathBuf,
     state: Arc<Mutex<State>>,
+    refuses: Refuses,
 }
+
+/// What it says of a configuration that it is asked about, when it refuses it.
+type Refuses = fn(&str) -> Option<String>;
 
 #[derive(Default)]
 struct State {
@@ -28,7 +33,16 @@ const MASTER: Process = Process { pid: 1, started: 1 };
 
 impl Simulated {
     pub fn new(root: &Path) -> Self {
-        Simulated { root: root.to_owned(), state: Arc::new(Mutex::new(State { now: 1000, ..State::default() })) }
+        Simulated {
+            root: root.to_owned(),
+            state: Arc::new(Mutex::new(State { now: 1000, ..State::default() })),
+            refuses: |_| None,
+        }
+    }
+
+    /// One that refuses configurations by a rule.
+    pub fn refusing(root: &Path, refuses: Refuses) -> Self {
+        Simulated { refuses, ..Simulated::new(root) }
     }
 
     /// One whose configuration does not include ours.
@@ -71,9 +85,12 @@ impl Host for Simulated {
         Ok(())
     }
 
-    fn test(&mut self, _instead: Option<&Path>) -> Result<Tested, ApplyError> {
-        Ok(Tested { accepted: true, words: String::new() })
+    fn test(&mut self, instead: Option<&Path>) -> Result<Tested, ApplyError> {
+        let words = instead.and_then(|path| (self.refuses)(&fs::read_to_string(path).unwrap()));
+        Ok(Tested { accepted: words.is_none(), words: words.unwrap_or_default() })
     }
+
+    fn limit_tests(&mut self, _limit: Option<Duration>) {}
 
     fn served(&mut self) -> Option<u64> {
         self.state.lock().unwrap().served

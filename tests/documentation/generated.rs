@@ -12,6 +12,15 @@ fn check(path: &str, generated: &str) {
     assert!(committed == generated, "{path} is stale: run `make generate` and commit the difference");
 }
 
+/// The part of a page between two marks.
+fn section(path: &str, name: &str, generated: &str) {
+    let page = std::fs::read_to_string(root().join(path)).unwrap();
+    let (begin, end) = (format!("<!-- {name}: generated -->\n"), format!("<!-- {name}: end -->\n"));
+    let (before, rest) = page.split_once(&begin).expect("the mark before it");
+    let (_, after) = rest.split_once(&end).expect("the mark behind it");
+    check(path, &[before, &begin, generated, &end, after].concat());
+}
+
 #[test]
 fn findings_are_documented() {
     check("docs/findings.md", &ingressd::finding::document());
@@ -31,4 +40,9 @@ fn annotations_are_documented() {
 #[test]
 fn checks_of_the_doctor_are_documented() {
     check("docs/doctor.md", &ingressd::doctor::document());
+}
+
+#[test]
+fn headers_are_documented() {
+    section("docs/security.md", "headers", &ingressd::render::headers::document());
 }

@@ -1,8 +1,13 @@
 //! What the backend learns about the client; this test must not know how headers are written.
 
+use std::fs;
+
+use serde_json::Value;
+
 use crate::rig;
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, tls_secret};
+use crate::rig::client::{Request, get};
+use crate::rig::manifests::{ingress, secret, tls_secret};
+use crate::rig::status::notes;
 
 /// Headers that a client would like to choose.
 const FORGED: &[(&str, &str)] = &[
@@ -15,6 +20,147 @@ const FORGED: &[(&str, &str)] = &[
     ("X-Real-IP", "1.2.3.4"),
     ("Proxy", "http://evil.test/"),
 ];
+
+/// Headers that frameworks believe about URL, scheme, client and certificate, and that nobody but a trusted proxy may send.
+const BELIEVED: &[&str] = &[
+    "Forwarded",
+    "X-Forwarded-Prefix",
+    "X-Forwarded-Server",
+    "X-Forwarded-Ssl",
+    "X-Forwarded-Protocol",
+    "X-Original-URL",
+    "X-Rewrite-URL",
+    "Client-IP",
+    "X-Client-IP",
+    "X-Cluster-Client-IP",
+    "True-Client-IP",
+    "CF-Connecting-IP",
+    "X-Forwarded-Client-Cert",
+    "ssl-client-cert",
+    "ssl-client-issuer-dn",
+    "ssl-client-subject-dn",
+    "ssl-client-verify",
+];
+
+/// Tells whatever a framework might believe.
+fn telling(request: Request) -> Request {
+    BELIEVED.iter().fold(request, |request, name| request.header(name, "told"))
+}
+
+/// Hosts by protocol of the backend, in both dialects, and one that asks for a password, where headers are listed anew.
+fn hosts() -> Vec<Value> {
+    let passwords = secret("users", "Opaque", &[("auth", "user:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n")]);
+    let mut objects = vec![passwords];
+    for (class, mark) in [("ingressd", "s"), ("nginx", "n")] {
+        for protocol in ["HTTP", "GRPC"] {
+            let name = format!("{}-{mark}", protocol.to_lowercase());
+            let object = ingress(&name).class(class).host(&format!("{name}.test"), "web");
+            objects.push(object.annotation("backend-protocol", protocol).build());
+        }
+        let name = format!("auth-{mark}");
+        let object = ingress(&name).class(class).host(&format!("{name}.test"), "web");
+        objects.push(object.annotation("auth-type", "basic").annotation("auth-secret", "users").build());
+    }
+    objects
+}
+
+const HOSTS: [&str; 6] = ["http-s.test", "grpc-s.test", "auth-s.test", "http-n.test", "grpc-n.test", "auth-n.test"];
+
+/// A request for one of [`HOSTS`] that is let in.
+fn ask(host: &str) -> Request {
+    get(&format!("http://{host}/")).header("Authorization", "Basic dXNlcjpwYXNzd29yZA==")
+}
+
+#[test]
+fn what_frameworks_believe_reaches_no_backend_from_strangers() {
+    rig::run(async |rig| {
+        // Some hosts let through what nginx drops by itself.
+        let lenient = "underscores_in_headers on;\nignore_invalid_headers off;\n";
+        fs::write(rig.nginx.prefix().join("conf.d/host.conf"), lenient).unwrap();
+        rig.manifests.write("headers.yaml", &hosts());
+        rig.start().await;
+        for host in HOSTS {
+            let request = BELIEVED
+                .iter()
+                .fold(telling(ask(host)), |request, name| request.header(&name.replace('-', "_"), "told"));
+            let seen = request.send().await.echo();
+            let told: Vec<_> = seen.headers.iter().filter(|(_, value)| value == "told").collect();
+            assert!(told.is_empty(), "{host}: {told:?}");
+            assert_eq!(seen.header("x-ingress-hops"), Some("1"), "{host}");
+        }
+    });
+}
+
+#[test]
+fn a_default_server_that_lets_through_what_nginx_drops_is_told_of() {
+    rig::run(async |rig| {
+        let site = "server { listen 80 default_server; server_name site.test; underscores_in_headers on; }\n";
+        rig.nginx.write_site("site.conf", site);
+        rig.manifests.write("headers.yaml", &hosts());
+        rig.start().await;
+        let status = rig.daemon.status().await.unwrap();
+        let told = notes(&status, "Host nginx", "HostConflict");
+        assert!(told.iter().any(|note| note.contains("site.conf:1") && note.contains("X_Forwarded_For")), "{status:#}");
+    });
+}
+
+#[test]
+fn trusted_proxies_tell_what_frameworks_believe() {
+    rig::run(async |rig| {
+        let warnings = rig.folder().join("warnings.log");
+        let log = format!("error_log {} warn;\n", warnings.display());
+        fs::write(rig.nginx.prefix().join("conf.d/host.conf"), log).unwrap();
+        rig.manifests.write("headers.yaml", &hosts());
+        rig.daemon.set("access.trusted-proxies", r#"["10.244.9.0/24"]"#);
+        rig.start().await;
+        for host in HOSTS {
+            let seen = telling(ask(host).from("10.244.9.9")).send().await.echo();
+            for name in BELIEVED {
+                assert_eq!(seen.header(&name.to_ascii_lowercase()), Some("told"), "{name} of {host}");
+            }
+            let seen = telling(ask(host).from("10.244.8.8")).send().await.echo();
+            let told: Vec<_> = seen.headers.iter().filter(|(_, value)| value == "told").collect();
+            assert!(told.is_empty(), "{host}: {told:?}");
+            // A proxy that tells nothing is no reason for a warning with each request.
+            assert_eq!(ask(host).from("10.244.9.9").send().await.echo().header("forwarded"), None, "{host}");
+        }
+        let log = fs::read_to_string(warnings).unwrap();
+        assert!(!log.contains("uninitialized"), "{log}");
+    });
+}
+
+#[test]
+fn redirects_name_only_hosts_that_are_hosts() {
+    rig::run(async |rig| {
+        let object = ingress("h").host("h.test", "web").annotation("force-ssl-redirect", "true").build();
+        rig.manifests.write("headers.yaml", &[object, ingress("p").host("p.test", "web").build()]);
+        rig.daemon.set("access.trusted-proxies", r#"["10.244.9.0/24"]"#);
+        rig.start().await;
+        for (told, expected) in [
+            ("outside.test", "outside.test"),
+            ("outside.test:8443", "outside.test"),
+            (" outside.test , other.test", "outside.test"),
+            ("[2001:db8::1]:8443", "[2001:db8::1]"),
+            ("outside.test/path", "h.test"),
+            ("outside.test\\@evil.test", "h.test"),
+            ("user@evil.test", "h.test"),
+            ("evil.test?", "h.test"),
+            ("evil.test#", "h.test"),
+            ("<b>", "h.test"),
+            ("evil.test:80x", "h.test"),
+            ("outside.test evil.test", "h.test"),
+        ] {
+            let request =
+                |host: &str| get(&format!("http://{host}/x")).from("10.244.9.9").header("X-Forwarded-Host", told);
+            let redirect = request("h.test").send().await;
+            assert_eq!(redirect.header("location"), Some(format!("https://{expected}/x").as_str()), "{told:?}");
+            // And backends, who make links of it, are told no other.
+            let seen = request("p.test").send().await.echo();
+            let host = seen.header("x-forwarded-host").unwrap().split(':').next().unwrap().to_owned();
+            assert!(expected == "h.test" && host == "p.test" || told.trim().starts_with(&host), "{told:?}: {host}");
+        }
+    });
+}
 
 #[test]
 fn nobody_is_believed_by_default() {

@@ -4,6 +4,8 @@
 mod access;
 mod alike;
 mod authentication;
+mod budgets;
+mod burdens;
 mod clock;
 mod cors;
 mod costs;
@@ -24,9 +26,11 @@ mod load;
 mod many;
 mod neighbour;
 mod operation;
+mod own_addresses;
 mod paths;
 mod protocols;
 mod quarantine;
+mod rebinding;
 mod redirects;
 mod rewrites;
 #[path = "../rig/mod.rs"]
@@ -34,5 +38,6 @@ mod rig;
 mod rig_itself;
 mod settings;
 mod setup;
+mod strict_paths;
 mod templates;
 mod tls;

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::rig::client::get;
-use crate::rig::manifests::{ingress, secret, tls_secret};
+use crate::rig::client::{Reply, get};
+use crate::rig::manifests::{in_namespace, ingress, secret, service_at, tls_secret};
 use crate::rig::status::{notes, quarantined, serving, tells};
-use crate::rig::{self, wait};
+use crate::rig::{self, ECHO, wait};
 
 /// An object that was good and turns bad.
 struct Bad {
@@ -261,6 +261,27 @@ fn an_object_that_turns_bad_on_two_hosts_is_served_as_it_was_on_both() {
         rig.manifests.write("object.yaml", &[object("/works(?<=s+)")]);
         rig.daemon.status_when("it is in quarantine", |status| quarantined(status) == ["Ingress bad"]).await;
         serves(&["bad.example/works", "www.bad.example/works"]).await;
+    });
+}
+
+#[test]
+fn a_line_that_somebody_laid_out_for_others_is_his_own_affair() {
+    rig::run(async |rig| {
+        rig.manifests
+            .write("evil-web.yaml", &service_at("web", &["10.244.0.2"], ECHO).map(|it| in_namespace("evil", it)));
+        let path = |name: &str, path: &str| ingress(name).class("nginx").path("shared.example", "Prefix", path, "web");
+        // Harmless, and silently accepted, until somebody else's change makes expressions of the paths of the host.
+        rig.manifests.write("trap.yaml", &[path("trap", "/(").namespace("evil").build()]);
+        rig.manifests.write("victim.yaml", &[path("victim", "/app").build()]);
+        rig.start().await;
+        for target in ["/target", "/other"] {
+            rig.manifests.write("victim.yaml", &[path("victim", "/app").annotation("rewrite-target", target).build()]);
+            let rewritten = |reply: &Reply| reply.status == 200 && reply.echo().path == target;
+            get("http://shared.example/app").send_until("the victim's change", rewritten).await;
+            let confirmed =
+                |status: &Value| serving(status).is_some() && !quarantined(status).contains(&"Ingress victim".into());
+            rig.daemon.status_when("the victim to be served as written", confirmed).await;
+        }
     });
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use ingressd::model::catalogue::Version;
 use ingressd::render::FileSet;
@@ -34,23 +35,7 @@ impl Judge {
     /// Whether `nginx -t` accepts the files; otherwise what it says.
     pub fn accepts(&self, files: &FileSet) -> Result<(), String> {
         let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().to_str().unwrap();
-        for (path, file) in &files.files {
-            let target = folder.path().join(&**path);
-            std::fs::create_dir_all(target.parent().unwrap()).unwrap();
-            // The only absolute paths in generated files are those of the current generation.
-            match std::str::from_utf8(&file.content.bytes()) {
-                Ok(text) => std::fs::write(target, text.replace("/etc/nginx/ingressd/current", root)).unwrap(),
-                Err(_) => std::fs::write(target, file.content.bytes()).unwrap(),
-            }
-        }
-        let configuration = format!(
-            "pid {root}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\nclient_body_temp_path {root}/t1;\n\
-             proxy_temp_path {root}/t2;\nfastcgi_temp_path {root}/t3;\nuwsgi_temp_path {root}/t4;\nscgi_temp_path {root}/t5;\n\
-             geo $ingressd_generation {{ default 1; }}\ninclude {root}/http/*.conf;\n}}\n"
-        );
-        let main = folder.path().join("nginx.conf");
-        std::fs::write(&main, configuration).unwrap();
+        let main = write(folder.path(), files, "off");
         let output = Command::new(&self.program).arg("-t").arg("-c").arg(&main).output().unwrap();
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         match output.status.success() {
@@ -58,4 +43,49 @@ impl Judge {
             false => Err(words),
         }
     }
+
+    /// Bytes of memory that nginx has when it has read the files, and its time of a processor until then.
+    ///
+    /// # Panics
+    ///
+    /// When it does not accept them.
+    pub fn weigh(&self, files: &FileSet) -> (u64, Duration) {
+        self.accepts(files).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        // It opens logs when it has read everything, and waits for whoever reads them.
+        let logs = ["first", "second"].map(|name| folder.path().join(name));
+        logs.iter().for_each(|log| nix::unistd::mkfifo(log, nix::sys::stat::Mode::S_IRWXU).unwrap());
+        let main = write(folder.path(), files, &format!("{}; access_log {}", logs[0].display(), logs[1].display()));
+        let mut nginx = Command::new(&self.program).arg("-tq").arg("-c").arg(&main).spawn().unwrap();
+        let _first = std::fs::File::open(&logs[0]).unwrap();
+        let process = procfs::process::Process::new(nginx.id().try_into().unwrap()).unwrap();
+        let memory = process.status().unwrap().vmhwm.unwrap() * 1024;
+        let stat = process.stat().unwrap();
+        let ticks = Duration::from_secs(stat.utime + stat.stime) / u32::try_from(procfs::ticks_per_second()).unwrap();
+        let _second = std::fs::File::open(&logs[1]).unwrap();
+        assert!(nginx.wait().unwrap().success());
+        (memory, ticks)
+    }
+}
+
+/// Writes the files with an nginx.conf around them, and gives its path.
+fn write(folder: &Path, files: &FileSet, access_log: &str) -> PathBuf {
+    let root = folder.to_str().unwrap();
+    for (path, file) in &files.files {
+        let target = folder.join(&**path);
+        std::fs::create_dir_all(target.parent().unwrap()).unwrap();
+        // The only absolute paths in generated files are those of the current generation.
+        match std::str::from_utf8(&file.content.bytes()) {
+            Ok(text) => std::fs::write(target, text.replace("/etc/nginx/ingressd/current", root)).unwrap(),
+            Err(_) => std::fs::write(target, file.content.bytes()).unwrap(),
+        }
+    }
+    let configuration = format!(
+        "pid {root}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log {access_log};\nclient_body_temp_path {root}/t1;\n\
+             proxy_temp_path {root}/t2;\nfastcgi_temp_path {root}/t3;\nuwsgi_temp_path {root}/t4;\nscgi_temp_path {root}/t5;\n\
+             geo $ingressd_generation {{ default 1; }}\ninclude {root}/http/*.conf;\n}}\n"
+    );
+    let main = folder.join("nginx.conf");
+    std::fs::write(&main, configuration).unwrap();
+    main
 }

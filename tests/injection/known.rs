@@ -410,3 +410,46 @@ fn weakness_12_forwarded_headers_are_believed_from_nobody() {
         assert_eq!(believed, [""; 0]);
     }
 }
+
+#[test]
+fn no_header_of_a_client_tells_a_backend_another_url_or_certificate() {
+    // As ingress-nginx tells certificates, and as frameworks behind it are told paths and schemes.
+    for class in ["ingressd", "nginx"] {
+        for protocol in ["HTTP", "GRPC"] {
+            let mut object = shop(&[("backend-protocol", protocol)], "/", "Prefix");
+            object["spec"]["ingressClassName"] = json!(class);
+            let server = served(&[object]).server("shop.test").unwrap();
+            let directive = if protocol == "GRPC" { "grpc_set_header" } else { "proxy_set_header" };
+            for name in [
+                "Forwarded",
+                "X-Forwarded-Prefix",
+                "X-Forwarded-Ssl",
+                "X-Original-URL",
+                "X-Rewrite-URL",
+                "ssl-client-verify",
+                "ssl-client-subject-dn",
+                "ssl-client-issuer-dn",
+                "ssl-client-cert",
+            ] {
+                assert!(
+                    server.contains(&format!("    {directive} {name} \"\";\n")),
+                    "{name}, {class}, {protocol}: {server}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_slice_leads_to_another_program_of_the_node() {
+    for (address, port) in [("192.0.2.1", 9100), ("192.0.2.1", 22), ("::ffff:192.0.2.1", 9100)] {
+        let family = if address.contains(':') { "IPv6" } else { "IPv4" };
+        let [service, mut slice] = service("default", "node", address);
+        slice["addressType"] = json!(family);
+        slice["ports"][0]["port"] = json!(port);
+        let object = ingress("default", "shop", "nginx", "shop.test", "node");
+        let outcome = served(&[service, slice, object]);
+        assert!(is_closed(&outcome), "{address}");
+        assert!(reasons(&outcome, "shop").contains(&Reason::ForbiddenTarget), "{address}: {:?}", outcome.findings);
+    }
+}

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod addresses;
+#[path = "../tenants/awaited.rs"]
+mod awaited;
 mod away;
 mod cluster;
 mod cluster_itself;
@@ -25,6 +27,9 @@ mod refusals;
 mod rig;
 mod rights;
 mod scope;
+#[path = "../tenants/settled.rs"]
+mod settled;
+mod tenants;
 mod told;
 mod watches;
 mod withdrawal;

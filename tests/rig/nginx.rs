@@ -91,6 +91,16 @@ impl Nginx {
         &self.program
     }
 
+    /// Puts a shell script in the place of [`Nginx::replace_program`]'s copy: whoever tests a configuration runs that. `{nginx}` is
+    /// the binary, which a master that was started before goes on to be.
+    pub fn wrap_program(&self, script: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let new = self.prefix.join("nginx.new");
+        fs::write(&new, script.replace("{nginx}", Self::binary().to_str().unwrap())).unwrap();
+        fs::set_permissions(&new, fs::Permissions::from_mode(0o755)).unwrap();
+        fs::rename(new, &self.program).unwrap();
+    }
+
     /// `nginx.conf`.
     pub fn configuration(&self) -> PathBuf {
         self.prefix.join("nginx.conf")

@@ -107,7 +107,7 @@ impl<H: Host> Applier<H> {
             return Ok(outcome);
         }
         let back = |applier: &mut Self, why: String, read| {
-            let outcome = applier.roll_back(format!("generation {generation} is not in service: {why}"), read);
+            let outcome = applier.roll_back(format!("generation {generation} is not in service: {why}"), None, read);
             outcome.unwrap_or_else(|error| Outcome::Failed { why: error.to_string() })
         };
         self.running = None;
@@ -122,7 +122,7 @@ impl<H: Host> Applier<H> {
         match confirmation {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(Effort::none(generation), master, reload),
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
-            Ok(Confirmation::Refused(why) | Confirmation::Late(why)) => Ok(back(self, why, true)),
+            Ok(Confirmation::Refused(why) | Confirmation::Late { why, .. }) => Ok(back(self, why, true)),
             Err(error) => Ok(back(self, error.to_string(), true)),
         }
     }
@@ -134,8 +134,8 @@ impl<H: Host> Applier<H> {
         if matches!(outcome, Outcome::RolledBack { .. } | Outcome::Failed { .. }) {
             let why = format!("generation {generation} is pinned and cannot be had");
             return Ok(match outcome {
-                Outcome::RolledBack { generation, why: also } => {
-                    Outcome::RolledBack { generation, why: format!("{why}: {also}") }
+                Outcome::RolledBack { generation, why: also, .. } => {
+                    Outcome::RolledBack { generation, why: format!("{why}: {also}"), too_much: None }
                 }
                 Outcome::Failed { why: also } => Outcome::Failed { why: format!("{why}: {also}") },
                 outcome => outcome,

@@ -120,10 +120,11 @@ impl Cycle {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |id: &Arc<ObjectId>| self.is_new(id, attempt.served, &store);
         let culprit = complaint.origin.as_ref().map(|origin| &origin.object).filter(|id| can_be_taken_out(id));
-        if let Some(culprit) = culprit.filter(|id| is_new(id)) {
+        // A line is its owner's affair, whoever changed last: what others do must not be refused because of what he laid out
+        // for them. Only what nginx ran before, word for word, became wrong by what others changed, if any of them did.
+        if let Some(culprit) = culprit.filter(|id| is_new(id) || !complaint.ran_before) {
             return (vec![attempt.suspect(culprit)], 1);
         }
-        // What nginx ran before became wrong by what others changed, if any of them did.
         let neighbours = culprit.into_iter().flat_map(|culprit| attempt.neighbours(culprit));
         let mut seen = BTreeSet::new();
         let all = complaint.suspects.iter().chain(neighbours);
@@ -138,7 +139,7 @@ impl Cycle {
     }
 
     /// Whether the version of an object is none that nginx ran before, as far as is known.
-    fn is_new(&self, id: &ObjectId, served: &Snapshot, store: &LastGood) -> bool {
+    pub(super) fn is_new(&self, id: &ObjectId, served: &Snapshot, store: &LastGood) -> bool {
         let Some(version) = objects::version(served, id) else { return false };
         objects::version(&self.confirmed, id) != Some(version) && !store.has(id, version)
     }

@@ -10,6 +10,7 @@ use crate::model::Field;
 use crate::source::Stored;
 
 mod shared_hosts;
+mod tenants;
 
 fn id(text: &str) -> Arc<ObjectId> {
     let kind = if text.starts_with("secret") { Kind::Secret } else { Kind::Ingress };
@@ -109,6 +110,12 @@ impl Stages for Rules {
         }
     }
 
+    fn begin_weighing(&mut self) -> bool {
+        true
+    }
+
+    fn end_weighing(&mut self) {}
+
     fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
 
     fn part(&mut self, _: &str) -> bool {
@@ -126,7 +133,7 @@ impl Stages for Rules {
             && (is_refused || self.made.iter().any(is_bad))
         {
             let suspects = self.made.iter().map(|name| id(name.split_once('@').unwrap().0)).collect();
-            let complaint = Complaint { place: None, words: "no room".into(), origin: None, suspects };
+            let complaint = Complaint { place: None, words: "no room".into(), suspects, ..Complaint::default() };
             return Outcome::Refused { complaints: vec![complaint], test: TEST };
         }
         let by_templates = |name: &str| self.bad_by_templates.as_ref().is_some_and(|bad| bad.contains(name));
@@ -154,6 +161,7 @@ impl Rules {
                 place: Some(("http/shop.conf".into(), Some(7))),
                 words: "unknown variable".into(),
                 origin: (!shared).then(|| Origin::field(&object, Field::Rule(2))),
+                ran_before: false,
                 suspects: if shared { self.shared.iter().map(|name| id(name)).collect() } else { vec![object] },
             }
         };

@@ -5,6 +5,9 @@ use std::sync::Arc;
 use crate::apply::Complaint;
 use crate::model::ObjectId;
 
+/// So many of one namespace are searched for one by one, where namespaces are searched.
+const MOST_OF_NAMESPACE: usize = 2;
+
 /// An object that may have caused a complaint.
 #[derive(Debug, Clone)]
 pub(super) struct Suspect {
@@ -23,6 +26,8 @@ pub(super) struct Trial {
     suspects: Vec<Suspect>,
     /// How many of them are not what nginx ran before; others are not taken out before it stays without these.
     changed: usize,
+    /// Whether all suspects of a namespace are taken out together before single ones are.
+    by_namespace: bool,
     /// How many are taken out now.
     taken: usize,
     /// The longest beginning that it is known to stay without, and the shortest that it is known to be gone without.
@@ -41,7 +46,17 @@ impl Trial {
     /// Begins with the first suspect.
     pub(super) fn new(complaint: &Complaint, suspects: Vec<Suspect>, changed: usize) -> Self {
         let (complaint, guilty, taken) = (complaint.clone(), Vec::new(), suspects.len().min(1));
-        Trial { complaint, guilty, suspects, changed, taken, stays: Some(0), gone: None }
+        Trial { complaint, guilty, suspects, changed, by_namespace: false, taken, stays: Some(0), gone: None }
+    }
+
+    /// Begins with the first namespace: all of its suspects are taken out together before it is asked which. They stand side
+    /// by side, and none of them is what nginx ran before.
+    pub(super) fn by_namespace(complaint: &Complaint, suspects: Vec<Suspect>) -> Self {
+        let changed = suspects.len();
+        let mut trial = Trial { by_namespace: true, ..Trial::new(complaint, suspects, changed) };
+        let first = trial.ends().next();
+        trial.taken = first.unwrap_or_default();
+        trial
     }
 
     /// What the next attempt does without.
@@ -90,12 +105,14 @@ impl Trial {
             None if stays == all => return Verdict::Nobody,
             None => {
                 let bound = if stays < self.changed { self.changed } else { all };
-                (2 * stays).clamp(1, bound)
+                let wanted = (2 * stays).clamp(1, bound);
+                self.ends().find(|end| *end >= wanted).unwrap_or(wanted)
             }
-            Some(gone) if gone - stays > 1 => gone.midpoint(stays),
+            Some(gone) if gone - stays > 1 => self.between(stays, gone),
             Some(gone) => {
                 self.suspects.truncate(gone);
                 self.guilty.extend(self.suspects.pop());
+                self.spare_effort();
                 self.changed = self.changed.min(self.suspects.len());
                 (self.stays, self.gone) = (None, Some(self.suspects.len()));
                 0
@@ -107,9 +124,45 @@ impl Trial {
         }
     }
 
-    /// Ends the search: what nginx did not run before is guilty, or else everybody is.
+    /// How many to try in the middle of what is not known. Of a namespace the first is the likeliest by far.
+    fn between(&self, stays: usize, gone: usize) -> usize {
+        let inside: Vec<_> = self.ends().filter(|end| (stays + 1..gone).contains(end)).collect();
+        match inside.get(inside.len() / 2) {
+            Some(middle) => *middle,
+            None if self.by_namespace && (stays == 0 || self.ends().any(|end| end == stays)) => stays + 1,
+            None => gone.midpoint(stays),
+        }
+    }
+
+    /// Where namespaces end among the suspects; nowhere in a search that does not go by them.
+    fn ends(&self) -> impl Iterator<Item = usize> {
+        let suspects = if self.by_namespace { &self.suspects[..] } else { &[] };
+        let namespaces = suspects.chunk_by(|one, other| one.id.namespace == other.id.namespace);
+        namespaces.scan(0, |end, group| {
+            *end += group.len();
+            Some(*end)
+        })
+    }
+
+    /// Where one namespace has so many guilty ones all of its suspects are: to tell them apart would cost everybody else time.
+    fn spare_effort(&mut self) {
+        let Some(last) = self.guilty.last().filter(|_| self.by_namespace) else { return };
+        let namespace = Arc::clone(&last.id.namespace);
+        if self.guilty.iter().filter(|suspect| suspect.id.namespace == namespace).count() >= MOST_OF_NAMESPACE {
+            let (its, others) =
+                std::mem::take(&mut self.suspects).into_iter().partition(|suspect| suspect.id.namespace == namespace);
+            (self.guilty, self.suspects) = ([std::mem::take(&mut self.guilty), its].concat(), others);
+        }
+    }
+
+    /// Ends the search: what nginx did not run before is guilty, or else everybody is; in a search by namespaces, those without
+    /// whom all was well.
     pub(super) fn give_up(&mut self) {
-        self.taken = if self.changed == 0 { self.suspects.len() } else { self.changed };
+        self.taken = match self.gone {
+            Some(gone) if self.by_namespace => gone,
+            _ if self.changed == 0 => self.suspects.len(),
+            _ => self.changed,
+        };
     }
 
     /// Begins anew with the suspects left out altogether, when what took their places may be the fault.
@@ -132,7 +185,8 @@ mod tests {
 
     /// The guilty that are found, and the attempts that it took; `None` when nobody is.
     fn run(count: usize, changed: usize, bad: &[usize], stays_always: bool) -> (Option<Vec<usize>>, usize) {
-        let complaint = Complaint { place: None, words: String::new(), origin: None, suspects: Vec::new() };
+        let complaint =
+            Complaint { place: None, words: String::new(), origin: None, ran_before: false, suspects: Vec::new() };
         let mut trial = Trial::new(&complaint, suspects(count), changed);
         let number = |suspect: &Suspect| suspect.id.name.parse::<usize>().unwrap();
         for attempts in 1.. {

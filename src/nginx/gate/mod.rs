@@ -64,6 +64,16 @@ pub fn gate(
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.
     let certificate_inherited = neighbours.http_directives.contains("ssl_certificate");
+    if let Some(place) = &neighbours.lenient_headers
+        && sockets.listens.iter().any(|listen| !listen.default_server)
+    {
+        let words = format!(
+            "{place} lets through headers that nginx drops by itself, and another site is the default server, by which nginx \
+             reads headers before it knows the host: clients of the cluster's hosts may send X_Forwarded_For and the like, which \
+             some backends take for X-Forwarded-For; move the line into sites that are no default server"
+        );
+        findings.push(Finding::new(Reason::HostConflict, host(), words));
+    }
     let resets = inherited::resets(neighbours, capabilities.version, http2, &mut findings);
     let (names_hash, longest_name) = names::table(&model, neighbours);
     let decisions = Decisions {

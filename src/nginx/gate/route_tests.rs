@@ -61,7 +61,11 @@ fn authentication() -> Behaviour {
 #[test]
 fn what_cannot_be_served_or_protected_is_closed() {
     use Protocol::{Grpc, Http};
-    let list = || Behaviour { access: Some(Arc::new(AccessList::default())), ..Behaviour::default() };
+    let asked = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "default", "web")));
+    let list = || Behaviour {
+        access: Some(Arc::new(AccessList::new(asked.clone(), Vec::new(), Vec::new()))),
+        ..Behaviour::default()
+    };
     let rate = || limits(vec![(LimitRate::PerSecond(1), 0)], None);
     let none = Behaviour::default;
     type Row = (Action, Behaviour, Option<Module>, bool, Option<Reason>);

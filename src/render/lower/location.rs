@@ -51,7 +51,10 @@ pub fn location(
             .map(|redirect| https_redirect(redirect, facts))
             .collect(),
         cors: optional(behaviour.cors.as_deref(), |cors| cors_use(cors, grpc, hsts))?,
-        access: behaviour.access.as_deref().map(access).into_iter().collect(),
+        denied: optional(behaviour.access.as_deref().and_then(AccessList::mark).as_ref(), |mark| {
+            Word::variable(&names::list(*mark))
+        })?,
+        access: behaviour.access.as_deref().filter(|list| list.mark().is_none()).map(access).into_iter().collect(),
         authentication: optional(behaviour.basic_authentication.as_deref(), |basic| {
             authentication(basic, grpc, facts)
         })?,
@@ -180,6 +183,7 @@ fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
         cors: Vec::new(),
         redirect: Vec::new(),
         respond: Vec::new(),
+        denied: Vec::new(),
         rewrite: Vec::new(),
         access: Vec::new(),
         authentication: Vec::new(),
@@ -231,9 +235,9 @@ fn cors_use(cors: &Cors, grpc: bool, hsts: Option<&Word>) -> Result<view::CorsUs
 
 fn access(access: &AccessList) -> view::Access {
     view::Access {
-        deny: access.deny.iter().map(Word::network).collect(),
-        allow: access.allow.iter().map(Word::network).collect(),
-        closed: !access.allow.is_empty(),
+        deny: access.deny().iter().map(Word::network).collect(),
+        allow: access.allow().iter().map(Word::network).collect(),
+        closed: !access.allow().is_empty(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod backend;
 mod block;
+mod lists;
 mod location;
 mod paths;
 mod server;
@@ -10,6 +11,7 @@ mod upstream;
 mod writer;
 
 pub use block::{Likeness, block, likeness};
+pub use lists::{list, long_lists};
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName, TlsTermination,
+    AccessList, Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName,
+    TlsTermination,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -60,6 +61,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
         requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
+        requires.extend(behaviour.access.as_deref().and_then(AccessList::mark).map(names::list_file));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
     requires
@@ -102,6 +104,12 @@ pub fn write<'a>(
         writer.add(fill(engine, "server_name", &view::Name { name })?, origin);
     }
     writer.add_head(fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
+    if facts.forwarded.believes() {
+        writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
+    }
+    if server.needs_strict_paths() {
+        writer.add(fill(engine, "strict_paths", &view::Nothing {})?, &server.origin);
+    }
     let surroundings = Surroundings {
         tls_host: server.tls != TlsTermination::Default && decisions.listens.iter().any(|listen| listen.ssl),
         hsts: hsts.as_ref(),

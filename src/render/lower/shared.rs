@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Behaviour, ClientLimits, Cors, HeaderName, Hsts, LimitRate, OriginPattern, Refused};
+use crate::model::{Behaviour, ByteSize, ClientLimits, Cors, HeaderName, Hsts, LimitRate, OriginPattern, Refused};
 use crate::nginx::Plan;
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -125,7 +125,8 @@ pub fn limits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         let Some(limits) = behaviour.limits.as_deref() else { continue };
         let name = names::limits(limits);
         files.entry(names::limits_file(&name)).or_insert_with(|| {
-            let view = limits_view(limits, &name);
+            let size = plan.model.zone_size(&limits.origin.object.namespace);
+            let view = limits_view(limits, &name, size);
             let text = view.ok().and_then(|view| engine.fill("limits", &view).ok()).map(Part::Filled);
             File::plain(text, Owners(vec![(1, limits.origin.clone())]), [])
         });
@@ -133,7 +134,7 @@ pub fn limits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     files
 }
 
-fn limits_view(limits: &ClientLimits, name: &str) -> Result<view::Limits, Refused> {
+fn limits_view(limits: &ClientLimits, name: &str, size: ByteSize) -> Result<view::Limits, Refused> {
     let mut rates: Vec<LimitRate> = limits.rates.iter().map(|(rate, _)| *rate).collect();
     rates.sort_unstable();
     rates.dedup();
@@ -145,6 +146,7 @@ fn limits_view(limits: &ClientLimits, name: &str) -> Result<view::Limits, Refuse
         Ok(view::RateZone {
             client: Word::variable(name)?,
             zone: Word::own(&names::rate_zone(name, *rate))?,
+            size: Word::size(size),
             number: Number(u64::from(number.max(1))),
             unit: Word::fixed(unit),
         })
@@ -158,7 +160,7 @@ fn limits_view(limits: &ClientLimits, name: &str) -> Result<view::Limits, Refuse
             .connections
             .map(|_| {
                 let zone = Word::own(&names::connection_zone(name))?;
-                Ok(view::ConnectionZone { client: Word::variable(name)?, zone })
+                Ok(view::ConnectionZone { client: Word::variable(name)?, zone, size: Word::size(size) })
             })
             .transpose()?
             .into_iter()
@@ -167,7 +169,7 @@ fn limits_view(limits: &ClientLimits, name: &str) -> Result<view::Limits, Refuse
 }
 
 /// What all routes do, each with the origin of its route.
-fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crate::model::Origin)> {
+pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crate::model::Origin)> {
     let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
     routes.map(|route| (&*route.behaviour, &route.origin))
 }

@@ -119,6 +119,8 @@ pub struct CorsDraft {
     pub withheld: bool,
     /// The origins.
     pub origins: Option<Vec<OriginPattern>>,
+    /// Where they were written.
+    pub origins_at: Option<Origin>,
     /// The methods.
     pub methods: Option<Vec<HeaderName>>,
     /// The request headers.
@@ -151,6 +153,8 @@ pub struct LimitsDraft {
 pub struct Draft {
     /// What is final already.
     pub reading: Reading,
+    /// How many elements the lists of the object have so far.
+    pub elements: usize,
     /// Redirects from http to https.
     pub https: HttpsDraft,
     /// Redirects of all requests.

@@ -8,8 +8,8 @@ use super::row::{Effect, OnError, Row};
 use super::value::quoted;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Field, Origin, Refused};
-use crate::translate::Reading;
 use crate::translate::ingress_nginx::FAMILIES;
+use crate::translate::{ObjectLimits, Reading};
 
 /// The prefix of the keys of ingress-nginx.
 pub const PREFIX: &str = "nginx.ingress.kubernetes.io/";
@@ -61,6 +61,9 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     for family in FAMILIES {
         (family.finish)(&mut draft, context);
     }
+    let Reading { behaviour, closed, .. } = &mut draft.reading;
+    let is_protected = *closed || behaviour.access.is_some() || behaviour.basic_authentication.is_some();
+    behaviour.strict_paths = is_protected && context.options.has_strict_paths(context.dialect);
     draft.reading.behaviour.directives.sort_by_key(|directive| directive.row.name);
     draft.reading
 }
@@ -81,6 +84,11 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
     }
     let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
     let done = match row.effect {
+        _ if row.is_served()
+            && let Err(refused) = within(&context.options.limits.object, entry, draft) =>
+        {
+            Err(refused)
+        }
         Effect::Directive(directive, parse) => {
             parse(entry.value).map(|arguments| draft.directive(directive, arguments, entry.origin()))
         }
@@ -94,6 +102,26 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
     };
     if let Err(refused) = done {
         bad_value(row, entry, &refused, draft);
+    }
+}
+
+/// What an object may ask for, whatever the row makes of it: lists have any length, and are read again for each change.
+fn within(limits: &ObjectLimits, entry: &Entry<'_>, draft: &mut Draft) -> Result<(), Refused> {
+    let refused = |has: usize, what: &str, key: &str, most: u64| {
+        Err(Refused(format!("{has} {what} are more than limits.{key} allows, which is {most}").into()))
+    };
+    let too_many = |has: usize, most: u64| u64::try_from(has).is_ok_and(|has| has > most);
+    if too_many(entry.value.len(), limits.annotation_bytes) {
+        return refused(entry.value.len(), "bytes", "object-annotation-bytes", limits.annotation_bytes);
+    }
+    // One element is no list; those before it are in the draft, or were too many.
+    let elements = 1 + entry.value.bytes().filter(|byte| *byte == b',').count();
+    draft.elements += if elements > 1 { elements } else { 0 };
+    match too_many(draft.elements, limits.list_entries) {
+        true if elements > 1 => {
+            refused(draft.elements, "elements in the lists of the object", "object-list-entries", limits.list_entries)
+        }
+        _ => Ok(()),
     }
 }
 

@@ -39,8 +39,8 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say(format!("preflight is good for {} s", cors.max_age));
     }
     if let Some(access) = &behaviour.access {
-        access.deny.iter().for_each(|network| say(format!("deny {network}")));
-        access.allow.iter().for_each(|network| say(format!("allow {network}")));
+        access.deny().iter().for_each(|network| say(format!("deny {network}")));
+        access.allow().iter().for_each(|network| say(format!("allow {network}")));
     }
     if let Some(authentication) = &behaviour.basic_authentication {
         let (realm, secret) = (&authentication.realm, &authentication.file.secret);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::AccessList;
+use crate::model::{AccessList, Origin};
 use crate::translate::annotation::value::address_list;
 use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
 
@@ -49,11 +49,10 @@ pub static FAMILY: Family = Family {
 };
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let list = AccessList {
-        deny: draft.access.deny.take().unwrap_or_else(|| context.options.denylist.clone()),
-        allow: draft.access.allow.take().unwrap_or_else(|| context.options.allowlist.clone()),
-    };
-    if !list.deny.is_empty() || !list.allow.is_empty() {
+    let deny = draft.access.deny.take().unwrap_or_else(|| context.options.denylist.clone());
+    let allow = draft.access.allow.take().unwrap_or_else(|| context.options.allowlist.clone());
+    if !deny.is_empty() || !allow.is_empty() {
+        let list = AccessList::new(Origin::object(context.object), deny, allow);
         draft.reading.behaviour.access = Some(Arc::new(list));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
+use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Cors, HeaderName, OriginPattern};
 use crate::translate::annotation::value::{boolean, header_names, integer, methods, origins};
 use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
@@ -88,6 +89,7 @@ pub static FAMILY: Family = Family {
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.cors.origins = Some(origins(entry.value)?);
+                draft.cors.origins_at = Some(entry.origin());
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -142,9 +144,19 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-fn finish(draft: &mut Draft, _context: &Context<'_>) {
+fn finish(draft: &mut Draft, context: &Context<'_>) {
     let wishes = std::mem::take(&mut draft.cors);
     if !wishes.enabled || wishes.withheld {
+        return;
+    }
+    let (count, most) = (wishes.origins.as_ref().map_or(0, Vec::len), context.options.limits.object.origins);
+    if let Some(origin) = wishes.origins_at.filter(|_| u64::try_from(count).is_ok_and(|count| count > most)) {
+        let note = format!(
+            "{count} origins are more than limits.object-origins allows, which is {most}; no CORS headers are sent until it \
+             is mended"
+        );
+        let finding = Finding::new(Reason::InvalidValue, origin, note);
+        draft.reading.findings.push(Finding { severity: Severity::Error, ..finding });
         return;
     }
     draft.reading.behaviour.cors = Some(Arc::new(Cors {

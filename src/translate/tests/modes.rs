@@ -116,6 +116,35 @@ fn an_application_protocol_chooses_how_to_speak() {
 }
 
 #[test]
+fn a_node_of_the_cluster_reaches_itself_only_by_what_the_cluster_chose() {
+    use EndpointMode::{Auto, ClusterIp, LoadBalancer, NodePort, Pod};
+    let spec = "type: LoadBalancer, clusterIP: 10.96.0.99, ports: [{port: 80, nodePort: 30099}]";
+    let made = |pod: &str| {
+        let given = "\nstatus: {loadBalancer: {ingress: [{ip: 192.0.2.11}]}}\n---\n";
+        [service("", spec).replacen("\n---\n", given, 1).replace("10.244.9.1", pod)]
+    };
+    let own = |endpoints| {
+        let own_addresses = ["192.0.2.11:81", "10.96.0.99:81"].map(|own| own.parse().unwrap()).to_vec();
+        Options { endpoints, own_addresses, own_ports: vec![81], ..options() }
+    };
+    let listed = |mode| Options { own_upstreams: vec!["192.0.2.11:8080".parse().unwrap()], ..own(mode) };
+    let refused = (String::new(), vec!["i ForbiddenTarget".to_owned()]);
+    for (mode, expected) in [
+        (NodePort, "made 80nodeport 192.0.2.11:30099*1 192.0.2.12:30099*1"),
+        (ClusterIp, "made 80clusterip 10.96.0.99:80*1"),
+        (LoadBalancer, "made 80loadbalancer 192.0.2.11:80*1"),
+        (Auto, "made 80auto 192.0.2.11:80*1"),
+        (Pod, "made 80 10.244.9.1:8080*1"),
+    ] {
+        assert_eq!(found(&made("10.244.9.1"), own(mode)), (expected.to_owned(), vec![]), "{mode:?}");
+        // The cluster's proxy would send requests to the node itself, as we would.
+        assert_eq!(found(&made("192.0.2.11"), own(mode)), refused, "{mode:?}");
+        let expected = expected.replace("10.244.9.1", "192.0.2.11");
+        assert_eq!(found(&made("192.0.2.11"), listed(mode)), (expected, vec![]), "{mode:?}");
+    }
+}
+
+#[test]
 fn an_external_name_that_is_an_own_address_is_refused() {
     let own = Options { own_addresses: vec!["192.0.2.7:80".parse().unwrap()], ..options() };
     for (name, expected) in [("192.0.2.7", &["i ForbiddenTarget"][..]), ("192.0.2.8", &[])] {

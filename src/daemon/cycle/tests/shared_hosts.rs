@@ -12,6 +12,8 @@ struct Hosts {
     /// Objects that name a host without a line in its file.
     guests: Vec<(&'static str, &'static str)>,
     rule: Rule,
+    /// Whether the lines that it complains about are such as it ran before.
+    ran_before: bool,
     made: Vec<String>,
     accepted: Vec<Accepted>,
 }
@@ -20,7 +22,7 @@ impl Hosts {
     fn new(files: &[(&str, &[&str])], rule: Rule) -> Self {
         let owned = |owners: &[&str]| owners.iter().map(|owner| (*owner).to_owned()).collect();
         let files = files.iter().map(|(host, owners)| ((*host).to_owned(), owned(owners))).collect();
-        Hosts { files, guests: Vec::new(), rule, made: Vec::new(), accepted: Vec::new() }
+        Hosts { files, guests: Vec::new(), rule, ran_before: true, made: Vec::new(), accepted: Vec::new() }
     }
 
     fn hosts(&self, name: &str) -> Vec<Arc<str>> {
@@ -41,6 +43,7 @@ impl Hosts {
             place: Some((format!("http/{host}.conf").into(), culprit.map(|_| 7))),
             words: words.into(),
             origin: culprit.map(|name| Origin::field(&id(name), Field::Rule(0))),
+            ran_before: self.ran_before,
             suspects: with_lines.map(|name| id(&name)).collect(),
         })
     }
@@ -72,6 +75,12 @@ impl Stages for Hosts {
             false => Outcome::Refused { complaints, test: TEST },
         }
     }
+
+    fn begin_weighing(&mut self) -> bool {
+        true
+    }
+
+    fn end_weighing(&mut self) {}
 
     fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
 
@@ -202,6 +211,31 @@ fn what_others_made_wrong_is_not_the_fault_of_whoever_did_not_change() {
     hosts.rule = |made| made.contains(&"victim@1").then_some(("unknown variable", Some("victim")));
     let report = turn(&mut cycle, &["victim@1", "other@1"], &mut hosts);
     assert_eq!((quarantined(&report).len(), hosts.made), (1, vec!["other@1".to_owned()]));
+}
+
+#[test]
+fn a_line_that_nginx_did_not_run_before_is_its_owners_affair_whoever_changed() {
+    // The trap is silently accepted, until the victim changes and with it how the line is written.
+    let rule: Rule =
+        |made| (made.contains(&"trap@1") && made.contains(&"victim@2")).then_some(("missing )", Some("trap")));
+    for is_restarted in [false, true] {
+        let state = tempfile::tempdir().unwrap();
+        let mut hosts = Hosts::new(&[("h", &["trap", "victim"])], rule);
+        hosts.ran_before = false;
+        let mut cycle = Cycle::open(state.path(), None);
+        turn(&mut cycle, &["trap@1", "victim@1"], &mut hosts);
+        if is_restarted {
+            drop(cycle);
+            cycle = Cycle::open(state.path(), None);
+        }
+        let report = turn(&mut cycle, &["trap@1", "victim@2"], &mut hosts);
+        assert_eq!(quarantined(&report), ["Ingress shop/trap: spec.rules[0]"], "{is_restarted}");
+        assert_eq!((hosts.made.as_slice(), report.attempts), (&["victim@2".to_owned()][..], 2));
+        // And it stays so while the victim changes on.
+        hosts.rule = |made| made.contains(&"trap@1").then_some(("missing )", Some("trap")));
+        let report = turn(&mut cycle, &["trap@1", "victim@3"], &mut hosts);
+        assert_eq!((hosts.made.as_slice(), report.attempts), (&["victim@3".to_owned()][..], 1));
+    }
 }
 
 #[test]

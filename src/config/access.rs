@@ -1,0 +1,73 @@
+//! The keys of the sections `access` and `http`: who is let in, and who is answered; it must not know files or layers.
+
+use super::table::Row;
+use super::value::{Form, Setting, on_off_or_dialect, put};
+use crate::model::HostName;
+
+/// Their keys.
+pub const ROWS: &[Row] = &[
+    Row {
+        key: "access.allowlist",
+        form: Form::List,
+        default: "[]",
+        doc: "Clients that are let in, except where an annotation says otherwise. Empty lets in everybody.",
+        set: |settings, value| put(&mut settings.translate.allowlist, value),
+    },
+    Row {
+        key: "access.denylist",
+        form: Form::List,
+        default: "[]",
+        doc: "Clients that are turned away, except where an annotation says otherwise.",
+        set: |settings, value| put(&mut settings.translate.denylist, value),
+    },
+    Row {
+        key: "access.strict-paths",
+        form: Form::Text,
+        default: r#""dialect""#,
+        doc: "Whether requests are refused with 400 whose path nginx and a backend may read differently, on hosts where one route is protected (by addresses or a password) and another is not, or otherwise: encoded slashes (`%2F`), backslashes, empty and dot segments (`//`, `/../`, `/%2e%2e/`), and `#`. `on`, `off`, or `dialect` for what the dialect of the protected route's class does (the specification refuses them, ingress-nginx does not). docs/security.md lists them.",
+        set: |settings, value| {
+            settings.translate.strict_paths = on_off_or_dialect(value)?;
+            Ok(())
+        },
+    },
+    Row {
+        key: "access.trusted-proxies",
+        form: Form::List,
+        default: "[]",
+        doc: "Proxies in front of this host whose X-Forwarded headers are believed, and whose other headers about the client, such as `Forwarded` or `CF-Connecting-IP`, reach backends; docs/security.md lists them. Empty believes nobody.",
+        set: |settings, value| put(&mut settings.translate.trusted_proxies, value),
+    },
+    Row {
+        key: "access.append-forwarded-for",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Append the address of the client to X-Forwarded-For instead of replacing the header.",
+        set: |settings, value| put(&mut settings.translate.append_forwarded_for, value),
+    },
+    Row {
+        key: "http.address",
+        form: Form::Text,
+        default: r#""127.0.0.1:10254""#,
+        doc: "Address for /healthz, /readyz, /metrics and /status.json.",
+        set: |settings, value| put(&mut settings.http.address, value),
+    },
+    Row {
+        key: "http.remote",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether `http.address` may be one that other machines reach. What is served names hosts, objects and findings of every tenant, without authentication.",
+        set: |settings, value| put(&mut settings.http.remote, value),
+    },
+    Row {
+        key: "http.hosts",
+        form: Form::List,
+        default: "[]",
+        doc: "Host names by which the endpoints of `http.address` may be asked, besides IP addresses and `localhost`. Whoever asks by another one gets 421: a page in a browser could else read them by a name of its own that leads here.",
+        set: |settings, value| {
+            let hosts: Vec<String> = Setting::read(value)?;
+            let host = |name: &String| HostName::new(name).map_err(|why| format!("{name:?} is no host name: {why}"));
+            settings.http.hosts = hosts.iter().map(host).collect::<Result<_, _>>()?;
+            Ok(())
+        },
+    },
+];

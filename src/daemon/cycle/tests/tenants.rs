@@ -1,0 +1,364 @@
+//! Who is blamed for what nginx cannot take as a whole, and who waits for whom; it must not know how a real nginx judges them.
+
+use super::*;
+use crate::render::{File, Owners, Part};
+
+/// An nginx that takes only so much, and refuses lines of some.
+struct Tenants {
+    /// What a version of an object costs nginx; it causes as many bytes, unless they are told.
+    costs: Vec<(String, usize)>,
+    bytes: Vec<(String, usize)>,
+    /// How much nginx takes; `None` when not even what it has.
+    most: Option<usize>,
+    /// What everything costs whatever the objects are.
+    fixed: usize,
+    /// Versions of which a line is wrong.
+    bad: fn(&str) -> bool,
+    made: Vec<String>,
+    /// Everything that nginx was given to look at, and how many lines of it were judged.
+    applied: Vec<Vec<String>>,
+    running: Option<Vec<String>>,
+}
+
+impl Default for Tenants {
+    fn default() -> Self {
+        let none = |_: &str| false;
+        let (costs, bytes, most, fixed, bad) = (Vec::new(), Vec::new(), Some(100), 0, none);
+        Tenants { costs, bytes, most, fixed, bad, made: Vec::new(), applied: Vec::new(), running: None }
+    }
+}
+
+/// How many refused lines are found in one attempt.
+const LIMIT: usize = 64;
+
+fn of(text: &str) -> (Arc<ObjectId>, Version) {
+    let (name, version) = text.split_once('@').unwrap();
+    let (namespace, name) = name.split_once('/').unwrap();
+    (Arc::new(ObjectId::new(Kind::Ingress, namespace, name)), Version(version.into()))
+}
+
+/// `namespace/name@version` of Ingresses.
+fn cluster<S: AsRef<str>>(objects: &[S]) -> Snapshot {
+    let mut snapshot = Snapshot::default();
+    let mut objects: Vec<_> = objects.iter().map(|text| of(text.as_ref())).collect();
+    objects.sort();
+    for (id, version) in objects {
+        snapshot.ingresses.edit().push(Stored {
+            id,
+            version,
+            object: Arc::new(Ingress::default()),
+            published: None,
+            place: None,
+        });
+    }
+    snapshot
+}
+
+impl Tenants {
+    fn costing(costs: &[(&str, usize)]) -> Self {
+        let costs = costs.iter().map(|(name, cost)| ((*name).to_owned(), *cost)).collect();
+        Tenants { costs, ..Tenants::default() }
+    }
+
+    fn running(&self) -> &[String] {
+        self.running.as_deref().unwrap_or_default()
+    }
+
+    fn cost(&self, names: &[String]) -> usize {
+        let costs = names.iter().map(|name| Self::find(&self.costs, name).unwrap_or_default());
+        costs.sum::<usize>() + self.fixed
+    }
+
+    fn find(list: &[(String, usize)], name: &str) -> Option<usize> {
+        list.iter().find(|(known, _)| known == name).map(|(_, number)| *number)
+    }
+}
+
+impl Stages for Tenants {
+    fn judge(&self) -> Arc<str> {
+        "nginx".into()
+    }
+
+    fn make(&mut self, snapshot: &Snapshot) -> Product {
+        let name =
+            |stored: &Stored<Ingress>| format!("{}/{}@{}", stored.id.namespace, stored.id.name, stored.version.0);
+        self.made = snapshot.ingresses.iter().map(name).collect();
+        let mut product = Product::default();
+        for (stored, name) in snapshot.ingresses.iter().zip(&self.made) {
+            let bytes = Self::find(&self.bytes, name).or(Self::find(&self.costs, name)).unwrap_or(1);
+            let text = format!("{name}\n{}", "#".repeat(bytes));
+            let owners = Owners(vec![(1, Origin::object(&stored.id))]);
+            let file = File::plain([Part::Bytes(text.into_bytes().into())], owners, []);
+            product.files.files.insert(format!("http/{name}").into(), Arc::new(file));
+        }
+        product
+    }
+
+    fn apply(&mut self, _: &FileSet) -> Outcome {
+        self.applied.push(self.made.clone());
+        let bad = self.made.iter().filter(|name| (self.bad)(name)).take(LIMIT);
+        let complaint = |name: &String| Complaint {
+            place: Some((name.as_str().into(), Some(7))),
+            words: "missing )".into(),
+            origin: Some(Origin::object(&of(name).0)),
+            ran_before: false,
+            suspects: vec![of(name).0],
+        };
+        let complaints: Vec<_> = bad.map(complaint).collect();
+        if !complaints.is_empty() {
+            return Outcome::Refused { complaints, test: TEST };
+        }
+        if self.running.as_ref() == Some(&self.made) {
+            return Outcome::Unchanged { generation: 1 };
+        }
+        if self.most.is_none_or(|most| self.cost(&self.made) > most) {
+            let too_much = Some("it is short of memory".to_owned());
+            return Outcome::RolledBack { generation: Some(1), why: "short of memory".to_owned(), too_much };
+        }
+        self.running = Some(self.made.clone());
+        Outcome::Confirmed { generation: 1, test: TEST, reload: TEST, written: 1 }
+    }
+
+    fn part(&mut self, _: &str) -> bool {
+        false
+    }
+
+    fn join(&mut self) {}
+
+    fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
+
+    fn begin_weighing(&mut self) -> bool {
+        // Before the first there is nothing in place.
+        self.running.as_ref().is_none_or(|running| self.most.is_some_and(|most| self.cost(running) <= most))
+    }
+
+    fn end_weighing(&mut self) {}
+
+    fn complaints_without_templates(&mut self, _: &Snapshot) -> Option<Vec<Complaint>> {
+        None
+    }
+}
+
+fn many(namespace: &str, count: usize) -> Vec<String> {
+    (0..count).map(|number| format!("{namespace}/i{number:04}@1")).collect()
+}
+
+/// Fifty namespaces with a change each.
+fn crowd() -> Vec<String> {
+    (0..50).map(|number| format!("n{number:02}/i@1")).collect()
+}
+
+#[test]
+fn whoever_is_too_much_is_found_and_everybody_else_is_served() {
+    struct Row {
+        what: &'static str,
+        costs: Vec<(&'static str, usize)>,
+        /// Bytes that mislead about costs.
+        bytes: Vec<(&'static str, usize)>,
+        others: Vec<String>,
+        guilty: &'static [&'static str],
+        /// After how many attempts everybody else is served, and all is known.
+        served: usize,
+        known: usize,
+    }
+    let rows = [
+        Row {
+            what: "one object, and bytes tell",
+            costs: vec![("evil/a@1", 200)],
+            bytes: vec![],
+            others: crowd(),
+            guilty: &["Ingress evil/a"],
+            served: 2,
+            known: 2,
+        },
+        Row {
+            what: "one object among innocent ones of its namespace",
+            costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("evil/c@1", 2)],
+            bytes: vec![],
+            others: crowd(),
+            guilty: &["Ingress evil/a"],
+            served: 2,
+            known: 3,
+        },
+        Row {
+            what: "bytes mislead: the victim's change is much larger",
+            costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("victim/a@1", 9), ("victim/b@1", 9)],
+            bytes: vec![("evil/a@1", 3), ("victim/a@1", 5000), ("victim/b@1", 9000)],
+            others: crowd(),
+            guilty: &["Ingress evil/a"],
+            served: 8,
+            known: 8,
+        },
+        Row {
+            what: "two in two namespaces",
+            costs: vec![("evil/a@1", 200), ("evil/b@1", 1), ("good/a@1", 50), ("worse/a@1", 150), ("worse/b@1", 2)],
+            bytes: vec![],
+            others: crowd(),
+            guilty: &["Ingress evil/a", "Ingress worse/a"],
+            served: 9,
+            known: 9,
+        },
+        Row {
+            what: "the least of those who are too much together",
+            costs: vec![("one/a@1", 60), ("two/a@1", 60)],
+            bytes: vec![],
+            others: Vec::new(),
+            guilty: &["Ingress one/a"],
+            served: 2,
+            known: 2,
+        },
+    ];
+    for row in rows {
+        let state = tempfile::tempdir().unwrap();
+        let owned = |list: &[(&str, usize)]| list.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+        let mut tenants = Tenants::costing(&row.costs);
+        tenants.bytes = owned(&row.bytes);
+        let mut cycle = Cycle::open(state.path(), None);
+        cycle.turn(&cluster(&["base/a@1"]), &mut tenants);
+        tenants.applied.clear();
+        let all: Vec<_> =
+            row.costs.iter().map(|(name, _)| (*name).to_owned()).chain(row.others).chain(["base/a@1".into()]).collect();
+        let report = cycle.turn(&cluster(&all), &mut tenants);
+        assert!(report.outcome.is_in_place(), "{}", row.what);
+        assert_eq!(quarantined(&report), row.guilty, "{}", row.what);
+        assert_eq!(tenants.running().len() + row.guilty.len(), all.len(), "{}: {:?}", row.what, tenants.running());
+        let of_guilty = |name: &String| row.guilty.contains(&format!("{}", of(name).0).as_str());
+        let everybody_else: Vec<_> = all
+            .iter()
+            .filter(|name| {
+                !row.guilty.iter().any(|guilty| {
+                    guilty.split_once(' ').unwrap().1.split_once('/').unwrap().0 == name.split_once('/').unwrap().0
+                })
+            })
+            .collect();
+        let served = tenants.applied.iter().position(|applied| {
+            everybody_else.iter().all(|name| applied.contains(name)) && !applied.iter().any(of_guilty)
+        });
+        assert!(
+            served.is_some_and(|served| served < row.served),
+            "{}: {served:?} {:?}",
+            row.what,
+            tenants.applied.len()
+        );
+        assert!(report.attempts <= row.known, "{}: {}", row.what, report.attempts);
+        let notes: Vec<_> = report.findings.iter().map(|finding| &*finding.note).collect();
+        assert!(
+            notes.iter().all(|note| note.contains("nginx refuses this version: it is short of memory")),
+            "{notes:?}"
+        );
+    }
+}
+
+#[test]
+fn many_that_are_too_much_only_together_cost_few_attempts_and_nobody_else_anything() {
+    let state = tempfile::tempdir().unwrap();
+    let evil = many("evil", 200);
+    let mut tenants = Tenants { costs: evil.iter().map(|name| (name.clone(), 1)).collect(), ..Tenants::default() };
+    tenants.costs.push(("victim/a@2".into(), 10));
+    tenants.most = Some(100);
+    let mut cycle = Cycle::open(state.path(), None);
+    cycle.turn(&cluster(&["victim/a@1"]), &mut tenants);
+    let all = [&evil[..], &["victim/a@2".into()]].concat();
+    let report = cycle.turn(&cluster(&all), &mut tenants);
+    assert!(report.attempts <= 20, "{}", report.attempts);
+    assert!(tenants.running().contains(&"victim/a@2".to_owned()));
+    assert!(quarantined(&report).iter().all(|name| name.starts_with("Ingress evil/")), "{:?}", quarantined(&report));
+    // The victim's was served as soon as the namespace was out.
+    assert_eq!(tenants.applied[2], ["victim/a@2"]);
+}
+
+#[test]
+fn the_verdict_survives_a_restart_and_ends_when_the_object_changes() {
+    let state = tempfile::tempdir().unwrap();
+    let mut tenants = Tenants::costing(&[("evil/a@2", 200)]);
+    let mut cycle = Cycle::open(state.path(), None);
+    cycle.turn(&cluster(&["evil/a@1", "victim/a@1"]), &mut tenants);
+    cycle.turn(&cluster(&["evil/a@2", "victim/a@2"]), &mut tenants);
+    assert_eq!(tenants.running(), ["evil/a@1", "victim/a@2"]);
+    drop(cycle);
+    let mut cycle = Cycle::open(state.path(), None);
+    let report = cycle.turn(&cluster(&["evil/a@2", "victim/a@3"]), &mut tenants);
+    assert_eq!((tenants.running().to_vec(), report.attempts), (vec!["evil/a@1".into(), "victim/a@3".into()], 1));
+    assert_eq!(quarantined(&report), ["Ingress evil/a"]);
+    let report = cycle.turn(&cluster(&["evil/a@3", "victim/a@3"]), &mut tenants);
+    assert_eq!((tenants.running().to_vec(), report.attempts), (vec!["evil/a@3".into(), "victim/a@3".into()], 1));
+    assert!(quarantined(&report).is_empty());
+}
+
+#[test]
+fn nobody_is_blamed_where_the_host_is_short_itself() {
+    let state = tempfile::tempdir().unwrap();
+    let mut tenants = Tenants::default();
+    let mut cycle = Cycle::open(state.path(), None);
+    cycle.turn(&cluster(&["one/a@1", "two/a@1"]), &mut tenants);
+    tenants.most = None;
+    let report = cycle.turn(&cluster(&["one/a@2", "two/a@2"]), &mut tenants);
+    assert_eq!((quarantined(&report), report.attempts), (Vec::new(), 1));
+    assert!(matches!(report.outcome, Outcome::RolledBack { .. }));
+    tenants.most = Some(100);
+    assert!(cycle.turn(&cluster(&["one/a@2", "two/a@2"]), &mut tenants).outcome.is_in_place());
+    // Nor where there is nothing yet that it had, and it takes nothing at all.
+    let state = tempfile::tempdir().unwrap();
+    let mut tenants = Tenants { fixed: 200, ..Tenants::default() };
+    let mut cycle = Cycle::open(state.path(), None);
+    let report = cycle.turn(&cluster(&["one/a@1", "two/a@1", "three/a@1"]), &mut tenants);
+    assert_eq!((quarantined(&report), report.attempts), (Vec::new(), 4));
+    tenants.fixed = 0;
+    assert_eq!(quarantined(&cycle.turn(&cluster(&["one/a@1", "two/a@1", "three/a@1"]), &mut tenants)), [""; 0]);
+    assert_eq!(tenants.running().len(), 3);
+}
+
+#[test]
+fn whoever_was_too_much_comes_last_the_next_time() {
+    let state = tempfile::tempdir().unwrap();
+    let mut tenants = Tenants::costing(&[("evil/a@2", 200), ("evil/a@3", 200), ("evil/a@4", 200)]);
+    let mut cycle = Cycle::open(state.path(), None);
+    cycle.turn(&cluster(&["evil/a@1", "victim/a@1"]), &mut tenants);
+    for version in 2..5 {
+        tenants.applied.clear();
+        let report = cycle.turn(&cluster(&[format!("evil/a@{version}"), format!("victim/a@{version}")]), &mut tenants);
+        assert_eq!(tenants.running(), ["evil/a@1".to_owned(), format!("victim/a@{version}")]);
+        let first = tenants.applied.iter().position(|applied| *applied == *tenants.running());
+        assert_eq!(first, Some(if version == 2 { 1 } else { 0 }), "{version}");
+        if report.again.is_none() {
+            assert_eq!(quarantined(&report), ["Ingress evil/a"]);
+        }
+    }
+}
+
+#[test]
+fn a_thousand_wrong_lines_of_one_namespace_come_after_the_changes_of_others() {
+    let state = tempfile::tempdir().unwrap();
+    let mut tenants = Tenants { bad: |name| name.starts_with("evil/i") || name == "other/bad@1", ..Tenants::default() };
+    let mut cycle = Cycle::open(state.path(), None);
+    cycle.turn(&cluster(&["victim/a@1"]), &mut tenants);
+    tenants.applied.clear();
+    let evil = many("evil", 1000);
+    let all = |victim: &str| {
+        let others = [victim, "other/bad@1", "other/good@1", "evil/good@1"].map(str::to_owned);
+        [&evil[..], &others].concat()
+    };
+    let report = cycle.turn(&cluster(&all("victim/a@2")), &mut tenants);
+    let is_served = |applied: &Vec<String>| {
+        applied.contains(&"victim/a@2".to_owned()) && !applied.iter().any(|name| (tenants.bad)(name))
+    };
+    assert_eq!(tenants.applied.iter().position(is_served), Some(2), "one attempt for each other that is refused");
+    assert!(report.outcome.is_in_place() && report.attempts <= 4, "{}", report.attempts);
+    assert_eq!(report.again, Some(Duration::ZERO), "the others' turn comes before more of it is judged");
+    // Whatever others change meanwhile is served by the first attempt of the next cycle.
+    let mut turns = 1;
+    let mut report = report;
+    while report.again.is_some() {
+        (turns, tenants.applied) = (turns + 1, Vec::new());
+        report = cycle.turn(&cluster(&all(&format!("victim/a@{turns}"))), &mut tenants);
+        assert!(tenants.applied[0].contains(&format!("victim/a@{turns}")) && report.attempts <= 2);
+        assert!(turns <= 1000 / LIMIT + 2, "{turns}");
+    }
+    assert_eq!(quarantined(&report).len(), 1001);
+    let last = format!("victim/a@{turns}");
+    assert_eq!(tenants.running(), ["evil/good@1", "other/good@1", &last], "and who is innocent is served in the end");
+    // Nobody waits any more.
+    let report =
+        cycle.turn(&cluster(&all(&last).into_iter().chain(["evil/late@1".into()]).collect::<Vec<_>>()), &mut tenants);
+    assert_eq!((report.attempts, report.again), (1, None));
+}

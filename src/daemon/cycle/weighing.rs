@@ -1,0 +1,153 @@
+//! Whose changes make the configuration as a whole too much for nginx, and whose come last; it must not know how nginx is asked.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::searches::Searches;
+use super::trial::{Suspect, Trial, Verdict};
+use super::{Cycle, Stages};
+use crate::apply::Complaint;
+use crate::daemon::objects;
+use crate::daemon::quarantine::Entry;
+use crate::model::ObjectId;
+use crate::render::FileSet;
+use crate::source::Snapshot;
+
+/// How many attempts one search of this kind takes at most.
+const MOST_WEIGHINGS: usize = 24;
+
+/// How long whoever could not be let in waits at least.
+const SHORTEST_REST: Duration = Duration::from_secs(5);
+
+/// After so many refused versions in one cycle the other changes of a namespace come last.
+const CROWD: usize = 8;
+
+impl Cycle {
+    /// Decides what the next attempt does without, after one that was too much for nginx, in these words. False when nobody can
+    /// be blamed, because nginx does not take what it ran before either, or nothing changed.
+    pub(super) fn weigh(
+        &mut self,
+        words: &str,
+        snapshot: &Snapshot,
+        (served, files): (&Snapshot, &FileSet),
+        searches: &mut Searches,
+        stages: &mut impl Stages,
+    ) -> bool {
+        searches.weighings += 1;
+        let Some(mut trial) = searches.weighing.take() else {
+            let suspects = self.heaviest_first(served, files);
+            if searches.weighings > MOST_WEIGHINGS || suspects.is_empty() || !stages.begin_weighing() {
+                return false;
+            }
+            // Whoever is searched for meanwhile is complained about again.
+            searches.trials.clear();
+            let complaint = Complaint { words: words.to_owned(), ..Complaint::default() };
+            searches.weighing = Some(Trial::by_namespace(&complaint, suspects));
+            return true;
+        };
+        match trial.complaint_stays() {
+            Verdict::Nobody => return false,
+            Verdict::Guilty => self.convict_heavy(&trial, snapshot),
+            Verdict::Continue if searches.weighings < MOST_WEIGHINGS => searches.weighing = Some(trial),
+            Verdict::Continue => {
+                trial.give_up();
+                self.convict_heavy(&trial, snapshot);
+            }
+        }
+        true
+    }
+
+    /// Goes on after an attempt that was not too much.
+    pub(super) fn weigh_less(&mut self, snapshot: &Snapshot, searches: &mut Searches) {
+        let Some(mut trial) = searches.weighing.take() else { return };
+        searches.weighings += 1;
+        match trial.complaint_is_gone() {
+            Verdict::Continue if searches.weighings < MOST_WEIGHINGS => searches.weighing = Some(trial),
+            Verdict::Continue => {
+                trial.give_up();
+                self.convict_heavy(&trial, snapshot);
+            }
+            Verdict::Guilty | Verdict::Nobody => self.convict_heavy(&trial, snapshot),
+        }
+    }
+
+    fn convict_heavy(&mut self, trial: &Trial, snapshot: &Snapshot) {
+        self.convict_all(trial, snapshot);
+        let now = Instant::now();
+        let cost = self.began.map_or(Duration::ZERO, |began| now - began);
+        for suspect in trial.excluded() {
+            self.stragglers.too_much(&suspect.id.namespace, cost, now);
+        }
+    }
+
+    /// What nginx did not run before: the namespace that causes most bytes first, and in it the object that does.
+    fn heaviest_first(&self, served: &Snapshot, files: &FileSet) -> Vec<Suspect> {
+        let changed = self.changes(served, |_| true);
+        let weights = files.weights();
+        let weight = |id: &Arc<ObjectId>| weights.get(id).copied().unwrap_or_default();
+        let mut by_namespace: HashMap<&str, usize> = HashMap::new();
+        for id in &changed {
+            *by_namespace.entry(&id.namespace).or_default() += weight(id);
+        }
+        let mut suspects = changed.clone();
+        suspects.sort_by_cached_key(|id| {
+            let namespace = by_namespace[&*id.namespace];
+            (Reverse(namespace), Arc::clone(&id.namespace), Reverse(weight(id)), Arc::clone(id))
+        });
+        suspects.into_iter().map(|id| Suspect { id, left_out: false }).collect()
+    }
+
+    /// The objects in this snapshot whose versions nginx did not run before.
+    fn changes(&self, served: &Snapshot, wanted: impl Fn(&ObjectId) -> bool) -> Vec<Arc<ObjectId>> {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        objects::filter(served, |id, _| wanted(id) && self.is_new(id, served, &store))
+    }
+
+    /// What comes after the changes of everybody else.
+    pub(super) fn waiting(&self, snapshot: &Snapshot) -> Vec<Suspect> {
+        if self.stragglers.is_empty() {
+            return Vec::new();
+        }
+        let waits = |id: &ObjectId| self.stragglers.has(&id.namespace) && self.quarantine.get(id).is_none();
+        self.changes(snapshot, waits).into_iter().map(|id| Suspect { id, left_out: false }).collect()
+    }
+
+    /// Lets everybody else's changes go first where one namespace had much refused since `before`. Whether there is one more.
+    pub(super) fn let_others_first(&mut self, before: &BTreeMap<Arc<ObjectId>, Entry>) -> bool {
+        let mut counts: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
+        for (id, _) in self.quarantine.entries().filter(|(id, entry)| before.get(*id) != Some(entry)) {
+            *counts.entry(&id.namespace).or_default() += 1;
+        }
+        let crowds = counts.into_iter().filter(|(namespace, count)| *count >= CROWD && !self.stragglers.has(namespace));
+        let crowds: Vec<_> = crowds.map(|(namespace, _)| Arc::clone(namespace)).collect();
+        let now = Instant::now();
+        crowds.iter().for_each(|namespace| self.stragglers.refused(namespace, now));
+        !crowds.is_empty()
+    }
+
+    /// Everybody else is served: lets those in who waited, as far as they have rested. False when there are none.
+    pub(super) fn let_in(&mut self, searches: &mut Searches, stages: &mut impl Stages) -> bool {
+        let now = Instant::now();
+        let has_rested = |suspect: &Suspect| self.stragglers.rests(&suspect.id.namespace, now).is_zero();
+        let (ready, waiting): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut searches.waiting).into_iter().partition(has_rested);
+        let is_heavy = ready.iter().any(|suspect| self.stragglers.is_heavy(&suspect.id.namespace));
+        if ready.is_empty() || is_heavy && !stages.begin_weighing() {
+            searches.waiting = [waiting, ready].concat();
+            return false;
+        }
+        searches.waiting = waiting;
+        true
+    }
+
+    /// After how long somebody has to be let in who waits still.
+    pub(super) fn rests(&self, waiting: &[Suspect]) -> Option<Duration> {
+        let now = Instant::now();
+        let namespaces: BTreeSet<_> = waiting.iter().map(|suspect| &suspect.id.namespace).collect();
+        let rests = namespaces.into_iter().map(|namespace| self.stragglers.rests(namespace, now));
+        // Where nginx has to be mended first, it is not asked all the time.
+        rests.min().map(|rest| rest.max(SHORTEST_REST))
+    }
+}

@@ -1,0 +1,187 @@
+//! What namespaces cost nginx, for people and for Prometheus: the largest of them and the sum; it must not know how costs are estimated.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::registry::Registry;
+use serde_json::{Value, json};
+
+use crate::model::cost::Cost;
+
+/// How many namespaces are named, those with the most memory.
+const NAMED: usize = 10;
+
+/// The name under which the rest stands; no namespace is called so.
+const OTHERS: &str = "(others)";
+
+/// A number of each namespace: its name in metrics and in the status, what it is, and how many of it are one of the unit.
+struct Column {
+    metric: &'static str,
+    member: &'static str,
+    help: &'static str,
+    unit: f64,
+    of: fn(&Cost) -> u64,
+}
+
+const COLUMNS: &[Column] = &[
+    Column {
+        metric: "estimated_memory_bytes",
+        member: "memory_bytes",
+        help: "Memory of nginx's master, as estimated, for the namespaces that need the most",
+        unit: 1.0,
+        of: |cost| cost.memory,
+    },
+    Column {
+        metric: "estimated_configuration_bytes",
+        member: "configuration_bytes",
+        help: "Configuration of nginx, as estimated",
+        unit: 1.0,
+        of: |cost| cost.configuration,
+    },
+    Column {
+        metric: "estimated_zone_bytes",
+        member: "zone_bytes",
+        help: "Shared memory in which clients are counted",
+        unit: 1.0,
+        of: |cost| cost.zone_bytes,
+    },
+    Column {
+        metric: "estimated_test_seconds",
+        member: "test_seconds",
+        help: "Time of a processor to read the configuration, as estimated",
+        unit: 1e6,
+        of: |cost| cost.test,
+    },
+    Column {
+        metric: "estimated_files",
+        member: "files",
+        help: "Files of a generation",
+        unit: 1.0,
+        of: |cost| cost.files,
+    },
+    Column {
+        metric: "namespace_hosts",
+        member: "hosts",
+        help: "Hosts that are served",
+        unit: 1.0,
+        of: |cost| cost.hosts,
+    },
+    Column {
+        metric: "namespace_routes",
+        member: "routes",
+        help: "Paths of hosts, with what no path takes",
+        unit: 1.0,
+        of: |cost| cost.routes,
+    },
+    Column {
+        metric: "namespace_upstreams",
+        member: "upstreams",
+        help: "Ports of Services",
+        unit: 1.0,
+        of: |cost| cost.upstreams,
+    },
+    Column {
+        metric: "namespace_endpoints",
+        member: "endpoints",
+        help: "Endpoints of them",
+        unit: 1.0,
+        of: |cost| cost.endpoints,
+    },
+    Column {
+        metric: "namespace_certificates",
+        member: "certificates",
+        help: "Secrets with certificates",
+        unit: 1.0,
+        of: |cost| cost.certificates,
+    },
+];
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Labels {
+    namespace: String,
+}
+
+/// The largest by memory, the rest as one, and the sum.
+fn largest(costs: &[(Arc<str>, Cost)]) -> (Vec<(&str, Cost)>, Cost) {
+    let mut sorted: Vec<_> = costs.iter().map(|(namespace, cost)| (&**namespace, *cost)).collect();
+    sorted.sort_by(|left, right| right.1.memory.cmp(&left.1.memory).then(left.0.cmp(right.0)));
+    let sum = |costs: &[(&str, Cost)]| {
+        costs.iter().fold(Cost::default(), |mut sum, (_, cost)| {
+            sum += *cost;
+            sum
+        })
+    };
+    let all = sum(&sorted);
+    if sorted.len() > NAMED + 1 {
+        let rest = sum(&sorted[NAMED..]);
+        sorted.truncate(NAMED);
+        sorted.push((OTHERS, rest));
+    }
+    (sorted, all)
+}
+
+fn in_units(column: &Column, cost: &Cost) -> f64 {
+    // Fractions of what is estimated do not matter.
+    (column.of)(cost) as f64 / column.unit
+}
+
+fn members(cost: &Cost) -> serde_json::Map<String, Value> {
+    let member = |column: &Column| {
+        let value = match column.unit == 1.0 {
+            true => json!((column.of)(cost)),
+            false => json!(in_units(column, cost)),
+        };
+        (column.member.to_owned(), value)
+    };
+    COLUMNS.iter().map(member).collect()
+}
+
+/// What `/status.json` and `ingressd status` say. Names of members are a contract.
+pub fn json(costs: &[(Arc<str>, Cost)]) -> Value {
+    let (largest, all) = largest(costs);
+    let namespaces = largest.iter().map(|(namespace, cost)| {
+        let mut members = members(cost);
+        members.insert("namespace".to_owned(), json!(namespace));
+        Value::Object(members)
+    });
+    json!({ "total": members(&all), "namespaces": namespaces.collect::<Vec<_>>() })
+}
+
+/// Adds the numbers of the largest namespaces; the sum over `namespace` is that of all.
+pub fn register(registry: &mut Registry, costs: &[(Arc<str>, Cost)]) {
+    let (largest, _) = largest(costs);
+    for column in COLUMNS {
+        let numbers = Family::<Labels, Gauge<f64, AtomicU64>>::default();
+        for (namespace, cost) in &largest {
+            let labels = Labels { namespace: (*namespace).to_owned() };
+            numbers.get_or_create(&labels).set(in_units(column, cost));
+        }
+        registry.register(column.metric, column.help, numbers);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_are_named_and_the_rest_stands_together() {
+        let cost = |memory| Cost { memory, hosts: 1, test: 1_500_000, ..Cost::default() };
+        let costs: Vec<_> = (0..30).map(|number| (Arc::from(format!("n{number}")), cost(number))).collect();
+        let shown = json(&costs);
+        let namespaces = shown["namespaces"].as_array().expect("a list");
+        let names: Vec<_> = namespaces.iter().filter_map(|namespace| namespace["namespace"].as_str()).collect();
+        assert_eq!(names, ["n29", "n28", "n27", "n26", "n25", "n24", "n23", "n22", "n21", "n20", "(others)"]);
+        assert_eq!((&namespaces[10]["hosts"], &shown["total"]["memory_bytes"]), (&json!(20), &json!(435)));
+        assert_eq!(shown["total"]["test_seconds"], 45.0);
+        let mut registry = Registry::default();
+        register(&mut registry, &costs);
+        let mut text = String::new();
+        prometheus_client::encoding::text::encode(&mut text, &registry).expect("text");
+        assert_eq!(text.lines().filter(|line| line.starts_with("namespace_hosts{")).count(), 11, "{text}");
+        assert!(text.contains("estimated_test_seconds{namespace=\"n29\"} 1.5\n"), "{text}");
+    }
+}

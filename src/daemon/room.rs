@@ -1,0 +1,160 @@
+//! Room for a number of connections, in which whoever is slow gives way to whoever comes; it must not know what is spoken.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::task::AbortHandle;
+
+/// The connections that are open.
+#[derive(Debug)]
+pub struct Room {
+    most: usize,
+    guests: Mutex<Guests>,
+}
+
+#[derive(Debug, Default)]
+struct Guests {
+    next: u64,
+    /// The oldest first.
+    here: BTreeMap<u64, Guest>,
+}
+
+#[derive(Debug, Default)]
+struct Guest {
+    /// Known as soon as it is served.
+    task: Option<AbortHandle>,
+    /// Its answer is being made: it waits for us, and not we for it.
+    is_answered: bool,
+}
+
+/// A place in a room; free when it is dropped.
+#[derive(Debug)]
+pub struct Seat {
+    room: Arc<Room>,
+    number: u64,
+}
+
+impl Room {
+    /// Room for so many.
+    pub fn new(most: usize) -> Arc<Self> {
+        Arc::new(Room { most, guests: Mutex::default() })
+    }
+
+    /// A seat for one more. When all are taken, the oldest connection that keeps us waiting is ended; when none does, the oldest.
+    pub fn seat(self: &Arc<Self>) -> Seat {
+        let mut guests = self.guests();
+        while guests.here.len() >= self.most {
+            let waited_for = guests.here.iter().find(|(_, guest)| !guest.is_answered).map(|(number, _)| *number);
+            let Some(number) = waited_for.or_else(|| guests.here.keys().next().copied()) else { break };
+            if let Some(task) = guests.here.remove(&number).and_then(|guest| guest.task) {
+                task.abort();
+            }
+        }
+        let number = guests.next;
+        guests.next += 1;
+        guests.here.insert(number, Guest::default());
+        Seat { room: Arc::clone(self), number }
+    }
+
+    fn guests(&self) -> MutexGuard<'_, Guests> {
+        // Nothing that panics is done meanwhile.
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, number: u64, change: impl FnOnce(&mut Guest)) {
+        if let Some(guest) = self.guests().here.get_mut(&number) {
+            change(guest);
+        }
+    }
+}
+
+impl Seat {
+    /// Serves a connection on it.
+    pub fn serve(self, connection: impl Future<Output = ()> + Send + 'static) {
+        let (room, number) = (Arc::clone(&self.room), self.number);
+        let task = tokio::spawn(async move {
+            connection.await;
+            drop(self);
+        });
+        room.change(number, |guest| guest.task = Some(task.abort_handle()));
+    }
+
+    /// What tells when answers are made.
+    pub fn attention(&self) -> Attention {
+        Attention { room: Arc::clone(&self.room), number: self.number }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.room.guests().here.remove(&self.number);
+    }
+}
+
+/// Says of a connection when its answer is being made.
+#[derive(Debug)]
+pub struct Attention {
+    room: Arc<Room>,
+    number: u64,
+}
+
+impl Attention {
+    /// Makes an answer.
+    pub async fn pay<T>(&self, answer: impl Future<Output = T>) -> T {
+        self.room.change(self.number, |guest| guest.is_answered = true);
+        let answer = answer.await;
+        self.room.change(self.number, |guest| guest.is_answered = false);
+        answer
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    /// A connection that never ends, and tells when it is ended.
+    fn slow(room: &Arc<Room>) -> (oneshot::Receiver<()>, Attention) {
+        let (end, ended) = oneshot::channel();
+        let seat = room.seat();
+        let attention = seat.attention();
+        seat.serve(async move {
+            let _end: oneshot::Sender<()> = end;
+            pending().await
+        });
+        (ended, attention)
+    }
+
+    /// Whether such a one is ended; one that is not would be waited for in vain.
+    async fn ended(connection: oneshot::Receiver<()>) -> bool {
+        tokio::time::timeout(Duration::from_secs(60), connection).await.is_ok_and(|end| end.is_err())
+    }
+
+    #[tokio::test]
+    async fn the_oldest_that_keeps_us_waiting_gives_way() {
+        let room = Room::new(3);
+        let (first, attention) = slow(&room);
+        let (second, _) = slow(&room);
+        let (mut third, _) = slow(&room);
+        let (answer, answered) = oneshot::channel::<()>();
+        let making = tokio::spawn(async move { attention.pay(answered).await });
+        tokio::task::yield_now().await;
+        let (_fourth, _) = slow(&room);
+        assert!(ended(second).await, "the first one's answer is being made");
+        assert!(third.try_recv() == Err(oneshot::error::TryRecvError::Empty));
+        answer.send(()).unwrap();
+        making.await.unwrap().unwrap();
+        let (_fifth, _) = slow(&room);
+        assert!(ended(first).await, "its answer is made");
+        // Whoever ends leaves a seat, and nobody else has to go.
+        drop(room.seat());
+        assert!(ended(third).await);
+        room.seat().serve(async {});
+        tokio::task::yield_now().await;
+        assert_eq!(room.guests().here.len(), 2);
+    }
+}

@@ -1,0 +1,336 @@
+//! What parts of a model cost nginx and the disk, as estimated before anything is written; it must not know how they are written.
+//!
+//! The numbers were measured with nginx 1.22 (tests/golden/cost.rs measures them again): they are about what a part costs in the
+//! worst case that objects can ask for, and better too high than too low.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::{AddAssign, Mul};
+use std::sync::Arc;
+
+use super::{
+    AccessList, Action, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientLimits, Cors, ListMark, Model,
+    PathMatch, RewritePattern, Route, TargetPart, TlsTermination, UpstreamId,
+};
+
+/// How much of everything: of one part of a model, of an object, or of a namespace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Hosts.
+    pub hosts: u64,
+    /// Paths of hosts.
+    pub routes: u64,
+    /// Groups of endpoints.
+    pub upstreams: u64,
+    /// Endpoints of all of them.
+    pub endpoints: u64,
+    /// Certificates.
+    pub certificates: u64,
+    /// Limits for clients: each has a zone of shared memory.
+    pub zones: u64,
+    /// Bytes of these zones.
+    pub zone_bytes: u64,
+    /// Files.
+    pub files: u64,
+    /// Bytes of configuration.
+    pub configuration: u64,
+    /// Bytes of memory of nginx's master, which workers share until they write to it.
+    pub memory: u64,
+    /// Microseconds of a processor until nginx has read it; a reload takes about as long again.
+    pub test: u64,
+}
+
+impl AddAssign for Cost {
+    fn add_assign(&mut self, other: Cost) {
+        self.hosts += other.hosts;
+        self.routes += other.routes;
+        self.upstreams += other.upstreams;
+        self.endpoints += other.endpoints;
+        self.certificates += other.certificates;
+        self.zones += other.zones;
+        self.zone_bytes += other.zone_bytes;
+        self.files += other.files;
+        self.configuration += other.configuration;
+        self.memory += other.memory;
+        self.test += other.test;
+    }
+}
+
+impl Mul<u64> for Cost {
+    type Output = Cost;
+
+    fn mul(self, number: u64) -> Cost {
+        Cost {
+            hosts: self.hosts * number,
+            routes: self.routes * number,
+            upstreams: self.upstreams * number,
+            endpoints: self.endpoints * number,
+            certificates: self.certificates * number,
+            zones: self.zones * number,
+            zone_bytes: self.zone_bytes * number,
+            files: self.files * number,
+            configuration: self.configuration * number,
+            memory: self.memory * number,
+            test: self.test * number,
+        }
+    }
+}
+
+/// The size of a zone where a namespace has few of them.
+pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
+
+/// A server with the locations for whatever no path takes.
+const HOST: Cost = Cost { hosts: 1, files: 1, configuration: 2400, memory: 30_000, test: 80, ..NOTHING };
+/// A path is two locations, most often.
+const ROUTE: Cost = Cost { routes: 1, configuration: 300, memory: 15_000, test: 30, ..NOTHING };
+const NOTHING: Cost = Cost {
+    hosts: 0,
+    routes: 0,
+    upstreams: 0,
+    endpoints: 0,
+    certificates: 0,
+    zones: 0,
+    zone_bytes: 0,
+    files: 0,
+    configuration: 0,
+    memory: 0,
+    test: 0,
+};
+/// A block of `if` in each location of a path.
+const CONDITION: Cost = Cost { configuration: 150, memory: 15_000, test: 28, ..NOTHING };
+/// A compiled expression with what is matched by it.
+const EXPRESSION: Cost = Cost { memory: 2000, test: 10, ..NOTHING };
+const UPSTREAM: Cost = Cost { upstreams: 1, files: 1, configuration: 150, memory: 12_500, test: 15, ..NOTHING };
+const ENDPOINT: Cost = Cost { endpoints: 1, configuration: 50, memory: 750, test: 1, ..NOTHING };
+const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, ..NOTHING };
+/// nginx reads a certificate for each server that names it.
+const TLS_HOST: Cost = Cost { memory: 60_000, test: 1700, ..NOTHING };
+/// The same for each byte of its chain.
+const CERTIFICATE_MEMORY: u64 = 5;
+/// A table of networks.
+const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 20, ..NOTHING };
+/// A network of such a table: one node for each bit, of which neighbours share the first.
+const NETWORK_OF_4: Cost = Cost { configuration: 26, memory: 1500, test: 1, ..NOTHING };
+const NETWORK_OF_6: Cost = Cost { configuration: 50, memory: 6000, test: 5, ..NOTHING };
+/// A network that stands in a location.
+const WRITTEN_NETWORK: Cost = Cost { configuration: 32, memory: 140, test: 1, ..NOTHING };
+/// The variables for a set of origins.
+const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2500, ..NOTHING };
+/// An expression for an origin.
+const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
+const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
+/// How much of a zone nginx writes to before a client is counted.
+const ZONE: Cost =
+    Cost { zones: 1, zone_bytes: LARGEST_ZONE.0, configuration: 120, memory: 2000, test: 200, ..NOTHING };
+/// A limit of a path, in one of its locations.
+const LIMIT: Cost = Cost { configuration: 130, memory: 300, test: 2, ..NOTHING };
+/// A directive of a path, in its locations.
+const DIRECTIVE: Cost = Cost { configuration: 80, memory: 300, test: 2, ..NOTHING };
+/// Headers of cross-origin requests and of passwords, which each location repeats.
+const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTHING };
+
+impl Cost {
+    /// A host.
+    pub const fn of_host() -> Self {
+        HOST
+    }
+
+    /// A path that is this long, with what is done besides choosing a backend; `texts` are the bytes of what else is written in
+    /// its locations, and `has_tls` tells whether its host has TLS of its own.
+    pub fn of_route(path: usize, texts: usize, behaviour: &Behaviour, has_tls: bool) -> Self {
+        let mut cost = ROUTE;
+        // Each of two locations may say everything, and quoted letters take two.
+        cost.configuration += 2 * bytes(path) + 2 * bytes(texts);
+        cost.memory += 4 * (bytes(path) + bytes(texts));
+        cost += times(DIRECTIVE, 2 * behaviour.directives.len());
+        if behaviour.https_redirect.is_some_and(|redirect| redirect.forced || has_tls) {
+            cost += CONDITION;
+        }
+        if behaviour.cors.is_some() {
+            cost += CONDITION;
+            cost += HEADERS;
+        }
+        match behaviour.access.as_deref() {
+            Some(list) if list.mark().is_some() => cost += CONDITION,
+            Some(list) => cost += times(WRITTEN_NETWORK, 2 * list.len()),
+            None => {}
+        }
+        if let Some(basic) = behaviour.basic_authentication.as_deref() {
+            cost += HEADERS;
+            cost.configuration += 2 * bytes(basic.realm.as_str().len());
+        }
+        if let Some(limits) = behaviour.limits.as_deref() {
+            cost += times(LIMIT, 2 * zones(limits));
+        }
+        if behaviour.rewrite.is_some() {
+            cost += times(EXPRESSION, 2);
+        }
+        cost
+    }
+
+    /// A group of this many endpoints.
+    pub fn of_upstream(endpoints: usize) -> Self {
+        let mut cost = UPSTREAM;
+        cost += times(ENDPOINT, endpoints);
+        cost
+    }
+
+    /// A certificate, however many hosts have it.
+    pub const fn of_certificate() -> Self {
+        CERTIFICATE
+    }
+
+    /// What a host costs more that has a certificate of its own.
+    pub const fn of_tls_host() -> Self {
+        TLS_HOST
+    }
+
+    /// A long list, once however many refer to it.
+    pub fn of_list(list: &AccessList) -> Self {
+        let mut cost = LIST;
+        cost += of_networks(list.deny());
+        cost += of_networks(list.allow());
+        cost
+    }
+
+    /// A set of origins, once however many routes refer to it.
+    pub fn of_cors(cors: &Cors) -> Self {
+        let mut cost = CORS;
+        cost += times(ORIGIN, cors.origins.len());
+        let names = [&cors.methods, &cors.headers, &cors.expose].into_iter().flatten();
+        cost.configuration += names.map(|name| bytes(name.as_str().len()) + 2).sum::<u64>();
+        cost
+    }
+
+    /// The limits of an object.
+    pub fn of_limits(limits: &ClientLimits) -> Self {
+        let mut cost = LIMITS;
+        cost += of_networks(&limits.exempt);
+        cost += times(ZONE, zones(limits));
+        cost
+    }
+}
+
+/// How many zones of shared memory the limits of an object need.
+pub fn zones(limits: &ClientLimits) -> usize {
+    limits.rates.len() + usize::from(limits.connections.is_some())
+}
+
+fn bytes(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
+fn times(cost: Cost, number: usize) -> Cost {
+    cost * bytes(number)
+}
+
+fn of_networks(networks: &[Cidr]) -> Cost {
+    let of_4 = networks.iter().filter(|network| matches!(network, Cidr::V4(_))).count();
+    let mut cost = times(NETWORK_OF_4, of_4);
+    cost += times(NETWORK_OF_6, networks.len() - of_4);
+    cost
+}
+
+/// What each namespace costs, in their order; what belongs to none, such as the settings, stands under an empty name. Of
+/// what several namespaces share, the first to be met bears the cost.
+pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
+    let mut costs = Costs::default();
+    let certificates: BTreeMap<&CertificateId, &Certificate> =
+        model.certificates.iter().map(|certificate| (&certificate.id, &**certificate)).collect();
+    for server in &model.servers {
+        let namespace = &server.origin.object.namespace;
+        costs.add(namespace, Cost::of_host());
+        if let TlsTermination::Own(id) = &server.tls {
+            let length = certificates.get(id).map_or(0, |certificate| certificate.chain.len());
+            costs.add(namespace, TLS_HOST);
+            costs.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
+        }
+        let has_tls = server.tls != TlsTermination::Default;
+        server.routes.iter().chain([&server.fallback]).for_each(|route| costs.add_route(route, has_tls));
+    }
+    for upstream in &model.upstreams {
+        let UpstreamId { namespace, .. } = &upstream.id;
+        costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
+    }
+    for certificate in &model.certificates {
+        let namespace = &certificate.origin.object.namespace;
+        costs.add(namespace, CERTIFICATE);
+    }
+    for file in &model.password_files {
+        costs.add(&file.origin.object.namespace, Cost { files: 1, ..NOTHING });
+    }
+    for (namespace, cost) in &mut costs.all {
+        cost.zone_bytes = cost.zones * model.zone_size(namespace).0;
+    }
+    costs.all.into_iter().collect()
+}
+
+/// Costs while they are summed up.
+#[derive(Debug, Default)]
+struct Costs<'m> {
+    all: BTreeMap<Arc<str>, Cost>,
+    /// Limits that were counted and must not be counted again, by their place in memory, as all routes of an object have the same;
+    /// lists and sets of origins, which any object may have.
+    limits: HashSet<usize>,
+    lists: HashSet<ListMark>,
+    origins: HashSet<&'m Cors>,
+}
+
+impl<'m> Costs<'m> {
+    fn add(&mut self, namespace: &Arc<str>, cost: Cost) {
+        match self.all.get_mut(namespace) {
+            Some(sum) => *sum += cost,
+            None => {
+                self.all.insert(Arc::clone(namespace), cost);
+            }
+        }
+    }
+
+    fn add_route(&mut self, route: &'m Route, has_tls: bool) {
+        let namespace = &route.origin.object.namespace;
+        let behaviour: &'m Behaviour = &route.behaviour;
+        let (path, mut texts, expression) = match &route.path {
+            PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => (path.as_str().len(), 0, false),
+            PathMatch::Regex(pattern) => (pattern.as_str().len(), 0, true),
+        };
+        if let Action::Redirect { location, .. } = &route.action {
+            texts += location.as_str().len();
+        }
+        if let Some(rewrite) = &behaviour.rewrite {
+            texts += target_length(rewrite.target.parts());
+            texts += match &rewrite.pattern {
+                RewritePattern::Unanchored(pattern) | RewritePattern::Anchored(pattern) => pattern.as_str().len(),
+                RewritePattern::Whole => 0,
+            };
+        }
+        let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
+        if expression {
+            cost += EXPRESSION;
+        }
+        if let Some(list) = behaviour.access.as_deref()
+            && let Some(mark) = list.mark()
+            && self.lists.insert(mark)
+        {
+            cost += Cost::of_list(list);
+        }
+        if let Some(cors) = behaviour.cors.as_deref()
+            && self.origins.insert(cors)
+        {
+            cost += Cost::of_cors(cors);
+        }
+        if let Some(limits) = &behaviour.limits
+            && self.limits.insert(Arc::as_ptr(limits).addr())
+        {
+            cost += Cost::of_limits(limits);
+        }
+        self.add(namespace, cost);
+    }
+}
+
+/// How long a target is when it is written.
+pub fn target_length(parts: &[TargetPart]) -> usize {
+    let length = |part: &TargetPart| match part {
+        TargetPart::Literal(text) => text.len(),
+        TargetPart::Capture(_) | TargetPart::Variable(_) => 16,
+    };
+    parts.iter().map(length).sum()
+}

@@ -1,0 +1,237 @@
+//! Which objects are served where a namespace asks for more than it may have; it must not know how much a part costs.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::Ingress;
+use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
+
+use super::demand::{self, Backend, Demand, namespace};
+use super::{BUDGETS, Budget, is_near, near, zones};
+use crate::finding::{Finding, Reason};
+use crate::model::cost::Cost;
+use crate::model::{ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
+use crate::source::{Stored, Version};
+use crate::translate::subject::{self, Subject};
+use crate::translate::{ClassRule, Limits, Reading, host, order, server};
+
+/// What is served of what was asked for.
+#[derive(Debug, Default)]
+pub struct Admission<'a> {
+    /// The objects, the oldest first: those that are served, and those that are left out but for paths that stay closed.
+    pub subjects: Vec<Subject<'a>>,
+    /// The size of each zone where it is not the usual one, by namespace.
+    pub zones: BTreeMap<Arc<str>, ByteSize>,
+    /// Versions with more than one object may ask for.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
+    /// Objects that are left out and keep the hosts that they ask for: as many as a namespace may have.
+    pub withheld: Vec<(&'a Stored<Ingress>, &'a ClassRule)>,
+    /// What is wrong.
+    pub findings: Vec<Finding>,
+    /// Hosts on which a namespace has no path that is not closed, because it protects more than it may have.
+    closed: HashMap<ServerName, BTreeSet<Arc<str>>>,
+}
+
+/// Leaves out the newest objects of namespaces that ask for too much. The objects come with the oldest first.
+pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
+    let demands: Vec<_> = subjects.par_iter().with_min_len(256).map(Demand::of).collect();
+    let mut most: BTreeMap<&Arc<str>, Cost> = BTreeMap::new();
+    for (subject, demand) in subjects.iter().zip(&demands) {
+        *most.entry(namespace(subject)).or_default() += demand.most();
+    }
+    let is_over = |budget: &Budget, cost: &Cost| is_near((budget.used)(cost), (budget.limit)(limits));
+    most.retain(|_, cost| BUDGETS.iter().any(|budget| is_over(budget, cost)));
+    let mut tallies: HashMap<Arc<str>, Tally<'a>> =
+        most.into_keys().map(|namespace| (Arc::clone(namespace), Tally::default())).collect();
+
+    let mut admission = Admission::default();
+    let mut counts: BTreeMap<&'a Arc<str>, u64> = BTreeMap::new();
+    let mut left_out = Vec::new();
+    for (subject, demand) in subjects.into_iter().zip(&demands) {
+        let tally = tallies.get_mut(namespace(&subject));
+        let why = object_over(demand, limits).or_else(|| tally.and_then(|tally| tally.take(&subject, demand, limits)));
+        match why {
+            None => {
+                if demand.own.zones > 0 {
+                    *counts.entry(namespace(&subject)).or_default() += demand.own.zones;
+                }
+                admission.subjects.push(subject);
+            }
+            Some(why) => left_out.push((subject, why)),
+        }
+    }
+    admission.zones = zones::sizes(counts, limits.namespace.zones);
+    let mut told: Vec<_> = tallies.iter().collect();
+    told.sort_unstable_by_key(|(namespace, _)| Arc::clone(namespace));
+    for (namespace, tally) in told {
+        admission.findings.extend(tally.nearly(namespace, limits));
+    }
+    if !left_out.is_empty() {
+        admission.leave_out(left_out, limits);
+    }
+    admission
+}
+
+/// Why an object is not served.
+struct Why {
+    note: String,
+    /// The version itself is too much, whatever others ask for.
+    by_itself: bool,
+}
+
+fn object_over(demand: &Demand, limits: &Limits) -> Option<Why> {
+    let (paths, most) = (demand.own.routes, limits.object.paths);
+    (paths > most).then(|| Why {
+        note: format!(
+            "it has {paths} paths, of which limits.object-paths allows {most}; spread them over several objects, or have \
+             the administrator raise it"
+        ),
+        by_itself: true,
+    })
+}
+
+/// What a namespace has so far.
+#[derive(Debug, Default)]
+struct Tally<'a> {
+    cost: Cost,
+    hosts: HashSet<&'a str>,
+    backends: HashSet<Backend<'a>>,
+    secrets: HashSet<&'a str>,
+    lists: HashSet<ListMark>,
+    origins: HashSet<Arc<Cors>>,
+}
+
+impl<'a> Tally<'a> {
+    /// Adds an object, or says why it does not fit.
+    fn take(&mut self, subject: &Subject<'a>, demand: &Demand, limits: &Limits) -> Option<Why> {
+        let hosts: HashSet<_> = demand::hosts(subject).filter(|host| !self.hosts.contains(host)).collect();
+        let backends: HashSet<_> = demand::backends(subject).filter(|one| !self.backends.contains(one)).collect();
+        let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
+        let list = demand.list.filter(|(mark, _)| !self.lists.contains(mark));
+        let origins = demand.origins.as_ref().filter(|(origins, _)| !self.origins.contains(origins));
+        let mut cost = self.cost;
+        cost += demand.own;
+        cost += demand.of_host() * number(hosts.len());
+        cost += Cost::of_upstream(0) * number(backends.len());
+        cost += Cost::of_certificate() * number(secrets.len());
+        cost += list.map(|(_, cost)| cost).unwrap_or_default();
+        cost += origins.map(|(_, cost)| *cost).unwrap_or_default();
+        let over = |budget: &&Budget| (budget.used)(&cost) > (budget.limit)(limits);
+        if let Some(Budget { key, what, unit, limit, used }) = BUDGETS.iter().find(over) {
+            let (used, limit) = (used(&cost).div_ceil(*unit), limit(limits) / unit);
+            let note = format!(
+                "with it the namespace {:?} asks for {used} {what}, of which {key} allows {limit}; older objects go \
+                 first, and it is not served; take out what is not needed, or have the administrator raise the limit",
+                namespace(subject)
+            );
+            return Some(Why { note, by_itself: false });
+        }
+        self.cost = cost;
+        self.hosts.extend(hosts);
+        self.backends.extend(backends);
+        self.secrets.extend(secrets);
+        self.lists.extend(list.map(|(mark, _)| mark));
+        self.origins.extend(origins.map(|(origins, _)| Arc::clone(origins)));
+        None
+    }
+
+    /// Budgets that are nearly used up.
+    fn nearly(&self, namespace: &str, limits: &Limits) -> Vec<Finding> {
+        let near = |Budget { key, what, unit, limit, used }: &Budget| {
+            let (used, limit) = (used(&self.cost), limit(limits));
+            is_near(used, limit).then(|| near(namespace, key, what, used.div_ceil(*unit), limit / unit))
+        };
+        BUDGETS.iter().filter_map(near).collect()
+    }
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+impl<'a> Admission<'a> {
+    /// Tells of objects that are not served, and closes what they protect.
+    fn leave_out(&mut self, left_out: Vec<(Subject<'a>, Why)>, limits: &Limits) {
+        let served: HashSet<ServerName> =
+            self.subjects.iter().flat_map(demand::hosts).filter_map(|host| host::server_name(host).ok()).collect();
+        let mut closed: HashMap<&Arc<str>, u64> = HashMap::new();
+        let mut held: HashMap<&Arc<str>, u64> = HashMap::new();
+        for (subject, Why { mut note, by_itself }) in left_out {
+            if by_itself {
+                self.refused.push((Arc::clone(subject.id()), subject.stored.version.clone()));
+            }
+            let hosts = held.entry(namespace(&subject)).or_default();
+            *hosts += number(demand::hosts(&subject).count());
+            if *hosts <= limits.namespace.hosts {
+                self.withheld.push((subject.stored, subject.rule));
+            }
+            let origin = Origin::object(subject.id());
+            // Where its requests would go to others, they must not get there unprotected.
+            let fallen: Vec<_> = match subject.is_protected {
+                true => subject
+                    .rules()
+                    .filter_map(|(number, rule)| Some((number, falls(rule.host.as_deref(), &served)?)))
+                    .collect(),
+                false => Vec::new(),
+            };
+            if !fallen.is_empty() {
+                note += "; the paths that it protects answer 503 where other objects would take their requests";
+                let paths: usize = subject
+                    .rules()
+                    .filter(|(number, _)| fallen.iter().any(|(fallen, _)| fallen == number))
+                    .map(|(_, rule)| subject::paths(rule).count())
+                    .sum();
+                let closed = closed.entry(namespace(&subject)).or_default();
+                match *closed + number(paths) <= limits.namespace.routes {
+                    true => {
+                        *closed += number(paths);
+                        let rules = fallen.into_iter().map(|(number, _)| number).collect();
+                        self.subjects.push(closed_subject(subject, rules));
+                    }
+                    // Even closed they would be too many.
+                    false => {
+                        note += ", and so do all paths of the namespace on these hosts, because even closed ones are too many";
+                        for (_, name) in fallen {
+                            self.closed.entry(name).or_default().insert(Arc::clone(&origin.object.namespace));
+                        }
+                    }
+                }
+            }
+            self.findings.push(Finding::new(Reason::OverBudget, origin, note));
+        }
+        self.subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
+    }
+
+    /// Closes hosts of namespaces that protect more than they may have.
+    pub fn close(&self, servers: &mut [Server]) {
+        if self.closed.is_empty() {
+            return;
+        }
+        for server in servers {
+            let Some(namespaces) = self.closed.get(&server.name) else { continue };
+            let routes = server.routes.iter_mut().chain([&mut server.fallback]);
+            for route in routes.filter(|route| namespaces.contains(&route.origin.object.namespace)) {
+                route.action = server::UNAVAILABLE;
+            }
+        }
+    }
+}
+
+/// The server that would take the requests of a host, if it is not defined by this object.
+fn falls(host: Option<&str>, served: &HashSet<ServerName>) -> Option<ServerName> {
+    let name = host::server_name(host.unwrap_or_default()).ok()?;
+    let parent = match &name {
+        ServerName::Exact(host) => host.as_str().split_once('.').and_then(|(_, parent)| HostName::new(parent).ok()),
+        ServerName::Wildcard(_) | ServerName::CatchAll => None,
+    };
+    let candidates = [Some(name), parent.map(ServerName::Wildcard), Some(ServerName::CatchAll)];
+    candidates.into_iter().flatten().find(|candidate| served.contains(candidate))
+}
+
+/// The object with nothing but these rules, all of whose paths answer 503.
+fn closed_subject<'a>(subject: Subject<'a>, rules: Arc<[usize]>) -> Subject<'a> {
+    let Reading { use_regex, rewrite_target, .. } = &*subject.reading;
+    let reading =
+        Reading { use_regex: *use_regex, rewrite_target: rewrite_target.clone(), closed: true, ..Reading::default() };
+    Subject { reading: Arc::new(reading), behaviour: Arc::default(), closed_rules: Some(rules), ..subject }
+}

@@ -1,0 +1,114 @@
+//! What an object asks for, before anything of it is resolved; it must not know other objects or budgets.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::IngressBackend;
+
+use crate::model::cost::{self, Cost};
+use crate::model::{AccessList, Cors, ListMark};
+use crate::translate::port::PortReference;
+use crate::translate::subject::{self, Subject};
+
+/// What an object asks for.
+#[derive(Debug)]
+pub struct Demand {
+    /// What it costs however much of it others have, too: paths and what belongs to the object.
+    pub own: Cost,
+    /// How many hosts, references to Services and Secrets it has, each counted as often as it is written.
+    pub hosts: u64,
+    /// References to Services.
+    pub backends: u64,
+    /// References to Secrets with certificates.
+    pub certificates: u64,
+    /// Its long list.
+    pub list: Option<(ListMark, Cost)>,
+    /// The origins that it lets in.
+    pub origins: Option<(Arc<Cors>, Cost)>,
+}
+
+/// A port of a Service, as an object names it.
+pub type Backend<'a> = (&'a str, Option<PortReference<'a>>);
+
+impl Demand {
+    /// What the object asks for.
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let (reading, behaviour) = (&subject.reading, &*subject.behaviour);
+        let mut texts = reading.redirect.as_ref().map_or(0, |(_, location)| location.as_str().len());
+        let target = reading.rewrite_target.as_ref();
+        texts += target.map_or(0, |target| cost::target_length(target.parts()));
+        let certificates = secrets(subject).count();
+        let mut own = Cost::default();
+        let has_tls = subject.spec().is_some_and(|spec| spec.tls.as_ref().is_some_and(|entries| !entries.is_empty()));
+        let mut hosts = 0;
+        for (_, rule) in subject.rules() {
+            hosts += 1;
+            for (_, entry) in subject::paths(rule) {
+                let path = entry.path.as_deref().map_or(1, str::len);
+                // A rewritten path is an expression, and is written once more as what is replaced.
+                let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
+                own += Cost::of_route(path, texts, behaviour, has_tls);
+            }
+        }
+        if let Some(limits) = &behaviour.limits {
+            own += Cost::of_limits(limits);
+        }
+        own.files += u64::from(reading.password_file.is_some());
+        let default = u64::from(subject.default_backend().is_some());
+        let list = behaviour.access.as_deref().and_then(|list| Some((AccessList::mark(list)?, Cost::of_list(list))));
+        let origins = behaviour.cors.as_ref().map(|cors| (Arc::clone(cors), Cost::of_cors(cors)));
+        Demand {
+            hosts: hosts + default,
+            backends: own.routes + default,
+            certificates: u64::try_from(certificates).unwrap_or(u64::MAX),
+            own,
+            list,
+            origins,
+        }
+    }
+
+    /// A host of it.
+    pub fn of_host(&self) -> Cost {
+        let mut cost = Cost::of_host();
+        if self.certificates > 0 {
+            cost += Cost::of_tls_host();
+        }
+        cost
+    }
+
+    /// What it costs at most, when nothing of it is anybody else's.
+    pub fn most(&self) -> Cost {
+        let mut cost = self.own;
+        cost += self.of_host() * self.hosts;
+        cost += Cost::of_upstream(0) * self.backends;
+        cost += Cost::of_certificate() * self.certificates;
+        cost += self.list.map(|(_, cost)| cost).unwrap_or_default();
+        cost += self.origins.as_ref().map(|(_, cost)| *cost).unwrap_or_default();
+        cost
+    }
+}
+
+/// The hosts that an object defines, as written.
+pub fn hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
+    let alone = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "");
+    subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default()).chain(alone)
+}
+
+/// The ports of Services that it refers to.
+pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> {
+    let paths = subject.rules().flat_map(|(_, rule)| subject::paths(rule).map(|(_, entry)| &entry.backend));
+    paths.chain(subject.default_backend()).filter_map(|backend: &'a IngressBackend| {
+        let service = backend.service.as_ref()?;
+        Some((&*service.name, PortReference::read(service.port.as_ref())))
+    })
+}
+
+/// The Secrets with certificates that it names.
+pub fn secrets<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
+    let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+    entries.iter().filter_map(|entry| entry.secret_name.as_deref()).filter(|name| !name.is_empty())
+}
+
+/// The namespace of an object.
+pub fn namespace<'a>(subject: &Subject<'a>) -> &'a Arc<str> {
+    &subject.id().namespace
+}

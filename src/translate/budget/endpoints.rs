@@ -1,0 +1,209 @@
+//! Which endpoints of too many are used; it must not know how they were found or who refers to them.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use super::super::Limits;
+use super::{is_near, near};
+use crate::finding::{Finding, Reason};
+use crate::model::{Endpoint, Upstream};
+
+/// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
+pub fn bound(upstreams: &mut [Upstream], limits: &Limits, findings: &mut Vec<Finding>) {
+    let most = count(limits.object.endpoints);
+    for upstream in upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > most) {
+        let all = upstream.endpoints.len();
+        choose(&mut upstream.endpoints, most);
+        let note = format!(
+            "port {} has {all} endpoints, of which {most} are used, chosen by their addresses: limits.upstream-endpoints \
+             allows no more; use fewer and larger pods, or have the administrator raise it",
+            upstream.id.port
+        );
+        findings.push(Finding::new(Reason::TooManyEndpoints, upstream.origin.clone(), note));
+    }
+    let mut namespaces: BTreeMap<Arc<str>, Vec<&mut Upstream>> = BTreeMap::new();
+    let mut used: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+    for upstream in upstreams.iter() {
+        match used.get_mut(&upstream.id.namespace) {
+            Some(used) => *used += upstream.endpoints.len(),
+            None => {
+                used.insert(Arc::clone(&upstream.id.namespace), upstream.endpoints.len());
+            }
+        }
+    }
+    let most = count(limits.namespace.endpoints);
+    let (key, what) = ("limits.namespace-endpoints", "endpoints");
+    used.retain(|_, used| is_near(number(*used), number(most)));
+    for (namespace, used) in used.iter().filter(|(_, used)| **used <= most) {
+        findings.push(near(namespace, key, what, number(*used), number(most)));
+    }
+    used.retain(|_, used| *used > most);
+    if used.is_empty() {
+        return;
+    }
+    for upstream in upstreams.iter_mut().filter(|upstream| used.contains_key(&upstream.id.namespace)) {
+        namespaces.entry(Arc::clone(&upstream.id.namespace)).or_default().push(upstream);
+    }
+    for (namespace, mut upstreams) in namespaces {
+        let all: Vec<_> = upstreams.iter().map(|upstream| upstream.endpoints.len()).collect();
+        let each = share(&all, most);
+        let (of_all, of_used) = (all.iter().sum::<usize>(), all.iter().map(|one| one.min(&each)).sum::<usize>());
+        let largest = upstreams.iter().max_by_key(|upstream| upstream.endpoints.len());
+        if let Some(largest) = largest {
+            let note = format!(
+                "the Services of the namespace {namespace:?} have {of_all} endpoints, of which {of_used} are used, at most \
+                 {each} of a port, chosen by their addresses: {key} allows {most}; refer to fewer ports, or have the \
+                 administrator raise it"
+            );
+            findings.push(Finding::new(Reason::TooManyEndpoints, largest.origin.clone(), note));
+        }
+        upstreams.iter_mut().for_each(|upstream| choose(&mut upstream.endpoints, each));
+    }
+}
+
+fn count(limit: u64) -> usize {
+    usize::try_from(limit).unwrap_or(usize::MAX).max(1)
+}
+
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+/// How many each upstream may have so that all together have no more than `most`, but one each. It changes in steps, so
+/// that what others have seldom changes which endpoints of an upstream are used.
+fn share(upstreams: &[usize], most: usize) -> usize {
+    let mut sorted = upstreams.to_vec();
+    sorted.sort_unstable();
+    let mut left = most;
+    for (index, endpoints) in sorted.iter().enumerate() {
+        let each = left / (sorted.len() - index);
+        if *endpoints > each {
+            return in_steps(each).max(1);
+        }
+        left -= endpoints;
+    }
+    usize::MAX
+}
+
+/// The number with all but its four highest bits cleared.
+fn in_steps(number: usize) -> usize {
+    let low = (usize::BITS - number.leading_zeros()).saturating_sub(4);
+    number >> low << low
+}
+
+/// Keeps those whose addresses have the lowest marks, in order: who is kept depends on nobody but those with lower marks.
+fn choose(endpoints: &mut Vec<Endpoint>, most: usize) {
+    if endpoints.len() <= most {
+        return;
+    }
+    endpoints.select_nth_unstable_by_key(most, |endpoint| (mark(endpoint.address.ip()), *endpoint));
+    endpoints.truncate(most);
+    endpoints.shrink_to_fit();
+    endpoints.sort_unstable();
+}
+
+/// A number that spreads addresses evenly and never changes: FNV-1a, mixed once more.
+fn mark(address: IpAddr) -> u64 {
+    let bytes = match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped().octets(),
+        IpAddr::V6(address) => address.octets(),
+    };
+    let sum = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let mixed = (sum ^ (sum >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 29)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Kind, ObjectId, Origin, Protocol, UpstreamId};
+
+    fn upstream(namespace: &str, service: &str, addresses: impl Iterator<Item = u32>) -> Upstream {
+        let id = UpstreamId {
+            namespace: namespace.into(),
+            service: service.into(),
+            port: "80".into(),
+            mode: "",
+            protocol: Protocol::Http,
+        };
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
+        let endpoint = |number: u32| {
+            let address = (std::net::Ipv4Addr::from(0x0a00_0000 + number), 80).into();
+            Endpoint { address, weight: 1 }
+        };
+        Upstream { id, origin, endpoints: addresses.map(endpoint).collect() }
+    }
+
+    fn limits(of_upstream: u64, of_namespace: u64) -> Limits {
+        let mut limits = Limits::default();
+        (limits.object.endpoints, limits.namespace.endpoints) = (of_upstream, of_namespace);
+        limits
+    }
+
+    fn bounded(mut upstreams: Vec<Upstream>, limits: &Limits) -> (Vec<Upstream>, Vec<String>) {
+        let mut findings = Vec::new();
+        bound(&mut upstreams, limits, &mut findings);
+        (upstreams, findings.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_subset_stays_when_others_come_and_go() {
+        let chosen = |addresses: &mut dyn Iterator<Item = u32>| {
+            let (mut upstreams, findings) = bounded(vec![upstream("shop", "web", addresses)], &limits(100, 50_000));
+            assert!(findings[0].contains("TooManyEndpoints: port 80 has "), "{findings:?}");
+            assert!(upstreams[0].endpoints.is_sorted() && upstreams[0].endpoints.len() == 100);
+            upstreams.remove(0).endpoints
+        };
+        let before = chosen(&mut (0..1000));
+        // Who was not chosen goes: nothing changes. Who was, gives way to one other.
+        let unchosen = |number: &u32| {
+            !before.iter().any(|endpoint| endpoint.address.ip() == IpAddr::from((0x0a00_0000 + number).to_be_bytes()))
+        };
+        let (first_unchosen, first_chosen) = ((0..).find(unchosen), (0..).find(|number| !unchosen(number)));
+        assert_eq!(chosen(&mut (0..1000).filter(|number| Some(*number) != first_unchosen)), before);
+        let without = chosen(&mut (0..1000).filter(|number| Some(*number) != first_chosen));
+        assert_eq!(before.iter().filter(|endpoint| !without.contains(endpoint)).count(), 1);
+        // One more moves one other at most.
+        let with = chosen(&mut (0..1001));
+        assert!(before.iter().filter(|endpoint| !with.contains(endpoint)).count() <= 1);
+        // They are spread over the addresses, not the first of them.
+        assert!(before.iter().any(|endpoint| endpoint.address.ip() > IpAddr::from([10, 0, 3, 0])));
+    }
+
+    #[test]
+    fn the_largest_of_a_namespace_give_way_and_no_other_namespace_does() {
+        let upstreams = vec![
+            upstream("other", "web", 0..600),
+            upstream("shop", "a", 0..10),
+            upstream("shop", "b", 0..700),
+            upstream("shop", "c", 0..900),
+        ];
+        let (upstreams, findings) = bounded(upstreams, &limits(2000, 1000));
+        let counts: Vec<_> = upstreams.iter().map(|upstream| upstream.endpoints.len()).collect();
+        assert_eq!(counts, [600, 10, 480, 480]);
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].starts_with("Service shop/c: TooManyEndpoints: the Services"), "{findings:?}");
+        let (upstreams, findings) = bounded(upstreams, &limits(2000, 1000));
+        assert_eq!(upstreams.iter().map(|upstream| upstream.endpoints.len()).sum::<usize>(), 1570);
+        assert_eq!(
+            findings,
+            [
+                "Settings limits.namespace-endpoints: NearBudget: the namespace \"shop\" has 970 endpoints of 1000 that it may have"
+            ]
+        );
+        // Everybody keeps one.
+        let many = (0..10).map(|number| upstream("shop", &format!("s{number}"), 0..3)).collect();
+        let (upstreams, _) = bounded(many, &limits(2000, 5));
+        assert!(upstreams.iter().all(|upstream| upstream.endpoints.len() == 1));
+    }
+
+    #[test]
+    fn a_share_is_never_too_much_and_changes_in_steps() {
+        assert_eq!(share(&[10, 700, 900], 1000), 480);
+        assert_eq!(share(&[10, 20, 30], 60), usize::MAX);
+        assert_eq!((in_steps(15), in_steps(17), in_steps(495), in_steps(0)), (15, 16, 480, 0));
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether what objects and namespaces ask for is within what the administrator allows; it must not know how it is served.
+
+mod admission;
+mod demand;
+mod endpoints;
+#[cfg(test)]
+mod tests;
+mod zones;
+
+pub use admission::admit;
+pub use endpoints::bound as bound_endpoints;
+
+use std::sync::Arc;
+
+use super::Limits;
+use crate::finding::{Finding, Reason};
+use crate::model::cost::Cost;
+use crate::model::{Kind, ObjectId, Origin};
+
+/// Something that a namespace has a budget of.
+struct Budget {
+    /// The key of the settings.
+    key: &'static str,
+    /// What is counted.
+    what: &'static str,
+    /// How many are one of what the setting counts.
+    unit: u64,
+    limit: fn(&Limits) -> u64,
+    used: fn(&Cost) -> u64,
+}
+
+const MIB: u64 = 1 << 20;
+
+/// The budgets that decide which objects are served.
+const BUDGETS: &[Budget] = &[
+    Budget {
+        key: "limits.namespace-hosts",
+        what: "hosts",
+        unit: 1,
+        limit: |limits| limits.namespace.hosts,
+        used: |cost| cost.hosts,
+    },
+    Budget {
+        key: "limits.namespace-routes",
+        what: "paths",
+        unit: 1,
+        limit: |limits| limits.namespace.routes,
+        used: |cost| cost.routes,
+    },
+    Budget {
+        key: "limits.namespace-upstreams",
+        what: "ports of Services",
+        unit: 1,
+        limit: |limits| limits.namespace.upstreams,
+        used: |cost| cost.upstreams,
+    },
+    Budget {
+        key: "limits.namespace-certificates",
+        what: "Secrets with certificates",
+        unit: 1,
+        limit: |limits| limits.namespace.certificates,
+        used: |cost| cost.certificates,
+    },
+    Budget {
+        key: "limits.namespace-files",
+        what: "files",
+        unit: 1,
+        limit: |limits| limits.namespace.files,
+        used: |cost| cost.files,
+    },
+    Budget {
+        key: "limits.namespace-zones-mib",
+        what: "MiB of shared memory for limits",
+        unit: MIB,
+        limit: |limits| limits.namespace.zones,
+        used: |cost| cost.zones * zones::SMALLEST,
+    },
+    Budget {
+        key: "limits.namespace-configuration-mib",
+        what: "MiB of configuration",
+        unit: MIB,
+        limit: |limits| limits.namespace.configuration,
+        used: |cost| cost.configuration,
+    },
+    Budget {
+        key: "limits.namespace-memory-mib",
+        what: "MiB of nginx's memory",
+        unit: MIB,
+        limit: |limits| limits.namespace.memory,
+        used: |cost| cost.memory,
+    },
+    Budget {
+        key: "limits.namespace-test-seconds",
+        what: "seconds of nginx's tests",
+        unit: 1_000_000,
+        limit: |limits| limits.namespace.test,
+        used: |cost| cost.test,
+    },
+];
+
+/// Whether four fifths of a budget are used.
+fn is_near(used: u64, limit: u64) -> bool {
+    used.saturating_mul(5) > limit.saturating_mul(4)
+}
+
+/// Tells the administrator that a namespace will have used up a budget soon.
+fn near(namespace: &str, key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
+    let note = format!("the namespace {namespace:?} has {used} {what} of {limit} that it may have");
+    Finding::new(Reason::NearBudget, origin, note)
+}

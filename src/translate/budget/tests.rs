@@ -1,0 +1,323 @@
+//! What is served of namespaces that ask for too much, as lines of text in tables.
+
+use std::sync::Arc;
+
+use crate::finding::Reason;
+use crate::model::{Kind, ObjectId};
+use crate::source::Version;
+use crate::translate::tests::manifests::snapshot;
+use crate::translate::tests::{findings, ingress, options, path, routes, translate};
+use crate::translate::{Limits, Names, Options, Translation, Translator};
+
+fn with(limits: impl FnOnce(&mut Limits)) -> Options {
+    let mut options = options();
+    limits(&mut options.limits);
+    options
+}
+
+/// One path of a host of its own.
+fn simple(name: &str, annotations: &str) -> String {
+    ingress(name, "ingressd", &format!("{name}.example.com"), annotations, &[path("/", "Prefix", "web")])
+}
+
+fn with_tls(name: &str, secret: &str) -> String {
+    simple(name, "").replace("rules:", &format!("tls: [{{hosts: [{name}.example.com], secretName: {secret}}}], rules:"))
+}
+
+fn accepted(translation: &Translation) -> String {
+    let names = translation.accepted.iter().map(|accepted| accepted.id.name.to_string());
+    names.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
+    let three = ["a", "b", "c"].map(|name| simple(name, "")).join("\n---\n");
+    let limited = ["a", "b", "c"].map(|name| simple(name, "limit-rps: '10'")).join("\n---\n");
+    let one_service = three.clone();
+    let large = [
+        simple("a", ""),
+        ingress("b", "ingressd", "b.example.com", "", &["/x", "/y"].map(|text| path(text, "Exact", "web"))),
+        simple("c", ""),
+    ];
+    let services = [
+        simple("a", ""),
+        ingress("b", "ingressd", "b.example.com", "", &[path("/", "Prefix", "other")]),
+        simple("c", ""),
+    ];
+    let certificates = [with_tls("a", "one"), with_tls("b", "two"), with_tls("c", "one")];
+    let long = format!("permanent-redirect: 'https://example.org/{}'", "r".repeat(3000));
+    let long = ["a", "b", "c"].map(|name| simple(name, &long)).join("\n---\n");
+    type Row<'a> = (&'a str, String, fn(&mut Limits), &'a str, &'a str);
+    let rows: [Row<'_>; 9] = [
+        (
+            "hosts",
+            three.clone(),
+            |limits| limits.namespace.hosts = 2,
+            "a b",
+            "asks for 3 hosts, of which limits.namespace-hosts allows 2",
+        ),
+        ("paths", three.clone(), |limits| limits.namespace.routes = 1, "a", "asks for 2 paths"),
+        // What comes after what is too large is served if it fits.
+        ("the largest", large.join("\n---\n"), |limits| limits.namespace.routes = 2, "a c", "asks for 3 paths"),
+        // A Service and a Secret that several refer to count once.
+        (
+            "Services",
+            services.join("\n---\n"),
+            |limits| limits.namespace.upstreams = 1,
+            "a c",
+            "asks for 2 ports of Services",
+        ),
+        ("one Service", one_service, |limits| limits.namespace.upstreams = 2, "a b c", ""),
+        (
+            "Secrets",
+            certificates.join("\n---\n"),
+            |limits| limits.namespace.certificates = 1,
+            "a c",
+            "asks for 2 Secrets with certificates",
+        ),
+        ("files", three, |limits| limits.namespace.files = 3, "a b", "asks for 4 files"),
+        ("zones", limited, |limits| limits.namespace.zones = 200 << 10, "a b", "MiB of shared memory"),
+        ("configuration", long, |limits| limits.namespace.configuration = 20_000, "a b", "MiB of configuration"),
+    ];
+    for (what, documents, limits, expected, told) in rows {
+        let translation = translate(&documents, with(limits));
+        assert_eq!(accepted(&translation), expected, "{what}");
+        let over: Vec<_> = translation.findings.iter().filter(|finding| finding.reason == Reason::OverBudget).collect();
+        match told {
+            "" => assert!(over.is_empty(), "{what}: {over:?}"),
+            told => {
+                assert!(
+                    !over.is_empty() && over.iter().all(|finding| finding.note.contains("limits.namespace-")),
+                    "{what}"
+                );
+                assert!(over[0].note.contains(told), "{what}: {over:?}");
+            }
+        }
+        assert!(translation.refused.is_empty(), "{what}");
+    }
+}
+
+#[test]
+fn other_namespaces_have_budgets_of_their_own() {
+    let others = ["x", "y"].map(|name| simple(name, "").replace("namespace: default", "namespace: other"));
+    let documents = [simple("a", ""), simple("b", "")].into_iter().chain(others).collect::<Vec<_>>().join("\n---\n");
+    let translation = translate(&documents, with(|limits| limits.namespace.hosts = 1));
+    assert_eq!(accepted(&translation), "a x");
+}
+
+#[test]
+fn what_is_nearly_used_up_is_told_before_it_is() {
+    let of = |names: &[&str]| {
+        let documents = names.iter().map(|name| simple(name, "")).collect::<Vec<_>>().join("\n---\n");
+        findings(&translate(&documents, with(|limits| limits.namespace.hosts = 5)))
+    };
+    assert_eq!(of(&["a", "b", "c", "d"]), Vec::<String>::new());
+    assert_eq!(of(&["a", "b", "c", "d", "e"]), ["limits.namespace-hosts NearBudget"]);
+}
+
+#[test]
+fn what_is_left_out_leaves_nothing_open_that_it_protected() {
+    let protected = |host: &str, text: &str| {
+        ingress("b", "ingressd", host, "allowlist-source-range: 10.0.0.0/8", &[path(text, "Prefix", "web")])
+    };
+    let open = |host: &str, text: &str| ingress("b", "ingressd", host, "", &[path(text, "Prefix", "web")]);
+    let first = |host: &str| ingress("a", "ingressd", host, "", &[path("/", "Prefix", "web")]);
+    let rows: [(&str, String, String, &[&str]); 6] = [
+        (
+            "its host",
+            first("x.example.com"),
+            protected("x.example.com", "/in"),
+            &["x.example.com", "  /in -> 503", "  / -> web Http", "  else / -> 404"],
+        ),
+        (
+            "a host of its own",
+            first("x.example.com"),
+            protected("y.example.com", "/in"),
+            &["x.example.com", "  / -> web Http", "  else / -> 404"],
+        ),
+        (
+            "below a wildcard",
+            first("*.example.com"),
+            protected("y.example.com", "/in"),
+            &[
+                "y.example.com",
+                "  /in -> 503",
+                "  else / -> 503",
+                "*.example.com",
+                "  / -> web Http",
+                "  else / -> 404",
+            ],
+        ),
+        (
+            "of all hosts",
+            first(""),
+            protected("y.example.com", "/in"),
+            &["*", "  / -> web Http", "  else / -> 404", "y.example.com", "  /in -> 503", "  else / -> 503"],
+        ),
+        (
+            "not protected",
+            first("x.example.com"),
+            open("x.example.com", "/in"),
+            &["x.example.com", "  / -> web Http", "  else / -> 404"],
+        ),
+        (
+            "wrongly protected",
+            first("x.example.com"),
+            open("x.example.com", "/in").replace(
+                "annotations: {",
+                "annotations: {nginx.ingress.kubernetes.io/denylist-source-range: everybody",
+            ),
+            &["x.example.com", "  /in -> 503", "  / -> web Http", "  else / -> 404"],
+        ),
+    ];
+    for (what, first, second, expected) in rows {
+        let translation = translate(&[first, second].join("\n---\n"), with(|limits| limits.namespace.routes = 1));
+        assert_eq!(routes(&translation), expected, "{what}");
+        assert_eq!(accepted(&translation), "a", "{what}");
+        assert!(findings(&translation).contains(&"b OverBudget".to_owned()), "{what}");
+    }
+}
+
+#[test]
+fn where_even_closed_paths_are_too_many_the_host_is_closed_for_the_namespace_alone() {
+    let many: Vec<_> = ["/1", "/2", "/3"].map(|text| path(text, "Prefix", "web")).into();
+    let documents = [
+        ingress("a", "nginx", "x.example.com", "", &[path("/", "Prefix", "web")]),
+        ingress("b", "nginx", "x.example.com", "denylist-source-range: 10.0.0.0/8", &many),
+        ingress(
+            "c",
+            "nginx",
+            "x.example.com",
+            "permanent-redirect: 'https://example.org'",
+            &[path("/theirs", "Prefix", "web")],
+        )
+        .replace("namespace: default", "namespace: kube-system"),
+        ingress("a2", "nginx", "y.example.com", "", &[path("/", "Prefix", "web")]),
+    ];
+    let translation = translate(&documents.join("\n---\n"), with(|limits| limits.namespace.routes = 2));
+    let shown = routes(&translation);
+    assert!(shown.contains(&"  / -> 503".to_owned()) && shown.contains(&"  / -> web Http".to_owned()), "{shown:?}");
+    assert!(!shown.iter().any(|line| line.contains("/1")), "{shown:?}");
+    // What is another's is no concern of this budget.
+    let theirs = translation.model.servers.iter().flat_map(|server| &server.routes);
+    let theirs: Vec<_> = theirs.filter(|route| &*route.origin.object.namespace == "kube-system").collect();
+    assert_eq!(theirs.len(), 1);
+    assert_ne!(theirs[0].action, crate::translate::server::UNAVAILABLE);
+}
+
+#[test]
+fn a_version_with_too_many_paths_gives_way_to_the_one_before() {
+    let two = ["/1", "/2"].map(|text| path(text, "Prefix", "web"));
+    let document = ingress("a", "ingressd", "x.example.com", "", &two);
+    for (most, expected) in [(2, 0), (1, 1)] {
+        let translation = translate(&document, with(|limits| limits.object.paths = most));
+        assert_eq!(translation.refused.len(), expected);
+        assert_eq!(translation.findings.len(), expected);
+    }
+}
+
+#[test]
+fn lists_and_values_of_an_object_have_bounds() {
+    let networks = |count: usize| (0..count).map(|number| format!("10.0.0.{number}")).collect::<Vec<_>>().join(",");
+    let object = |annotations: &[(&str, String)]| {
+        let document = simple("a", "");
+        let keys = annotations.iter().map(|(key, value)| format!("nginx.ingress.kubernetes.io/{key}: \"{value}\""));
+        document.replace("annotations: {", &format!("annotations: {{{}", keys.collect::<Vec<_>>().join(", ")))
+    };
+    let limits = |limits: &mut Limits| {
+        (limits.object.list_entries, limits.object.annotation_bytes, limits.object.origins) = (10, 200, 2);
+    };
+    let allow = |count| ("allowlist-source-range", networks(count));
+    let deny = |count| ("denylist-source-range", networks(count));
+    let exempt = |count| ("limit-whitelist", networks(count));
+    let origins = |count: usize| {
+        let origins = (0..count).map(|number| format!("https://{number}.example.com")).collect::<Vec<_>>();
+        ("cors-allow-origin", origins.join(","))
+    };
+    type Row = (Vec<(&'static str, String)>, &'static str);
+    let rows: Vec<Row> = vec![
+        (vec![allow(10)], ""),
+        (
+            vec![allow(11)],
+            "a InvalidSecurityValue 11 elements in the lists of the object are more than limits.object-list-entries",
+        ),
+        // They count together.
+        (vec![allow(5), deny(5)], ""),
+        (vec![allow(5), deny(6)], "a InvalidSecurityValue 11 elements"),
+        (vec![allow(10), exempt(2), ("limit-rps", "1".to_owned())], "a InvalidValue 12 elements"),
+        (
+            vec![("auth-realm", "r".repeat(201))],
+            "a InvalidValue 201 bytes are more than limits.object-annotation-bytes",
+        ),
+        (vec![("enable-cors", "true".to_owned()), origins(2)], ""),
+        (
+            vec![("enable-cors", "true".to_owned()), origins(3)],
+            "a InvalidValue 3 origins are more than limits.object-origins",
+        ),
+    ];
+    for (annotations, expected) in rows {
+        let translation = translate(&object(&annotations), with(limits));
+        let told = translation.findings.iter().filter(|finding| finding.reason != Reason::ClosedRoute).map(|finding| {
+            format!(
+                "{} {} {}",
+                finding.origin.object.name,
+                finding.reason,
+                finding.note.split_once("refused: ").map_or(&*finding.note, |(_, clause)| clause)
+            )
+        });
+        let told = told.collect::<Vec<_>>();
+        match expected {
+            "" => assert_eq!(told, Vec::<String>::new(), "{annotations:?}"),
+            expected => {
+                assert!(told.len() == 1 && told[0].starts_with(expected), "{annotations:?}: {told:?}");
+                let is_closed = routes(&translation).iter().any(|line| line == "  / -> 503");
+                assert_eq!(is_closed, expected.contains("Security"), "{annotations:?}");
+                let cors = translation.model.servers.iter().flat_map(|server| &server.routes);
+                assert!(cors.into_iter().all(|route| route.behaviour.cors.is_none()), "{annotations:?}");
+            }
+        }
+    }
+}
+
+/// A large cluster of one tenant, as it comes: each object with a host, a certificate, two paths, two Services and a few annotations.
+#[test]
+fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
+    const ANNOTATIONS: &str = "proxy-body-size: 8m, proxy-read-timeout: '120', limit-rps: '50', enable-cors: 'true', \
+                               allowlist-source-range: 10.0.0.0/8";
+    let template = snapshot(&ingress(
+        "app",
+        "ingressd",
+        "app.example.com",
+        ANNOTATIONS,
+        &[path("/", "Prefix", "web"), path("/api", "Prefix", "web")],
+    ));
+    let mut many = template.clone();
+    let ingresses = many.ingresses.edit();
+    let one = ingresses.pop().expect("the object");
+    for number in 0..5000 {
+        let mut other = one.clone();
+        let name = format!("app-{number}");
+        let object = Arc::make_mut(&mut other.object);
+        let spec = object.spec.as_mut().expect("a spec");
+        let host = format!("{name}.example.com");
+        let rule = &mut spec.rules.as_mut().expect("rules")[0];
+        rule.host = Some(host.clone());
+        for (index, entry) in rule.http.as_mut().expect("paths").paths.iter_mut().enumerate() {
+            entry.backend.service.as_mut().expect("a Service").name = format!("service-{number}-{index}");
+        }
+        let secret_name = Some(format!("certificate-{number}"));
+        spec.tls = Some(vec![k8s_openapi::api::networking::v1::IngressTLS { hosts: Some(vec![host]), secret_name }]);
+        object.metadata.name = Some(name.clone());
+        other.id = Arc::new(ObjectId::new(Kind::Ingress, "default", &name));
+        other.version = Version(name.into());
+        ingresses.push(other);
+    }
+    ingresses.sort_by(|left, right| left.id.cmp(&right.id));
+    let translation = Translator::new(options()).translate(&many, &Names::default(), &Arc::default());
+    let about_budgets = |reason| matches!(reason, Reason::OverBudget | Reason::TooManyEndpoints);
+    let told: Vec<_> = translation.findings.iter().filter(|finding| about_budgets(finding.reason)).collect();
+    assert!(told.is_empty(), "{:?}", told.first());
+    assert_eq!(translation.accepted.len(), 5000);
+    // Their 5000 zones share what the namespace has.
+    assert_eq!(translation.model.zone_size("default").to_string(), "80k");
+}

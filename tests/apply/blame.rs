@@ -1,0 +1,76 @@
+//! What is made of refusals that name no place, and of many at once; it must not know what is done about them.
+
+use ingressd::apply::{Applier, Complaint, Options, Outcome};
+
+use crate::files::Files;
+use crate::simulated::Simulated;
+
+/// The outcome for these files, of an nginx that refuses configurations by this rule, and how many culprits are looked for.
+fn outcome(files: Files, culprits: usize, refuses: fn(&str) -> Option<String>) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let configuration = folder.path().join("nginx.conf");
+    std::fs::write(&configuration, "events {}\nhttp {}\n").unwrap();
+    let root = folder.path().join("ingressd");
+    let nginx = Simulated::refusing(&root, refuses);
+    let state = folder.path().join("state");
+    let options = Options { root, state, nginx_configuration: Some(configuration), culprits, ..Options::default() };
+    Applier::open(options, nginx).unwrap().apply(&files.set())
+}
+
+fn included(configuration: &str) -> impl Iterator<Item = &str> {
+    configuration.lines().filter_map(|line| line.strip_prefix("include \"")?.strip_suffix("\";"))
+}
+
+fn files() -> Files {
+    Files::with_status("127.0.0.1:1".parse().unwrap())
+}
+
+#[test]
+fn what_is_too_much_only_together_is_no_files_fault() {
+    let six = || (0..6).fold(files(), |files, number| files.file(&format!("http/s{number}.conf"), "server {}\n", &[]));
+    let too_many: fn(&str) -> Option<String> = |configuration| {
+        let count = included(configuration).filter(|path| path.contains("/http/s")).count();
+        (count > 3).then(|| "nginx: [emerg] could not build it".to_owned())
+    };
+    let outcome_of_many = outcome(six(), 64, too_many);
+    let told = |words: &str| words.contains("it cannot take the configuration with it: could not build it");
+    assert!(
+        matches!(&outcome_of_many, Outcome::RolledBack { generation: None, too_much: Some(words), .. } if told(words)),
+        "{outcome_of_many:?}"
+    );
+    // Whatever place is named where memory ends, and whoever is there.
+    let short: fn(&str) -> Option<String> = |configuration| {
+        let last = included(configuration).filter(|path| path.contains("/http/s")).nth(3)?;
+        let words = "nginx: [emerg] malloc(9) failed (12: Cannot allocate memory)";
+        Some(format!("{words}\nnginx: [emerg] failed to allocate heap memory in \"^/\" in {last}:1"))
+    };
+    let outcome_of_short = outcome(six(), 64, short);
+    assert!(matches!(&outcome_of_short, Outcome::RolledBack { too_much: Some(_), .. }), "{outcome_of_short:?}");
+    // One that is refused by itself is a culprit, though no line of it is named.
+    let one: fn(&str) -> Option<String> = |configuration| {
+        let found = included(configuration).any(|path| path.ends_with("/http/s4.conf"));
+        found.then(|| "nginx: [emerg] could not build it".to_owned())
+    };
+    let Outcome::Refused { complaints, .. } = outcome(six(), 64, one) else { panic!("not refused") };
+    assert!(matches!(&complaints[..], [Complaint { place: Some((file, None)), .. }] if &**file == "http/s4.conf"));
+}
+
+#[test]
+fn a_namespace_of_which_much_is_refused_hides_nobody_elses() {
+    let other = files().file_of("other", "http/bad-!.conf", "server {}\n", &[]);
+    let other = other.file_of("other", "http/bad-y.conf", "server {}\n", &[]);
+    let evil = (0..40)
+        .fold(other, |files, number| files.file_of("evil", &format!("http/bad-{number:02}.conf"), "server {}\n", &[]));
+    let files = evil.file_of("victim", "http/bad-z.conf", "server {}\n", &[]);
+    let files = (0..40)
+        .fold(files, |files, number| files.file_of("victim", &format!("http/good-{number}.conf"), "server {}\n", &[]));
+    let first_bad: fn(&str) -> Option<String> = |configuration| {
+        let bad = included(configuration).find(|path| path.contains("/bad-"))?;
+        Some(format!("nginx: [emerg] wrong in {bad}:1"))
+    };
+    let Outcome::Refused { complaints, .. } = outcome(files, 6, first_bad) else { panic!("not refused") };
+    let found: Vec<_> = complaints.iter().map(|complaint| complaint.suspects[0].to_string()).collect();
+    // Of which nothing is refused comes first, of which little is next.
+    let expected = ["other/bad-!", "evil/bad-00", "victim/bad-z", "evil/bad-01", "other/bad-y", "evil/bad-02"];
+    assert_eq!(found, expected.map(|name| format!("Ingress {name}")));
+}

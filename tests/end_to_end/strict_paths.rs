@@ -1,0 +1,122 @@
+//! Paths that nginx and a backend read differently pass by no protection; this test must not know how they are told.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+
+use crate::rig;
+use crate::rig::client::{get, raw};
+use crate::rig::manifests::ingress;
+
+/// What passes by `/admin` where a backend reads it otherwise than nginx, or could.
+const ODD: &[&str] = &[
+    "/admin/x/..%2f..%2fopen",
+    "/admin/..%2Fopen",
+    "/admin%2fx",
+    "/open/..%5cadmin",
+    "/open\\..\\admin",
+    "/open/../admin",
+    "/admin/../open",
+    "/admin/%2e%2e/open",
+    "/admin/%2E./open",
+    "/open/.",
+    "/open/..",
+    "/open/..;/admin",
+    "/open/..%3b/admin",
+    "/open/.%2e;x=y/admin",
+    "//admin",
+    "/open//x",
+    "/open/%252fadmin",
+    "/open/%252e%252e/admin",
+    "/admin#/../open",
+    "/open?x=y#z",
+];
+
+/// What means the same to everybody.
+const EVEN: &[&str] = &[
+    "/open",
+    "/open/",
+    "/open/.well-known/x",
+    "/open/..a/b../.../x.y",
+    "/open/a%20b%C3%A4%25",
+    "/open;x=y",
+    "/open?u=https://a/../%2f//\\",
+];
+
+async fn status(host: &str, path: &str) -> u16 {
+    let to = SocketAddr::from(([127, 0, 0, 1], 80));
+    let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+    let answer = String::from_utf8(raw(to, head.as_bytes()).await).unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// `/admin` is protected, and this is its object; all else is served for whoever asks.
+fn hosts(class: &str, mark: &str) -> Vec<Value> {
+    let open = |name: &str, path: &str| ingress(name).class(class).path(&format!("{name}.test"), "Prefix", path, "web");
+    let named = |kind: &str| format!("{kind}-{mark}");
+    let protected = |name: &str, host: &str, path: &str, key: &str, value: &str| {
+        ingress(name).class(class).path(host, "Prefix", path, "web").annotation(key, value).build()
+    };
+    let mixed = format!("{}.test", named("mixed"));
+    let broken = format!("{}.test", named("broken"));
+    let list = "10.244.5.0/24";
+    vec![
+        open(&named("mixed"), "/").build(),
+        protected(&named("mixed-admin"), &mixed, "/admin", "allowlist-source-range", list),
+        // What protects is wrong: the path is closed.
+        open(&named("broken"), "/").build(),
+        protected(&named("broken-admin"), &broken, "/admin", "auth-type", "other"),
+        // Nobody is let in by another path than by the right one.
+        protected(&named("whole"), &format!("{}.test", named("whole")), "/", "allowlist-source-range", "127.0.0.0/8"),
+        open(&named("open"), "/").build(),
+    ]
+}
+
+#[test]
+fn what_backends_could_read_otherwise_is_refused_beside_a_protected_path() {
+    // The setting, and whether odd paths are refused on hosts of the specification and of ingress-nginx.
+    for (setting, by_class) in [("dialect", [true, false]), ("on", [true, true]), ("off", [false, false])] {
+        rig::run(async move |rig| {
+            rig.manifests.write("s.yaml", &hosts("ingressd", "s"));
+            rig.manifests.write("n.yaml", &hosts("nginx", "n"));
+            rig.daemon.set("access.strict-paths", setting);
+            rig.start().await;
+            for (mark, is_strict) in ["s", "n"].into_iter().zip(by_class) {
+                for kind in ["mixed", "broken", "whole", "open"] {
+                    let host = format!("{kind}-{mark}.test");
+                    for path in EVEN {
+                        assert_eq!(status(&host, path).await, 200, "{setting}: {host}{path}");
+                    }
+                    let is_refused = is_strict && matches!(kind, "mixed" | "broken");
+                    for path in ODD {
+                        let status = status(&host, path).await;
+                        assert_eq!(status == 400, is_refused, "{setting}: {host}{path}: {status}");
+                    }
+                }
+                assert_eq!(status(&format!("mixed-{mark}.test"), "/admin/x").await, 403);
+                assert_eq!(status(&format!("broken-{mark}.test"), "/admin/x").await, 503);
+            }
+        });
+    }
+}
+
+#[test]
+fn a_backend_gets_the_path_as_it_was_sent_unless_it_is_rewritten() {
+    rig::run(async |rig| {
+        let rewritten = ingress("new").class("nginx").path("new.test", "ImplementationSpecific", "/r/(.*)", "web");
+        rig.manifests.write(
+            "paths.yaml",
+            &[
+                ingress("plain").host("plain.test", "web").build(),
+                rewritten.annotation("use-regex", "true").annotation("rewrite-target", "/new/$1").build(),
+            ],
+        );
+        rig.start().await;
+        for (url, expected) in [
+            ("http://plain.test/a/%2e%2e/b%2Fc//d%20e?x=%2f", "/a/%2e%2e/b%2Fc//d%20e?x=%2f"),
+            ("http://new.test/r/a/%2e%2e/b%2Fc//d%20e%3f?x=%2f", "/new/b/c/d%20e%3F?x=%2f"),
+        ] {
+            assert_eq!(get(url).send().await.echo().path, expected, "{url}");
+        }
+    });
+}

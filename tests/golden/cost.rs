@@ -1,0 +1,227 @@
+//! What many alike objects cost a real nginx, beside what was estimated; it must not know how either comes about.
+
+use std::fmt::Write as _;
+
+use ingressd::model::catalogue::Version;
+use ingressd::model::cost::{self, Cost};
+use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
+use ingressd::render::{FileSet, Renderer};
+use ingressd::translate::Translator;
+
+use crate::{DEFAULT_CERTIFICATE, documents, inputs, judge, names, snapshot};
+
+/// How many objects there are of each sort.
+const OBJECTS: usize = 400;
+
+/// A sort of objects: its name, its annotations, how many paths each object has, and whether all have one host, services of their
+/// own, and certificates.
+struct Sort {
+    name: &'static str,
+    annotations: fn(usize) -> String,
+    paths: usize,
+    services: bool,
+    certificates: bool,
+}
+
+const PLAIN: Sort =
+    Sort { name: "hosts", annotations: |_| String::new(), paths: 1, services: false, certificates: false };
+
+fn networks(number: usize, count: usize, six: bool) -> String {
+    let network = |index: usize| {
+        // Spread as addresses of many networks are.
+        let mixed = (number * count + index).wrapping_mul(2_654_435_761) % (1 << 32);
+        match six {
+            true => format!("2001:db8:{:x}:{:x}:{mixed:x}::1", mixed >> 16, mixed & 0xffff)
+                .replace(&format!("{mixed:x}::"), "1::"),
+            false => format!("{}.{}.{}.{}", 1 + (mixed >> 24) % 223, mixed >> 16 & 255, mixed >> 8 & 255, mixed & 255),
+        }
+    };
+    (0..count).map(network).collect::<Vec<_>>().join(",")
+}
+
+fn annotation(key: &str, value: &str) -> String {
+    format!("nginx.ingress.kubernetes.io/{key}: '{value}'")
+}
+
+const SORTS: &[Sort] = &[
+    PLAIN,
+    Sort { name: "paths", paths: 10, ..PLAIN },
+    Sort { name: "Services", paths: 5, services: true, ..PLAIN },
+    Sort { name: "certificates", certificates: true, ..PLAIN },
+    Sort {
+        name: "short lists",
+        annotations: |number| annotation("denylist-source-range", &networks(number, 32, false)),
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "long lists",
+        annotations: |number| annotation("denylist-source-range", &networks(number, 200, false)),
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "long lists of IPv6",
+        annotations: |number| annotation("denylist-source-range", &networks(number, 60, true)),
+        ..PLAIN
+    },
+    Sort {
+        name: "origins",
+        annotations: |number| {
+            let origins = (0..10).map(|index| format!("https://o{index}.n{number}.example.com")).collect::<Vec<_>>();
+            format!("{}, {}", annotation("enable-cors", "true"), annotation("cors-allow-origin", &origins.join(",")))
+        },
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "limits",
+        annotations: |_| {
+            format!(
+                "{}, {}, {}",
+                annotation("limit-rps", "10"),
+                annotation("limit-rpm", "10"),
+                annotation("limit-connections", "10")
+            )
+        },
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "directives and redirects",
+        annotations: |_| {
+            let all = [
+                ("proxy-read-timeout", "77"),
+                ("proxy-connect-timeout", "7"),
+                ("proxy-body-size", "7m"),
+                ("force-ssl-redirect", "true"),
+                ("proxy-buffering", "on"),
+                ("proxy-buffer-size", "16k"),
+            ];
+            all.map(|(key, value)| annotation(key, value)).join(", ")
+        },
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "rewrites",
+        annotations: |_| format!("{}, {}", annotation("rewrite-target", "/$1/new"), annotation("use-regex", "true")),
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "long texts",
+        annotations: |_| annotation("permanent-redirect", &format!("https://example.org/{}", "x".repeat(2000))),
+        paths: 5,
+        ..PLAIN
+    },
+];
+
+/// The objects of a sort.
+fn manifests(sort: &Sort, objects: usize) -> String {
+    let mut text = documents("hosts").first().cloned().unwrap_or_default();
+    text.clear();
+    for number in 0..objects {
+        let paths = (0..sort.paths).map(|index| {
+            let service = if sort.services { format!("s{number}-{index}") } else { "web".to_owned() };
+            format!("{{path: '/p{index}/(.*)', pathType: ImplementationSpecific, backend: {{service: {{name: {service}, port: {{number: 80}}}}}}}}")
+        });
+        let paths = paths.collect::<Vec<_>>().join(", ");
+        let paths = if sort.name == "rewrites" { paths } else { paths.replace("/(.*)", "") };
+        // One that does not name the host is served nevertheless.
+        let class = if sort.certificates { "ingressd" } else { "nginx" };
+        let tls = match sort.certificates {
+            true => format!("tls: [{{hosts: [h{number}.example.com], secretName: c{number}}}], "),
+            false => String::new(),
+        };
+        write!(
+            text,
+            "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: i{number}, namespace: default, annotations: \
+             {{{}}}}}\nspec: {{ingressClassName: {class}, {tls}rules: [{{host: h{number}.example.com, http: {{paths: [{paths}]}}}}]}}\n",
+            (sort.annotations)(number)
+        )
+        .unwrap();
+        for index in 0..if sort.services { sort.paths } else { 0 } {
+            write!(
+                text,
+                "---\napiVersion: v1\nkind: Service\nmetadata: {{name: s{number}-{index}, namespace: default}}\nspec: {{ports: [{{port: 80}}]}}\n\
+                 ---\napiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: s{number}-{index}, namespace: default, labels: \
+                 {{kubernetes.io/service-name: s{number}-{index}}}}}\naddressType: IPv4\nports: [{{port: 80, protocol: TCP}}]\nendpoints: \
+                 [{{addresses: [10.9.{}.{}]}}, {{addresses: [10.8.{0}.{1}]}}]\n",
+                number % 256,
+                index + 1
+            )
+            .unwrap();
+        }
+    }
+    let prelude: Vec<_> = documents("hosts");
+    let mut all: Vec<_> = prelude.into_iter().filter(|document| !document.contains("kind: Ingress\n")).collect();
+    if sort.certificates {
+        let (_, secret) = DEFAULT_CERTIFICATE;
+        let secret = all.iter().find(|document| document.contains(&format!("name: {secret}"))).unwrap().clone();
+        all.extend((0..objects).map(|number| secret.replace(DEFAULT_CERTIFICATE.1, &format!("c{number}"))));
+    }
+    all.join("\n---\n") + "\n" + &text
+}
+
+fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
+    let mut options = inputs::options(DEFAULT_CERTIFICATE);
+    (options.limits.namespace.memory, options.limits.namespace.test) = (u64::MAX, u64::MAX);
+    let translation =
+        Translator::new(options).translate(&snapshot(&[manifests(sort, objects)]), &names(), &Default::default());
+    assert_eq!(translation.accepted.len(), objects, "{}: {:?}", sort.name, translation.findings.first());
+    let mut sum = Cost::default();
+    cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);
+    // What hosts share is cheaper than what is estimated.
+    let options = GateOptions { shared_servers: false, ..GateOptions::default() };
+    let (plan, _) =
+        nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &Neighbours::default(), &options);
+    (Renderer::default().render(&plan), sum)
+}
+
+fn written(files: &FileSet) -> u64 {
+    let plain = files.files.values().filter(|file| !file.content.secret);
+    plain.map(|file| u64::try_from(file.content.bytes().len()).unwrap()).sum()
+}
+
+/// What a sort of objects really costs beyond nothing, and what was estimated: files, bytes of configuration and of memory,
+/// microseconds.
+fn weighed(sort: &Sort) -> [(u64, u64); 4] {
+    let judges = judge::judges();
+    let judge = judges.iter().find(|judge| judge.version == Version(1, 22, 1)).unwrap_or(&judges[0]);
+    let ((empty, without), (files, with)) = (made(sort, 0), made(sort, OBJECTS));
+    let ((before, _), (after, time)) = (judge.weigh(&empty), judge.weigh(&files));
+    let count = |files: &FileSet| u64::try_from(files.files.len()).unwrap();
+    [
+        (count(&files) - count(&empty), with.files - without.files),
+        (written(&files) - written(&empty), with.configuration - without.configuration),
+        (after - before, with.memory - without.memory),
+        (u64::try_from(time.as_micros()).unwrap(), with.test - without.test),
+    ]
+}
+
+#[test]
+fn what_is_estimated_is_enough_and_not_far_too_much() {
+    for sort in SORTS {
+        let [files, configuration, memory, _] = weighed(sort);
+        for (what, (real, estimated), most) in [("files", files, 2), ("bytes", configuration, 4), ("memory", memory, 4)]
+        {
+            let shown = format!("{}: {real} {what}, estimated {estimated}", sort.name);
+            // A few files more or less are those of the daemon itself.
+            assert!(estimated + 3 >= real, "too little for {shown}");
+            assert!(estimated <= most * real, "too much for {shown}");
+        }
+    }
+}
+
+/// Prints a table from which the numbers in src/model/cost.rs come: `cargo test --test golden -- --ignored --nocapture`.
+#[test]
+#[ignore = "it measures, and judges nothing"]
+fn table_of_costs() {
+    println!("{:<26} {:>20} {:>26} {:>26} {:>22}", "each", "files", "configuration", "memory", "microseconds");
+    let objects = u64::try_from(OBJECTS).unwrap();
+    for sort in SORTS {
+        let shown = weighed(sort).map(|(real, estimated)| format!("{} ({})", real / objects, estimated / objects));
+        println!("{:<26} {:>20} {:>26} {:>26} {:>22}", sort.name, shown[0], shown[1], shown[2], shown[3]);
+    }
+}

@@ -1,0 +1,207 @@
+//! Two namespaces at the API server that ask for the same: what is told, published and kept; this must not know who decides.
+
+use serde_json::{Value, json};
+
+use crate::cluster::objects::{ADDRESS, Objects};
+use crate::cluster::{self, Cluster};
+use crate::rig::ECHO;
+use crate::rig::client::get;
+use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at};
+use crate::rig::wait;
+use crate::settled::{Results, outcome, settle};
+
+/// The backends of both sides.
+const VICTIM: &str = "10.244.0.1";
+const EVIL: &str = "10.244.0.2";
+
+/// The classes of both dialects, and the reason that whoever is refused is told there.
+const CLASSES: [(&str, &str); 2] = [("ingressd", "HostOwned"), ("nginx", "PathConflict")];
+
+/// Runs a test that may be awaited to hold.
+fn test(name: &str, test: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
+    let outcome = outcome(|| cluster::run(test));
+    settle(&Results::from([(name.to_owned(), outcome.err().into_iter().collect())]));
+}
+
+/// The other namespace, with a backend.
+async fn attacker(cluster: &Cluster) -> Objects {
+    let namespace = format!("evil-{}", cluster.objects.namespace());
+    cluster.objects.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})).await;
+    for object in service_at("web", &[EVIL], ECHO) {
+        cluster.objects.apply(in_namespace(&namespace, object)).await;
+    }
+    cluster.objects.in_namespace(&namespace)
+}
+
+/// An Ingress of one side in a class, whose name says which.
+fn claim(side: &str, class: &str, host: &str) -> Ingress {
+    ingress(&format!("{side}-{class}")).class(class).path(&format!("{host}-{class}.example"), "Prefix", "/", "web")
+}
+
+async fn create(cluster: &Cluster, evil: &Objects, object: Ingress) {
+    cluster.objects.apply(object.namespace(evil.namespace())).await;
+}
+
+/// Who answers for a host: an address, or a status.
+async fn who(host: &str, class: &str) -> String {
+    let reply = get(&format!("http://{host}-{class}.example/")).send().await;
+    reply.try_echo().map_or(reply.status.to_string(), |echo| echo.address.ip().to_string())
+}
+
+/// The Events about an Ingress with this reason.
+async fn told(objects: &Objects, name: &str, reason: &str) -> Vec<String> {
+    let events = objects.list("Event").await.into_iter();
+    let about = events.filter(|event| event["regarding"]["name"] == name && event["reason"] == reason);
+    about.map(|event| event["note"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+/// The victim's hosts `shop`, served and published.
+async fn serve_shops(cluster: &mut Cluster) {
+    cluster.objects.serve("web", &[VICTIM]).await;
+    for (class, _) in CLASSES {
+        cluster.objects.apply(claim("shop", class, "shop")).await;
+    }
+    cluster.start().await;
+    for (class, _) in CLASSES {
+        cluster.objects.until_published(&format!("shop-{class}"), &[ADDRESS]).await;
+    }
+}
+
+/// Waits until the attacker's claims on `shop` are refused, and looks for what follows from that.
+async fn refused(cluster: &Cluster, evil: &Objects) {
+    for (class, reason) in CLASSES {
+        let name = format!("attack-{class}");
+        let notes = async || told(evil, &name, reason).await;
+        let notes = wait::until_right(&format!("{reason} of {name}"), notes, |notes| !notes.is_empty()).await;
+        assert!(notes.iter().all(|note| !note.contains("secret-of")), "{notes:?}");
+        assert_eq!(who("shop", class).await, VICTIM);
+        // An address that it had for another host is taken back.
+        evil.until_published(&name, &[]).await;
+        assert_eq!(cluster.objects.addresses(&format!("shop-{class}")).await, [ADDRESS]);
+        for reason in ["HostOwned", "PathConflict"] {
+            assert_eq!(told(&cluster.objects, &format!("shop-{class}"), reason).await, [""; 0]);
+        }
+    }
+}
+
+#[test]
+fn a_host_that_is_taken_is_refused_told_and_not_published() {
+    test("live-refused", async |cluster| {
+        // Objects that are older than the victim's, and change.
+        let evil = attacker(cluster).await;
+        for (class, _) in CLASSES {
+            create(cluster, &evil, claim("attack", class, "own")).await;
+        }
+        wait_a_second(&evil).await;
+        serve_shops(cluster).await;
+        for (class, _) in CLASSES {
+            evil.until_published(&format!("attack-{class}"), &[ADDRESS]).await;
+            create(cluster, &evil, claim("old", class, "old")).await;
+            create(cluster, &evil, claim("attack", class, "shop")).await;
+        }
+        refused(cluster, &evil).await;
+        // An object that is served and asks for more loses nothing of what it has, and gets nothing more.
+        for (class, reason) in CLASSES {
+            let both = claim("old", class, "old").path(&format!("shop-{class}.example"), "Exact", "/", "web");
+            create(cluster, &evil, both).await;
+            let name = format!("old-{class}");
+            let notes = async || told(&evil, &name, reason).await;
+            wait::until_right(&format!("{reason} of {name}"), notes, |notes| !notes.is_empty()).await;
+            evil.until_published(&name, &[ADDRESS]).await;
+            assert_eq!((who("shop", class).await, who("old", class).await), (VICTIM.to_owned(), EVIL.to_owned()));
+        }
+        // The next daemon knows it too.
+        cluster.daemon.kill();
+        cluster.daemon.start();
+        cluster.daemon.ready().await;
+        refused(cluster, &evil).await;
+        evil.clear().await;
+    });
+}
+
+/// Waits until an object that is made now has a later date than those that are there.
+async fn wait_a_second(objects: &Objects) {
+    let stamp = async |number: usize| {
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": format!("clock-{number}")}});
+        let made = objects.apply(in_namespace(objects.namespace(), object)).await;
+        serde_json::to_value(made).unwrap()["metadata"]["creationTimestamp"].clone()
+    };
+    let first = stamp(0).await;
+    let mut number = 0;
+    let later = async || {
+        number += 1;
+        (stamp(number).await != first).then_some(())
+    };
+    wait::until("another second", later).await;
+}
+
+#[test]
+fn an_owner_that_comes_back_has_its_host() {
+    test("live-made-anew", async |cluster| {
+        serve_shops(cluster).await;
+        let evil = attacker(cluster).await;
+        for (class, _) in CLASSES {
+            create(cluster, &evil, claim("attack", class, "shop")).await;
+        }
+        refused(cluster, &evil).await;
+        for (class, _) in CLASSES {
+            cluster.objects.delete("Ingress", &format!("shop-{class}")).await;
+        }
+        for (class, _) in CLASSES {
+            let url = format!("http://shop-{class}.example/");
+            get(&url).send_until("the end of it", |reply| reply.status != 200).await;
+        }
+        // Something else is served meanwhile, and a daemon that starts anew keeps the host as well.
+        cluster.daemon.kill();
+        cluster.daemon.start();
+        cluster.daemon.ready().await;
+        cluster.objects.apply(claim("other", "ingressd", "other")).await;
+        cluster.daemon.confirmed("other-ingressd").await;
+        for (class, _) in CLASSES {
+            assert_ne!(who("shop", class).await, EVIL, "{class}");
+            assert_eq!(evil.addresses(&format!("attack-{class}")).await, [""; 0]);
+            cluster.objects.apply(claim("shop", class, "shop")).await;
+            cluster.objects.until_published(&format!("shop-{class}"), &[ADDRESS]).await;
+        }
+        refused(cluster, &evil).await;
+        evil.clear().await;
+    });
+}
+
+/// How many Ingresses the attacker has, and how much is wrong with each.
+const OBJECTS: usize = 60;
+const WRONGS: usize = 60;
+
+/// Most Events about one object.
+const SHARE: usize = 20;
+
+#[test]
+fn what_is_told_to_one_keeps_no_other_waiting() {
+    test("live-events-in-turn", async |cluster| {
+        serve_shops(cluster).await;
+        let evil = attacker(cluster).await;
+        for number in 0..OBJECTS {
+            let object = ingress(&format!("many-{number}")).host(&format!("many-{number}.example"), "web");
+            let object = (0..WRONGS).fold(object, |object, key| object.annotation(&format!("unknown-{key}"), "x"));
+            create(cluster, &evil, object).await;
+        }
+        cluster.daemon.confirmed(&format!("many-{}", OBJECTS - 1)).await;
+        let broken = claim("shop", "ingressd", "shop").annotation("proxy-read-timeout", "soon");
+        cluster.objects.apply(broken).await;
+        let notes = async || told(&cluster.objects, "shop-ingressd", "InvalidValue").await;
+        wait::until_right("the victim's Event", notes, |notes| !notes.is_empty()).await;
+        // It was not the last one.
+        let of_evil = evil.list("Event").await;
+        let most = OBJECTS * SHARE;
+        assert!(of_evil.len() < most, "{} Events were written first", of_evil.len());
+        let of_one = |name: &str| of_evil.iter().filter(|event| event["regarding"]["name"] == name).count();
+        assert!((0..OBJECTS).all(|number| of_one(&format!("many-{number}")) <= SHARE + 1));
+        // Nobody's status grows with what is wrong in a namespace.
+        let status = cluster.daemon.status().await.unwrap();
+        let findings = status["findings"].as_array().map_or(&[][..], Vec::as_slice);
+        let is_evil = |finding: &&Value| finding["namespace"] == evil.namespace();
+        let count = findings.iter().filter(is_evil).count();
+        assert!((1..=400).contains(&count), "{count} findings");
+        evil.clear().await;
+    });
+}

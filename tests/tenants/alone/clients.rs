@@ -1,0 +1,158 @@
+//! Clients, browsers on the node and local users; it must not know how they are answered.
+
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use crate::alone::{apply, scenes, write_services};
+use crate::rig::client::{get, raw};
+use crate::scene::{Dialect, Scene};
+use crate::stage::test;
+
+/// Where the daemon and nginx tell what they know.
+const ENDPOINTS: &[&str] = &[
+    "http://localhost:10254/metrics",
+    "http://localhost:10254/status.json",
+    "http://localhost:10254/readyz",
+    "http://localhost:10254/healthz",
+    "http://localhost:10246/stub_status",
+];
+
+#[test]
+fn only_names_of_this_host_are_answered() {
+    test("rebinding", async |rig| {
+        rig.start().await;
+        for url in ENDPOINTS {
+            for host in ["localhost", "127.0.0.1", "[::1]", "localhost:10254", "127.0.0.1:10246"] {
+                let reply = get(url).header("host", host).send().await;
+                assert_eq!(reply.status, 200, "{url} as {host}");
+            }
+            for host in
+                ["evil.example", "evil.example:10254", "127.0.0.1.evil.example", "localhost.evil.example", "10254"]
+            {
+                let reply = get(url).header("host", host).send().await;
+                assert!(reply.status >= 400, "{url} as {host}: {}", reply.text());
+                assert!(!reply.text().contains("ingressd_"), "{url} as {host}");
+                assert!(!reply.text().contains("Active connections"), "{url} as {host}");
+            }
+        }
+        let reply = get("http://localhost:10246/stub_status").send().await;
+        let server = reply.header("server").unwrap_or_default();
+        assert!(!server.contains('/') && !server.contains(|character: char| character.is_ascii_digit()), "{server}");
+    });
+}
+
+/// How many clients there are that never finish what they say.
+const SLOW: usize = 300;
+
+/// How long one that is only let go because it said nothing was heard.
+const LONG: Duration = Duration::from_secs(4);
+
+#[test]
+fn slow_clients_keep_nobody_waiting() {
+    test("slow-clients", async |rig| {
+        rig.start().await;
+        let timed_out = Arc::new(AtomicBool::new(false));
+        for _ in 0..SLOW {
+            let timed_out = Arc::clone(&timed_out);
+            tokio::spawn(async move {
+                loop {
+                    let began = Instant::now();
+                    let Ok(mut stream) = TcpStream::connect("127.0.0.1:10254").await else { continue };
+                    let _ = stream.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n").await;
+                    let _ = stream.read_to_end(&mut Vec::new()).await;
+                    if began.elapsed() > LONG {
+                        timed_out.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        // All of them have been there for as long as it takes to be accepted.
+        for _ in 0..3 {
+            for path in ["/readyz", "/metrics"] {
+                let reply = rig.daemon.get(path).await.expect("an answer");
+                assert_eq!(reply.status, 200);
+            }
+        }
+        assert!(!timed_out.load(Ordering::Relaxed), "it had to wait until others were given up");
+    });
+}
+
+#[test]
+fn a_folder_that_is_there_gets_its_mode() {
+    test("run-folder", async |rig| {
+        let folder = rig.folder().join("run");
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+        rig.daemon.set("control.socket", folder.join("control.sock").to_str().unwrap());
+        rig.start().await;
+        let mode = std::fs::metadata(&folder).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & 0o027, 0, "{mode:o}");
+        let mode = std::fs::metadata(folder.join("control.sock")).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode & 0o077, 0, "{mode:o}");
+    });
+}
+
+#[test]
+fn redirects_lead_to_hosts() {
+    test("forwarded-host", async |rig| {
+        rig.daemon.set("access.trusted-proxies", "[\"127.0.0.1\"]");
+        let scenes = scenes("redirect");
+        write_services(rig, &scenes);
+        rig.start().await;
+        let shop = |scene: &Scene| {
+            let shop = scene.of_victim("shop").host(&scene.host("shop"), "web");
+            shop.annotation("force-ssl-redirect", "true").build()
+        };
+        apply(rig, "shops", scenes.iter().map(shop).collect()).await;
+        for scene in &scenes {
+            let url = format!("http://{}/x", scene.host("shop"));
+            let forwarded = get(&url).header("x-forwarded-host", "www.example.test").send().await;
+            assert_eq!(forwarded.header("location"), Some("https://www.example.test/x"), "{scene}");
+            for host in [
+                "evil.test/path?",
+                "user@evil.test",
+                "a\"b",
+                "evil.test\\@x",
+                "evil.test#",
+                "a b",
+                "<script>",
+                "%0d%0aX:y",
+                "a,b",
+            ] {
+                let reply = get(&url).header("x-forwarded-host", host).send().await;
+                let location = reply.header("location").unwrap_or_default();
+                let right = format!("https://{}/x", scene.host("shop"));
+                assert!(reply.status == 400 || location == right, "{scene}: {host:?} leads to {location:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn strange_targets_reach_nothing_that_is_protected() {
+    test("strange-targets", async |rig| {
+        let scenes = scenes("targets");
+        write_services(rig, &scenes);
+        rig.start().await;
+        apply(rig, "shops", scenes.iter().flat_map(Scene::shop).collect()).await;
+        for scene in &scenes {
+            for target in ["/x#/../admin", "/admin#", "/#", "/x/..;/admin#x"] {
+                let host = scene.host("shop");
+                let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+                let answer = raw(([127, 0, 0, 1], 80).into(), request.as_bytes()).await;
+                let answer = String::from_utf8_lossy(&answer).into_owned();
+                let status = answer.split(' ').nth(1).unwrap_or_default().to_owned();
+                assert!(!answer.contains("10.244.1.2"), "{scene}: {target}: {answer}");
+                if scene.dialect == Dialect::Specification {
+                    assert_eq!(status, "400", "{scene}: {target}");
+                }
+            }
+        }
+    });
+}

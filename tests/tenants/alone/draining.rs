@@ -1,0 +1,56 @@
+//! Old workers that connections keep alive; it must not know who ends them.
+
+use crate::alone::{apply, scenes, write_services};
+use crate::rig::client::get;
+use crate::rig::manifests::{endpoint_slice, in_namespace};
+use crate::rig::{ECHO, wait};
+use crate::stage::test;
+
+/// How often the attacker changes its endpoints.
+const CHANGES: usize = 8;
+
+/// Generations of old workers that the settings allow. nginx has two workers.
+const MOST: usize = 2;
+
+#[test]
+fn connections_that_never_end_keep_so_many_workers() {
+    test("draining", async |rig| {
+        rig.daemon.set("pacing.most-draining", &MOST.to_string());
+        rig.daemon.set("pacing.crowded-spacing", "100ms");
+        rig.daemon.set("pacing.spacing", "50ms");
+        let scenes = scenes("drain");
+        write_services(rig, &scenes);
+        rig.start().await;
+        let own = |scene: &crate::scene::Scene| {
+            let own = scene.of_evil("own").host(&scene.host("own"), "web");
+            own.annotation("proxy-read-timeout", "3600").annotation("proxy-send-timeout", "3600").build()
+        };
+        apply(rig, "shops", scenes.iter().flat_map(crate::scene::Scene::shop).collect()).await;
+        apply(rig, "own", scenes.iter().map(own).collect()).await;
+        let mut open = Vec::new();
+        for change in 0..CHANGES {
+            for scene in &scenes {
+                // Enough that each worker has one.
+                for _ in 0..4 {
+                    let url = format!("http://{}/", scene.host("own"));
+                    open.push(get(&url).open_websocket().await.unwrap());
+                }
+            }
+            let slice = |scene: &crate::scene::Scene| {
+                let slice = endpoint_slice("other", &[&format!("10.244.2.{}", change + 2)], ECHO);
+                let service = crate::rig::manifests::service("other", ECHO);
+                let object = scene.of_evil("other").host(&scene.host("other"), "other").build();
+                [in_namespace(&scene.evil, slice), in_namespace(&scene.evil, service), object]
+            };
+            apply(rig, &format!("change-{change}"), Vec::new()).await;
+            apply(rig, "other", scenes.iter().flat_map(slice).collect()).await;
+            // Workers that were told to end may still be there for a moment.
+            let workers = async || rig.nginx.workers().len();
+            wait::until_right("old workers to be few", workers, |count| *count <= 2 + 2 * MOST).await;
+            for scene in &scenes {
+                let url = format!("http://{}/", scene.host("shop"));
+                assert_eq!(get(&url).send().await.status, 200);
+            }
+        }
+    });
+}

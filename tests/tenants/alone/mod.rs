@@ -1,0 +1,34 @@
+//! What takes settings, backends or clients of its own: one test for each.
+
+mod addresses;
+mod clients;
+mod draining;
+mod names;
+mod owners;
+
+use serde_json::Value;
+
+use crate::rig::Rig;
+use crate::rig::manifests::ingress;
+use crate::scene::{Dialect, Order, Ownership, Scene};
+use crate::stage::taken;
+
+/// One scene for each dialect, the attacker's objects younger.
+fn scenes(name: &str) -> [Scene; 2] {
+    [
+        Scene::new(name, Dialect::Specification, Ownership::Namespace, Order::Young),
+        Scene::new(name, Dialect::IngressNginx, Ownership::Shared, Order::Young),
+    ]
+}
+
+/// Writes the Services of scenes.
+fn write_services(rig: &Rig, scenes: &[Scene]) {
+    rig.manifests.write("services.yaml", &scenes.iter().flat_map(Scene::services).collect::<Vec<_>>());
+}
+
+/// Writes objects into a file and waits until nginx serves them; the daemon has to run.
+async fn apply(rig: &mut Rig, name: &str, objects: Vec<Value>) -> Value {
+    let marker = ingress(name).host(&format!("{name}.marker.test"), "web").build();
+    rig.manifests.write(&format!("{name}.yaml"), &[objects, vec![marker]].concat());
+    taken(rig, name).await
+}

@@ -1,0 +1,182 @@
+//! Objects of two namespaces, drawn at random from small pools in which much overlaps; this must not know what is right.
+
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, any};
+use proptest::sample::subsequence;
+use serde_json::{Value, json};
+
+use crate::rig::manifests::{self, in_namespace};
+
+/// Hosts, each below the name of its draw.
+pub const HOSTS: &[&str] = &["a", "b", "*"];
+
+/// Paths, literal ones and expressions.
+pub const PATHS: &[&str] = &[
+    "/",
+    "/a",
+    "/a/",
+    "/a/b",
+    "/A",
+    "/ab",
+    "/a.b",
+    "/a/b/c",
+    "/.well-known",
+    "/(",
+    "/a/[0-9]+",
+    "/(.*)",
+    "/a(/|$)(.*)",
+    "/.*",
+    "/[a-z]+",
+    "/a/(b|c)",
+];
+
+const TYPES: &[&str] = &["Prefix", "Exact", "ImplementationSpecific"];
+
+/// Annotations of both sides, one of which may be several.
+const ANNOTATIONS: &[&[(&str, &str)]] = &[
+    &[("use-regex", "true")],
+    &[("use-regex", "true"), ("rewrite-target", "/$1")],
+    &[("rewrite-target", "/target")],
+    &[("allowlist-source-range", "10.244.5.0/24")],
+    &[("allowlist-source-range", "everybody")],
+    &[("denylist-source-range", "10.244.5.0/24")],
+    &[("auth-type", "basic"), ("auth-secret", "users")],
+    &[("force-ssl-redirect", "true")],
+    &[("ssl-redirect", "false")],
+    &[("proxy-body-size", "1")],
+    &[("enable-cors", "true")],
+    &[("custom-http-errors", "404")],
+    &[("upstream-vhost", "other.test")],
+    &[("permanent-redirect", "https://elsewhere.test/")],
+];
+
+/// What only the attacker has: it concerns whole hosts.
+const OF_EVIL: &[&[(&str, &str)]] = &[
+    &[("app-root", "/evil")],
+    &[("from-to-www-redirect", "true")],
+    &[("server-alias", "a.{h}")],
+    &[("default-backend", "web")],
+    &[("backend-protocol", "HTTPS")],
+    &[("preserve-trailing-slash", "true")],
+];
+
+/// Most paths that one object has on each of its hosts.
+pub const MOST_PATHS: usize = 4;
+
+/// Most objects of a side.
+pub const MOST_OBJECTS: usize = 3;
+
+/// An Ingress.
+#[derive(Debug, Clone)]
+pub struct Drawn {
+    /// Whether its class is that of ingress-nginx.
+    quirky: bool,
+    hosts: Vec<&'static str>,
+    /// Indices into the types and the paths.
+    paths: Vec<(usize, usize)>,
+    annotations: Vec<&'static [(&'static str, &'static str)]>,
+    /// Whether it brings a certificate, and whether that names its hosts.
+    certificate: Option<bool>,
+    /// Whether its date is before that of the other side's objects.
+    older: bool,
+    /// Whether it has a rule without a host as well.
+    hostless: bool,
+}
+
+/// Both sides' objects.
+#[derive(Debug, Clone)]
+pub struct Draw {
+    pub victim: Vec<Drawn>,
+    pub evil: Vec<Drawn>,
+}
+
+/// Draws both sides.
+pub fn draw() -> impl Strategy<Value = Draw> {
+    let victim = vec(drawn(false), 1..=MOST_OBJECTS);
+    let evil = vec(drawn(true), 1..=MOST_OBJECTS);
+    (victim, evil).prop_map(|(victim, evil)| Draw { victim, evil })
+}
+
+fn drawn(is_evil: bool) -> impl Strategy<Value = Drawn> {
+    let annotations = if is_evil { [ANNOTATIONS, OF_EVIL].concat() } else { ANNOTATIONS.to_vec() };
+    (
+        any::<bool>(),
+        subsequence(HOSTS, 1..=2),
+        vec((0..TYPES.len(), 0..PATHS.len()), 1..=MOST_PATHS),
+        subsequence(annotations, 0..=2),
+        proptest::option::weighted(0.3, any::<bool>()),
+        any::<bool>(),
+        proptest::bool::weighted(0.15),
+    )
+        .prop_map(move |(quirky, hosts, mut paths, mut annotations, certificate, older, hostless)| {
+            // What the victim writes can be served: an object that is refused asks for nothing.
+            if !is_evil {
+                annotations.retain(|entries| quirky || !entries.iter().any(|(_, value)| value.contains('$')));
+                paths.iter_mut().filter(|(_, path)| PATHS[*path] == "/(").for_each(|(_, path)| *path = 0);
+            }
+            Drawn { quirky, hosts, paths, annotations, certificate, older, hostless: hostless && is_evil }
+        })
+}
+
+/// A path that a side asks for on a host.
+pub struct Claim {
+    pub host: &'static str,
+    pub path: &'static str,
+    /// Whether it is that path alone.
+    pub exact: bool,
+    /// The number of its backend.
+    pub backend: usize,
+}
+
+/// Everything that a side asks for.
+pub fn claims(side: &[Drawn]) -> Vec<Claim> {
+    let of = |(object, drawn): (usize, &Drawn)| {
+        let paths = drawn.paths.iter().enumerate();
+        let claims = paths.flat_map(move |(number, (kind, path))| {
+            let (path, exact, backend) = (PATHS[*path], TYPES[*kind] == "Exact", object * MOST_PATHS + number);
+            let claim = move |host| Claim { host, path, exact, backend };
+            drawn.hosts.clone().into_iter().map(claim)
+        });
+        claims.collect::<Vec<_>>()
+    };
+    side.iter().enumerate().flat_map(of).collect()
+}
+
+/// The objects of a side in a namespace, with hosts below a suffix. Of the attacker's all backends are `web`.
+pub fn objects(side: &[Drawn], is_evil: bool, namespace: &str, suffix: &str) -> Vec<Value> {
+    let mut objects = Vec::new();
+    for (number, drawn) in side.iter().enumerate() {
+        let created = match (is_evil, drawn.older) {
+            (false, _) => "2026-01-02T00:00:00Z",
+            (true, true) => "2026-01-01T00:00:00Z",
+            (true, false) => "2026-01-03T00:00:00Z",
+        };
+        let class = if drawn.quirky { "nginx" } else { "ingressd" };
+        let mut object =
+            manifests::ingress(&format!("object-{number}")).namespace(namespace).class(class).created(created);
+        let hosts: Vec<_> = drawn.hosts.iter().map(|host| format!("{host}.{suffix}")).collect();
+        for host in hosts.iter().map(String::as_str).chain(drawn.hostless.then_some("")) {
+            for (place, (kind, path)) in drawn.paths.iter().enumerate() {
+                let backend = number * MOST_PATHS + place;
+                let service = if is_evil { "web".to_owned() } else { format!("web-{backend}") };
+                object = object.path(host, TYPES[*kind], PATHS[*path], &service);
+            }
+        }
+        for (key, value) in drawn.annotations.iter().copied().flatten() {
+            object = object.annotation(key, &value.replace("{h}", suffix));
+        }
+        let mut object = object.build();
+        if let Some(good) = drawn.certificate {
+            let secret = if good { "good" } else { "bad" };
+            object["spec"]["tls"] = json!([{"hosts": hosts, "secretName": secret}]);
+        }
+        objects.push(object);
+    }
+    if side.iter().any(|drawn| drawn.certificate.is_some()) {
+        let mark = if is_evil { "evil.test" } else { "victim.test" };
+        objects.push(manifests::tls_secret("good", &[&format!("*.{suffix}"), mark]));
+        objects.push(manifests::tls_secret("bad", &[mark]));
+    }
+    objects.push(manifests::secret("users", "Opaque", &[("auth", "a:$apr1$x$vxlZ.6wQkoYjY5ZDKOuOA0\n")]));
+    objects.into_iter().map(|object| in_namespace(namespace, object)).collect()
+}

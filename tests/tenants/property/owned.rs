@@ -1,0 +1,76 @@
+//! Which requests are the victim's, by the rules as they are written down; this must not know how they are carried out.
+
+use super::Answer;
+use super::drawn::{Claim, Draw, claims};
+use crate::scene::Ownership;
+
+/// What answers requests that nobody takes.
+const DEFAULT: &str = "10.244.3.1";
+
+/// Whether what a client gets without the attacker is what it has to get: the victim asked first for everything that it asks for.
+pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alone: &Answer) -> bool {
+    let is_below_its_wildcard = ownership == Ownership::Namespace && has(draw, "*");
+    if !has_host(draw, name) && !is_below_its_wildcard {
+        return false;
+    }
+    if ownership == Ownership::Namespace {
+        return true;
+    }
+    // Where the victim has nothing, or only what goes for all hosts, others may have paths.
+    if alone.backend.as_deref() == Some(DEFAULT) || alone.status == 404 {
+        return false;
+    }
+    let path = target.split('?').next().unwrap_or_default();
+    // What protects is never gone around. Hosts of which all is closed answer so elsewhere, too, which is nobody's.
+    let own = claims(&draw.victim).into_iter().filter(|claim| claim.host == host_of(draw, name));
+    if alone.backend.is_none()
+        && [401, 403, 503].contains(&alone.status)
+        && own.into_iter().any(|claim| holds(&claim, path))
+    {
+        return true;
+    }
+    let others = claims(&draw.evil).into_iter().filter(|claim| claim.host == host_of(draw, name));
+    let foreign = others.filter_map(|claim| reach(&claim, path)).max();
+    let is_it = |claim: &Claim| alone.backend.as_ref() == Some(&format!("10.244.1.{}", claim.backend + 1));
+    match claims(&draw.victim).into_iter().find(is_it) {
+        Some(own) => foreign.is_none_or(|foreign| foreign <= beginning(own.path).len()),
+        // What a whole host answers does not tell whether the victim has the path.
+        None => foreign.is_none(),
+    }
+}
+
+/// Whether the victim asks for this very host, or for its wildcard and the attacker not for the host itself.
+pub fn has_host(draw: &Draw, name: &str) -> bool {
+    has(draw, name) || (has(draw, "*") && !claims(&draw.evil).iter().any(|claim| claim.host == name))
+}
+
+fn has(draw: &Draw, host: &str) -> bool {
+    claims(&draw.victim).iter().any(|claim| claim.host == host)
+}
+
+/// The host that answers for a name.
+fn host_of<'n>(draw: &Draw, name: &'n str) -> &'n str {
+    if has(draw, name) { name } else { "*" }
+}
+
+/// How much of a path an attacker's claim fixes, when it may take it.
+fn reach(claim: &Claim, path: &str) -> Option<usize> {
+    let starts =
+        |beginning: &str| path.to_lowercase().starts_with(&beginning.to_lowercase()).then_some(beginning.len());
+    starts(claim.path.trim_end_matches('/')).max(starts(beginning(claim.path)))
+}
+
+/// Whether a path is a claim's own, or lies below it, as it stands there.
+fn holds(claim: &Claim, path: &str) -> bool {
+    if claim.exact {
+        return claim.path == path;
+    }
+    let own = claim.path.trim_end_matches('/');
+    path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What is the same in all that an expression matches, without a slash at its end.
+fn beginning(path: &str) -> &str {
+    let end = path.find(['(', '[', '.', '*', '$', '|']).unwrap_or(path.len());
+    path[..end].trim_end_matches('/')
+}

@@ -1,0 +1,214 @@
+//! What a row of the suite says; it must not know how rows are tried.
+
+use serde_json::Value;
+
+use crate::scene::{Dialect, Order, Ownership, Scene};
+
+/// An attack, what the victim's clients see all the time, and what is told to whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// Its name, as [`crate::awaited::AWAITED`] may list it.
+    pub name: &'static str,
+    /// In which orders it is tried.
+    pub orders: &'static [Order],
+    /// Under which rule of who owns a host it is tried; both when there is none.
+    pub only: Option<Ownership>,
+    /// The victim's objects.
+    pub victim: fn(&Scene) -> Vec<Value>,
+    /// The attacker's objects.
+    pub attack: fn(&Scene) -> Vec<Value>,
+    /// What holds before, during and after the attack, whenever the victim's objects are there: it is asked all the time.
+    pub clients: &'static [Ask],
+    /// What holds while the attack stands.
+    pub during: &'static [Ask],
+    /// What is done one after the other while the attack stands.
+    pub steps: &'static [Step],
+    /// What is told while the attack stands, before the first step.
+    pub told: &'static [Told],
+    /// Reasons of findings that the victim's objects may have.
+    pub allowed: &'static [&'static str],
+    /// What stands in no file of the configuration that nginx reads, whatever the case.
+    pub unwritten: &'static [&'static str],
+}
+
+/// Orders in which the victim's claims are the older ones.
+pub const VICTIM_OLDER: &[Order] = &[Order::Young, Order::Edited, Order::SameSecond, Order::Together];
+
+/// The orders that matter most: objects that are older than the victim's and change, and both at the first start.
+pub const USUAL: &[Order] = &[Order::Edited, Order::Together];
+
+/// A row that says nothing yet; the victim has its shop.
+pub const ROW: Row = Row {
+    name: "",
+    orders: USUAL,
+    only: None,
+    victim: Scene::shop,
+    attack: |_| Vec::new(),
+    clients: &[],
+    during: &[],
+    steps: &[],
+    told: &[],
+    allowed: &[],
+    unwritten: &[],
+};
+
+/// Something that one side does, and what holds then.
+#[derive(Debug, Clone, Copy)]
+pub struct Step {
+    /// The victim's objects from now on, if they change.
+    pub victim: Option<fn(&Scene) -> Vec<Value>>,
+    /// The attacker's objects from now on, if they change.
+    pub attack: Option<fn(&Scene) -> Vec<Value>>,
+    /// What holds then.
+    pub asks: &'static [Ask],
+    /// What is told then.
+    pub told: &'static [Told],
+}
+
+/// A step in which nothing happens.
+pub const STEP: Step = Step { victim: None, attack: None, asks: &[], told: &[] };
+
+/// A request and what is right about its answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask {
+    /// `{h}` stands for what all hosts of the case end with.
+    pub url: &'static str,
+    /// Address of the client; empty for any.
+    pub from: &'static str,
+    /// What it sends.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// Who answers.
+    pub gets: Gets,
+    /// A name in the certificate that is shown (`{h}` as above); `!` in front: that is not in it.
+    pub certificate: Option<&'static str>,
+    /// Headers that the backend must not see.
+    pub unseen: &'static [&'static str],
+    /// A header of the answer and what stands in it.
+    pub header: Option<(&'static str, &'static str)>,
+    /// Under which rule alone it holds.
+    pub only: Option<Ownership>,
+    /// In which dialect alone it holds.
+    pub dialect: Option<Dialect>,
+}
+
+/// Who answers: a backend (`victim`, `admin`, `default`, `evil`) or a status.
+#[derive(Debug, Clone, Copy)]
+pub enum Gets {
+    /// This one.
+    Is(&'static str),
+    /// Anything else.
+    Not(&'static str),
+    /// This one where a namespace owns the host, and that one where it is shared.
+    By(&'static str, &'static str),
+}
+
+/// A request that anything may answer but the attacker.
+pub const fn ask(url: &'static str) -> Ask {
+    Ask {
+        url,
+        from: "",
+        headers: &[],
+        gets: Gets::Not("evil"),
+        certificate: None,
+        unseen: &[],
+        header: None,
+        only: None,
+        dialect: None,
+    }
+}
+
+impl Ask {
+    pub const fn from(mut self, address: &'static str) -> Self {
+        self.from = address;
+        self
+    }
+
+    pub const fn with(mut self, headers: &'static [(&'static str, &'static str)]) -> Self {
+        self.headers = headers;
+        self
+    }
+
+    pub const fn gets(mut self, who: &'static str) -> Self {
+        self.gets = Gets::Is(who);
+        self
+    }
+
+    pub const fn never(mut self, who: &'static str) -> Self {
+        self.gets = Gets::Not(who);
+        self
+    }
+
+    /// Different answers where a namespace owns the host and where it is shared.
+    pub const fn by(mut self, namespace: &'static str, shared: &'static str) -> Self {
+        self.gets = Gets::By(namespace, shared);
+        self
+    }
+
+    pub const fn certificate(mut self, name: &'static str) -> Self {
+        self.certificate = Some(name);
+        self
+    }
+
+    pub const fn hides(mut self, headers: &'static [&'static str]) -> Self {
+        self.unseen = headers;
+        self
+    }
+
+    pub const fn header(mut self, name: &'static str, value: &'static str) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+
+    pub const fn only(mut self, ownership: Ownership) -> Self {
+        self.only = Some(ownership);
+        self
+    }
+
+    pub const fn dialect(mut self, dialect: Dialect) -> Self {
+        self.dialect = Some(dialect);
+        self
+    }
+}
+
+/// A side.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Victim,
+    Evil,
+}
+
+/// A finding that has to be there.
+#[derive(Debug, Clone, Copy)]
+pub struct Told {
+    pub side: Side,
+    /// `Kind name`; empty for any of the side.
+    pub object: &'static str,
+    /// One of these is the reason. With none, any will do that is more than worth knowing.
+    pub reasons: &'static [&'static str],
+    /// What its note says.
+    pub words: &'static str,
+    /// Under which rule alone it is told.
+    pub only: Option<Ownership>,
+}
+
+/// The attacker is told about its object.
+pub const fn told(object: &'static str, reasons: &'static [&'static str]) -> Told {
+    Told { side: Side::Evil, object, reasons, words: "", only: None }
+}
+
+impl Told {
+    pub const fn to_victim(mut self) -> Self {
+        self.side = Side::Victim;
+        self
+    }
+
+    pub const fn words(mut self, words: &'static str) -> Self {
+        self.words = words;
+        self
+    }
+
+    pub const fn only(mut self, ownership: Ownership) -> Self {
+        self.only = Some(ownership);
+        self
+    }
+}

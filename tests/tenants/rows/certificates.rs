@@ -1,0 +1,152 @@
+//! Certificates, and objects without a host: whose are shown, and who answers where nobody else does.
+
+use serde_json::{Value, json};
+
+use super::hosts::SHOP;
+use crate::rig::manifests::{in_namespace, tls_secret};
+use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
+use crate::scene::Ownership::Namespace;
+use crate::scene::Scene;
+
+/// The shop over TLS, plain as well.
+fn with_tls(scene: &Scene) -> Vec<Value> {
+    let host = scene.host("shop");
+    let shop = scene.of_victim("shop").host(&host, "web").tls(&[&host], "pair").annotation("ssl-redirect", "false");
+    vec![shop.build(), certificate(&scene.victim, &[&host, "victim.test"])]
+}
+
+fn certificate(namespace: &str, hosts: &[&str]) -> Value {
+    in_namespace(namespace, tls_secret("pair", hosts))
+}
+
+/// An attack by an entry of `spec.tls` with a certificate for these names.
+fn by_certificate(scene: &Scene, path: Option<&str>, names: &[&str]) -> Vec<Value> {
+    let host = scene.host("shop");
+    let attack = scene.of_evil("attack").host(&scene.host("own"), "web").tls(&[&host], "pair");
+    let attack = path.iter().fold(attack, |attack, path| attack.path(&host, "Prefix", path, "web"));
+    vec![attack.annotation("ssl-redirect", "false").build(), certificate(&scene.evil, names)]
+}
+
+const WITH_TLS: &[crate::row::Ask] =
+    &[ask("https://shop.{h}/").gets("victim").certificate("victim.test"), ask("http://shop.{h}/").gets("victim")];
+
+/// Hosts that nobody named, and a host without a certificate.
+const DEFAULTS: &[crate::row::Ask] = &[
+    ask("https://unknown.{h}/").certificate("!evil.test"),
+    ask("https://shop.{h}/").certificate("!evil.test"),
+    ask("http://unknown.{h}/").never("evil"),
+];
+
+pub const ROWS: &[Row] = &[
+    Row {
+        name: "certificate-for-another-name",
+        victim: with_tls,
+        attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test"]),
+        clients: WITH_TLS,
+        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "certificate-for-the-same-name",
+        orders: VICTIM_OLDER,
+        victim: with_tls,
+        attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test", &scene.host("shop"), &scene.host("*")]),
+        clients: WITH_TLS,
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "certificate-without-a-route",
+        victim: with_tls,
+        attack: |scene| by_certificate(scene, None, &["evil.test", &scene.host("shop")]),
+        clients: WITH_TLS,
+        ..ROW
+    },
+    Row {
+        name: "certificate-for-a-host-without-one",
+        attack: |scene| by_certificate(scene, None, &["evil.test", &scene.host("shop")]),
+        clients: SHOP,
+        during: &[ask("https://shop.{h}/").gets("victim").certificate("!evil.test")],
+        ..ROW
+    },
+    Row {
+        name: "mismatch-for-a-host-without-one",
+        attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test"]),
+        clients: SHOP,
+        during: &[ask("https://shop.{h}/").gets("victim").certificate("!evil.test")],
+        told: &[told("Ingress attack", &["HostOwned", "CertificateHostMismatch"])],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "own-certificate-for-another-name",
+        // It is never served, not even to who brought it: the default one is.
+        attack: |scene| {
+            let host = scene.host("own");
+            let own = scene.of_evil("own").host(&host, "web").tls(&[&host], "pair").annotation("ssl-redirect", "false");
+            vec![own.build(), certificate(&scene.evil, &["evil.test"])]
+        },
+        clients: SHOP,
+        during: &[ask("https://own.{h}/").gets("evil").certificate("!evil.test")],
+        told: &[told("Ingress own", &["CertificateHostMismatch"])],
+        ..ROW
+    },
+    Row {
+        name: "certificate-that-turns-bad",
+        // The victim's renewed certificate is for another name by mistake: one that names the host goes before it, whose ever it is.
+        victim: with_tls,
+        attack: |scene| by_certificate(scene, Some("/evil"), &["evil.test", &scene.host("shop")]),
+        clients: &[ask("http://shop.{h}/").gets("victim")],
+        during: &[ask("https://shop.{h}/").certificate("victim.test")],
+        steps: &[Step {
+            victim: Some(|scene| {
+                let mut objects = with_tls(scene);
+                objects[1] = certificate(&scene.victim, &["mistaken.test"]);
+                objects
+            }),
+            asks: &[ask("https://shop.{h}/").gets("victim")],
+            ..STEP
+        }],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "tls-without-a-host",
+        attack: |scene| {
+            let mut attack = scene.of_evil("attack").host(&scene.host("own"), "web").build();
+            attack["spec"]["tls"] = json!([{"secretName": "pair"}, {"hosts": ["*"], "secretName": "pair"}]);
+            let host = scene.host("unknown");
+            vec![attack, certificate(&scene.evil, &["evil.test", &host])]
+        },
+        clients: SHOP,
+        during: DEFAULTS,
+        ..ROW
+    },
+    Row {
+        name: "rule-without-a-host",
+        orders: VICTIM_OLDER,
+        attack: |scene| {
+            let mut attack = scene.of_evil("attack").path("", "Prefix", "/", "web").default_backend("web").build();
+            attack["spec"]["tls"] = json!([{"secretName": "pair"}]);
+            vec![attack, certificate(&scene.evil, &["evil.test"])]
+        },
+        clients: SHOP,
+        during: &[
+            ask("https://unknown.{h}/").gets("default").certificate("!evil.test"),
+            ask("http://unknown.{h}/").gets("default"),
+            ask("http://unknown.{h}/x/y").gets("default"),
+            ask("https://shop.{h}/").gets("victim").certificate("!evil.test"),
+        ],
+        told: &[told("Ingress attack", &[])],
+        ..ROW
+    },
+    Row {
+        name: "default-backend-alone",
+        attack: |scene| vec![scene.of_evil("attack").default_backend("web").build()],
+        clients: SHOP,
+        during: &[ask("http://unknown.{h}/").gets("default")],
+        told: &[told("Ingress attack", &[])],
+        ..ROW
+    },
+];

@@ -1,0 +1,32 @@
+//! The rows; they must not know how they are tried.
+
+mod blame;
+mod certificates;
+mod expressions;
+mod hosts;
+mod requests;
+mod values;
+
+use crate::row::Row;
+use crate::stage::{DEFAULTS, Stage};
+
+/// What concerns hosts that both sides name.
+const SHARING: &[&[Row]] = &[hosts::ROWS, expressions::ROWS, certificates::ROWS, blame::ROWS];
+
+/// What costs others memory and time, and what clients send.
+const COSTS: &[&[Row]] = &[values::ROWS, requests::ROWS];
+
+#[test]
+fn what_is_shared_by_default() {
+    DEFAULTS.run(SHARING);
+}
+
+#[test]
+fn what_is_shared_when_each_dialect_has_the_rule_of_the_other() {
+    Stage { crossed: Some("crossed"), ..DEFAULTS }.run(SHARING);
+}
+
+#[test]
+fn what_values_cost_and_clients_send() {
+    DEFAULTS.run(COSTS);
+}

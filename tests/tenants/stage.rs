@@ -1,0 +1,240 @@
+//! Tries many rows at once through one nginx, in lockstep; it must not know what they are about.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+
+use crate::asking::{Watcher, check, check_told, check_victim};
+use crate::rig::manifests::{ingress, service_at};
+use crate::rig::{self, ECHO, Rig};
+use crate::row::{Ask, Row, Told};
+use crate::scene::{Dialect, Order, Ownership, Scene, harmless};
+use crate::settled::{Results, outcome, settle};
+
+/// Under which settings rows are tried.
+#[derive(Debug, Clone, Copy)]
+pub struct Stage {
+    /// Keys and values, as TOML.
+    pub settings: &'static [(&'static str, &'static str)],
+    /// Whether each dialect has the rule of the other one about who owns a host. All rows are then one result, of this name.
+    pub crossed: Option<&'static str>,
+}
+
+/// The settings that nobody changed.
+pub const DEFAULTS: Stage = Stage { settings: &[], crossed: None };
+
+/// One row in one scene, and what is there now.
+struct Case {
+    row: &'static Row,
+    scene: Scene,
+    victim: Vec<Value>,
+    evil: Vec<Value>,
+    /// What holds in the phase that is.
+    asks: Vec<Ask>,
+}
+
+impl Stage {
+    /// Tries rows, each in all of its cases.
+    ///
+    /// # Panics
+    ///
+    /// When what holds and what is awaited are not the same.
+    pub fn run(self, rows: &[&'static [Row]]) {
+        let cases: Vec<_> = rows.iter().copied().flatten().flat_map(|row| self.cases(row)).collect();
+        let name = |case: &Case| self.crossed.unwrap_or(case.row.name).to_owned();
+        let names: Vec<_> = cases.iter().map(name).collect();
+        let mut results: Results = names.iter().map(|name| (name.clone(), Vec::new())).collect();
+        let found = Arc::<Mutex<Vec<(usize, String)>>>::default();
+        let wrong = Arc::clone(&found);
+        let play = async move |rig: &mut Rig| self.play(rig, cases, &wrong).await;
+        if let Err(panic) = outcome(|| rig::run(play)) {
+            results.values_mut().for_each(|wrong| wrong.push(format!("nothing could be tried: {panic}")));
+        }
+        for (case, failure) in found.lock().unwrap().drain(..) {
+            results.get_mut(&names[case]).unwrap().push(failure);
+        }
+        settle(&results);
+    }
+
+    fn cases(self, row: &'static Row) -> Vec<Case> {
+        let mut cases = Vec::new();
+        for dialect in [Dialect::Specification, Dialect::IngressNginx] {
+            let is_shared = (dialect == Dialect::IngressNginx) != self.crossed.is_some();
+            let ownership = if is_shared { Ownership::Shared } else { Ownership::Namespace };
+            if row.only.is_some_and(|only| only != ownership) {
+                continue;
+            }
+            for order in row.orders {
+                let scene = Scene::new(row.name, dialect, ownership, *order);
+                let (victim, evil) = match order {
+                    Order::Young | Order::SameSecond => ((row.victim)(&scene), Vec::new()),
+                    Order::Edited => ((row.victim)(&scene), harmless(&scene, (row.attack)(&scene))),
+                    Order::Together => ((row.victim)(&scene), (row.attack)(&scene)),
+                    Order::AttackerFirst => (Vec::new(), (row.attack)(&scene)),
+                };
+                cases.push(Case { row, scene, victim, evil, asks: Vec::new() });
+            }
+        }
+        cases
+    }
+
+    async fn play(self, rig: &mut Rig, mut cases: Vec<Case>, wrong: &Mutex<Vec<(usize, String)>>) {
+        for (key, value) in self.settings {
+            rig.daemon.set(key, value);
+        }
+        if self.crossed.is_some() {
+            cross(rig);
+        }
+        rig.daemon.set("pacing.spacing", "50ms");
+        let services: Vec<_> = cases.iter().flat_map(|case| case.scene.services()).collect();
+        let default = service_at("default", &["10.244.1.3"], ECHO);
+        rig.manifests.write("services.yaml", &[&services[..], &default].concat());
+        rig.daemon.set("default-backend", "default/default");
+        let mut play = Play { rig, wrong, markers: 0 };
+        play.write(&cases);
+        play.rig.start().await;
+        play.taken().await;
+        play.ask("before", &cases).await;
+        let number = |(number, case): (usize, &Case)| {
+            let clients = if is_late(case) { &[][..] } else { case.row.clients };
+            clients.iter().map(move |ask| (number, *ask, case.scene.clone())).collect::<Vec<_>>()
+        };
+        let watcher = Watcher::start(cases.iter().enumerate().flat_map(number).collect());
+
+        for case in &mut cases {
+            case.evil = (case.row.attack)(&case.scene);
+            case.victim = (case.row.victim)(&case.scene);
+            case.asks = case.row.during.to_vec();
+        }
+        play.write(&cases);
+        let status = play.taken().await;
+        play.ask("during", &cases).await;
+        for (number, case) in cases.iter().enumerate() {
+            play.look(number, case, case.row.told, &status);
+            if !is_late(case) {
+                play.note(number, check_victim(case.row.allowed, &case.victim, &case.scene, &status));
+            }
+        }
+        let written = configuration(play.rig);
+        for (number, case) in cases.iter().enumerate() {
+            let found = case.row.unwritten.iter().filter(|text| written.contains(**text));
+            play.note(number, found.map(|text| format!("nginx reads {text:?}")));
+        }
+
+        let most = cases.iter().map(|case| case.row.steps.len()).max().unwrap_or_default();
+        for index in 0..most {
+            for case in &mut cases {
+                let Some(step) = case.row.steps.get(index) else { continue };
+                if let Some(victim) = step.victim {
+                    case.victim = victim(&case.scene);
+                }
+                if let Some(attack) = step.attack {
+                    case.evil = attack(&case.scene);
+                }
+                case.asks = step.asks.to_vec();
+            }
+            play.write(&cases);
+            let status = play.taken().await;
+            play.ask(&format!("step {index}"), &cases).await;
+            for (number, case) in cases.iter().enumerate() {
+                if let Some(step) = case.row.steps.get(index) {
+                    play.look(number, case, step.told, &status);
+                }
+            }
+        }
+
+        // What was decided is known after a restart too.
+        play.rig.daemon.kill();
+        play.rig.daemon.start();
+        play.taken().await;
+        play.ask("restarted", &cases).await;
+
+        for case in &mut cases {
+            case.evil.clear();
+            case.asks.clear();
+        }
+        play.write(&cases);
+        play.taken().await;
+        play.ask("after", &cases).await;
+        let meanwhile = watcher.stop().await;
+        wrong.lock().unwrap().extend(meanwhile);
+    }
+}
+
+/// Runs a test that no row can express.
+pub fn test(name: &str, test: impl AsyncFnOnce(&mut Rig) + Send + 'static) {
+    let outcome = outcome(|| rig::run(test));
+    settle(&Results::from([(name.to_owned(), outcome.err().into_iter().collect())]));
+}
+
+/// All files of the generation that nginx reads as configuration.
+pub fn configuration(rig: &Rig) -> String {
+    let files = std::fs::read_dir(rig.daemon.root().join("current/http")).unwrap();
+    files.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap()).collect()
+}
+
+/// Whether the victim's objects come after the attacker's, so that nothing is theirs before.
+fn is_late(case: &Case) -> bool {
+    case.scene.order == Order::AttackerFirst
+}
+
+/// Gives each class the rule that is the default of the other one.
+fn cross(rig: &Rig) {
+    let file = rig.daemon.folder().join("ingressd.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("dialect = \"specification\"", "dialect = \"specification\"\nownership = \"shared\"");
+    let text = text.replace("dialect = \"ingress-nginx\"", "dialect = \"ingress-nginx\"\nownership = \"namespace\"");
+    std::fs::write(file, text).unwrap();
+}
+
+/// A stage on which something is played.
+struct Play<'a> {
+    rig: &'a mut Rig,
+    wrong: &'a Mutex<Vec<(usize, String)>>,
+    markers: usize,
+}
+
+impl Play<'_> {
+    /// Writes the objects of all cases, and one by which it is known that they were taken.
+    fn write(&mut self, cases: &[Case]) {
+        self.markers += 1;
+        let objects = cases.iter().flat_map(|case| case.victim.iter().chain(&case.evil)).cloned();
+        let marker = format!("marker-{}", self.markers);
+        let marker = ingress(&marker).host(&format!("{marker}.test"), "web").build();
+        self.rig.manifests.write("objects.yaml", &objects.chain([marker]).collect::<Vec<_>>());
+    }
+
+    /// Waits until nginx serves what was written last, and says what is told then.
+    async fn taken(&mut self) -> Value {
+        let marker = format!("marker-{}", self.markers);
+        taken(self.rig, &marker).await
+    }
+
+    async fn ask(&self, phase: &str, cases: &[Case]) {
+        for (number, case) in cases.iter().enumerate() {
+            let clients = if is_late(case) { &[][..] } else { case.row.clients };
+            for ask in clients.iter().chain(&case.asks) {
+                let failure = check(ask, &case.scene).await;
+                self.note(number, failure.map(|failure| format!("{phase}: {failure}")));
+            }
+        }
+    }
+
+    fn look(&self, number: usize, case: &Case, told: &[Told], status: &Value) {
+        self.note(number, told.iter().filter_map(|told| check_told(told, &case.scene, status)));
+    }
+
+    fn note(&self, number: usize, failures: impl IntoIterator<Item = String>) {
+        self.wrong.lock().unwrap().extend(failures.into_iter().map(|failure| (number, failure)));
+    }
+}
+
+/// Waits until nginx serves an Ingress of this name in namespace `default`, and says what is told then.
+pub async fn taken(rig: &mut Rig, marker: &str) -> Value {
+    let is_served = |status: &Value| {
+        let mut known = status["ingresses"].as_array().into_iter().flatten();
+        status["phase"] == "serving" && known.any(|known| known["name"] == marker && known["served_seconds"].is_u64())
+    };
+    let what = format!("{marker} to be served");
+    rig::wait::until(&what, async || rig.daemon.status().await.filter(is_served)).await
+}
