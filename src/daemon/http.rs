@@ -125,7 +125,7 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
 /// The names by which a request asks for us; programs older than HTTP/1.1 use none. What is no text is a name that nobody knows.
 fn names(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
     let of_headers = request.headers().get_all(HOST).iter().map(|value| value.to_str().unwrap_or_default());
-    of_headers.chain(request.uri().authority().map(|authority| authority.as_str()))
+    of_headers.chain(request.uri().authority().map(Authority::as_str))
 }
 
 fn is_known(name: &str, hosts: &[HostName]) -> bool {

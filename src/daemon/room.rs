@@ -124,7 +124,7 @@ mod tests {
         let attention = seat.attention();
         seat.serve(async move {
             let _end: oneshot::Sender<()> = end;
-            pending().await
+            pending::<()>().await;
         });
         (ended, attention)
     }

@@ -175,7 +175,8 @@ fn refused_by_nginx(bad: String) {
             assert!(rig.nginx.test().0, "nginx would start");
         }
 
-        let broken = ingress("broken").class("nginx").path("broken.example", "ImplementationSpecific", "/(a", "web");
+        let broken =
+            ingress("broken").class("nginx").path("broken.example", "ImplementationSpecific", "/a(?<=a+)", "web");
         rig.manifests.write("broken.yaml", &[broken.annotation("use-regex", "true").build()]);
         let found = |status: &serde_json::Value| !quarantined(status).is_empty();
         let status = rig.daemon.status_when("the bad object to be found", found).await;

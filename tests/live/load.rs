@@ -34,7 +34,7 @@ fn a_bad_object_harms_only_itself() {
         assert_eq!(get("http://shop.example/a").send().await.status, 200);
 
         // Only nginx knows that this expression is none.
-        let bad = good.clone().path("shop.example", "ImplementationSpecific", "/(a", "web");
+        let bad = good.clone().path("shop.example", "ImplementationSpecific", "/a(?<=a+)", "web");
         cluster.objects.apply(bad).await;
         let status = cluster.daemon.status_when("the quarantine", |status| !quarantined(status).is_empty()).await;
         assert_eq!(quarantined(&status), ["Ingress shop"]);

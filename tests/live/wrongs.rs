@@ -122,7 +122,12 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
             "rewrite-target",
             with("unknown-variable", "rewrite-target", "/$nobody_knows"),
         ),
-        ("Quarantined", "Ingress no-expression", "", with_path("no-expression", "/(a").annotation("use-regex", "true")),
+        (
+            "Quarantined",
+            "Ingress no-expression",
+            "",
+            with_path("no-expression", "/a(?<=a+)").annotation("use-regex", "true"),
+        ),
         ("Undecodable", "Ingress newer", "", good("newer")),
     ]
 }
