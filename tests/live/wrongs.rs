@@ -14,6 +14,8 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("Unreadable", "it is about a file, and an Event is about an object of the cluster"),
     ("DuplicateObject", "an API server has one object of each name"),
     ("ForeignClass", "that an object is another's is no warning, and not told as an Event"),
+    ("HostOwned", "it takes two namespaces: tests/live/tenants.rs"),
+    ("HostNotAllowed", "it is about the settings: src/translate/tests/tenants.rs"),
     ("SharedHost", "that a host is shared is no warning, and not told as an Event"),
     ("TlsConflict", "it takes two namespaces: src/translate/tests/certificates.rs"),
     ("TooManyPaths", "it takes more paths than an object has room for: src/translate/tests/hosts_and_paths.rs"),
@@ -122,12 +124,8 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
             "rewrite-target",
             with("unknown-variable", "rewrite-target", "/$nobody_knows"),
         ),
-        (
-            "Quarantined",
-            "Ingress no-expression",
-            "",
-            with_path("no-expression", "/a(?<=a+)").annotation("use-regex", "true"),
-        ),
+        ("Quarantined", "Ingress no-buffers", "", with("no-buffers", "proxy-busy-buffers-size", "1m")),
+        ("AboveCeiling", "Ingress patient", "proxy-read-timeout", with("patient", "proxy-read-timeout", "2147483647")),
         ("Undecodable", "Ingress newer", "", good("newer")),
     ]
 }
