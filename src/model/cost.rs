@@ -79,9 +79,9 @@ impl Mul<u64> for Cost {
 pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
 
 /// A server with the locations for whatever no path takes.
-const HOST: Cost = Cost { hosts: 1, files: 1, configuration: 2400, memory: 30_000, test: 80, ..NOTHING };
+const HOST: Cost = Cost { hosts: 1, files: 1, configuration: 2400, memory: 32_000, test: 80, ..NOTHING };
 /// A path is two locations, most often.
-const ROUTE: Cost = Cost { routes: 1, configuration: 300, memory: 15_000, test: 30, ..NOTHING };
+const ROUTE: Cost = Cost { routes: 1, configuration: 300, memory: 15_500, test: 30, ..NOTHING };
 const NOTHING: Cost = Cost {
     hosts: 0,
     routes: 0,
