@@ -60,8 +60,8 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "limits.body-size",
         form: Form::Size,
-        default: r#""0""#,
-        doc: "Ceiling for the annotation `proxy-body-size`. 0 is none, because registries and file stores ask for unlimited bodies: where those who write Ingresses are not trusted with the disk of this host, on which nginx collects bodies, set one that your largest upload needs.",
+        default: r#""16g""#,
+        doc: "Ceiling for the annotation `proxy-body-size`, 0 for none: nginx collects the body of a request on the disk of this host, which all share. Registries and file stores that ask for unlimited bodies (0) get this much, which few layers and files reach; where those who write Ingresses are not trusted with the disk, set one that your largest upload needs.",
         set: |settings, value| put(&mut settings.translate.limits.body_size, value),
     },
     Row {

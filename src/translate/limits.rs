@@ -96,7 +96,7 @@ impl Default for Limits {
             names_of_namespace: 500,
             addresses_of_name: 64,
             expressions_of_host: 500,
-            body_size: ByteSize(0),
+            body_size: ByteSize(16 << 30),
             body_buffer: ByteSize(1 << 20),
             answer_buffers: ByteSize(2 << 20),
             answer_file: ByteSize(1 << 30),

@@ -138,6 +138,7 @@ impl Translator {
             backends: Backends::new(snapshot, names, options, &slices),
             tls: Tls::new(snapshot, options, &memory.certificates),
             findings: Vec::new(),
+            refused: Vec::new(),
         };
         let mut servers = Servers { findings, ..nothing_built() };
         let catch_all = match sites.contains_key(&ServerName::CatchAll) {
@@ -158,7 +159,8 @@ impl Translator {
             servers.merge(builder);
         }
         admission.close(&mut built);
-        let Servers { backends, mut tls, mut findings, .. } = servers;
+        let Servers { backends, mut tls, mut findings, refused, .. } = servers;
+        translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
         let default_certificate = tls.default_certificate();

@@ -1,5 +1,6 @@
 //! From the paths of a host to a server with its routes; it must not know how paths were contended for.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::model::{
     Action, Behaviour, Field, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName, TlsTermination,
     UrlPath,
 };
-use crate::source::Snapshot;
+use crate::source::{Snapshot, Version};
 
 /// The answer where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };
@@ -44,6 +45,8 @@ pub struct Servers<'a> {
     pub tls: Tls<'a>,
     /// What is wrong.
     pub findings: Vec<Finding>,
+    /// Object versions with a path that cannot be served as written: an earlier one is better, where there is one.
+    pub refused: Vec<(Arc<ObjectId>, Version)>,
 }
 
 impl<'a> Servers<'a> {
@@ -53,7 +56,16 @@ impl<'a> Servers<'a> {
         let (tls, decided_by) = self.tls.of_host(name, &site.subjects);
         let literal = site.claims.iter().filter(|claim| matches!(claim.matching, Matching::Exact | Matching::Prefix));
         let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
-        let mut routes: Vec<_> = site.claims.iter().filter_map(|claim| self.route(claim, &taken)).collect();
+        let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
+        for claim in &site.claims {
+            match self.route(claim, &taken) {
+                Ok(route) => routes.push(route),
+                Err(route) => closed.push(route),
+            }
+        }
+        // They take what nobody else does.
+        closed.sort_by_key(|(length, _)| Reverse(*length));
+        routes.extend(closed.into_iter().map(|(_, route)| route));
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
         let mut fallback = self.fallback(name, site)?;
@@ -70,6 +82,7 @@ impl<'a> Servers<'a> {
         self.backends.merge(other.backends);
         self.tls.merge(other.tls);
         self.findings.extend(other.findings);
+        self.refused.extend(other.refused);
     }
 
     /// The server for requests that no host takes, when no Ingress defines it and the settings name a backend.
@@ -82,7 +95,8 @@ impl<'a> Servers<'a> {
         Some(Server { name, origin, tls, hsts, routes: Vec::new(), fallback })
     }
 
-    fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Option<Route> {
+    /// The route of a claim; or, where that cannot be written, one that closes what begins like it, with the length of that.
+    fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, (usize, Route)> {
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
         let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
         let (shared, kind) = (&claim.subject.behaviour, claim.kind);
@@ -94,15 +108,23 @@ impl<'a> Servers<'a> {
                     true => UNAVAILABLE,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
                 };
-                Some(Route { origin: claim.origin.clone(), path, action, behaviour })
+                Ok(Route { origin: claim.origin.clone(), path, action, behaviour })
             }
             (Err(refused), _) | (_, Err(refused)) => {
                 // Without a route its requests would fall to another one, perhaps one that is not protected.
-                let note = format!("it cannot be an expression, as the host asks for: {refused}; it answers 503");
+                let note = format!(
+                    "it cannot be an expression, as the host asks for: {refused}; what begins like it answers 503"
+                );
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
-                let text = if claim.subject.is_protected { &site::above(&claim.path) } else { &claim.path };
-                let path = path::path_match(Matching::Prefix, dialect, text, bare_is_taken).ok()?;
-                Some(Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour: Arc::clone(shared) })
+                let stored = claim.subject.stored;
+                self.refused.push((Arc::clone(&stored.id), stored.version.clone()));
+                let above = site::above(&claim.path);
+                let length = above.as_str().len();
+                let path = PathMatch::Prefix { path: above, redirect_to_slash: false };
+                Err((
+                    length,
+                    Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour: Arc::clone(shared) },
+                ))
             }
         }
     }

@@ -222,6 +222,7 @@ fn a_ceiling_takes_the_place_of_what_asks_for_more() {
         ..Limits::default()
     };
     let none = Limits {
+        body_size: ByteSize(0),
         body_buffer: ByteSize(0),
         answer_buffers: ByteSize(0),
         answer_file: ByteSize(0),

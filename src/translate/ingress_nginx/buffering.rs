@@ -44,11 +44,11 @@ pub static FAMILY: Family = Family {
                 zero_is_unlimited: true,
                 of: |limits| limits.body_size.0,
             },
-            documentation: "Largest request body; larger ones are answered 413. 0 switches the check off. The default \
-                is 1m.",
+            documentation: "Largest request body; larger ones are answered 413. 0 asks for no bound but the \
+                administrator's. The default is 1m.",
             tries: &[
                 ("8m", Gives::Sets("client_max_body_size 8m;")),
-                ("0", Gives::Sets("client_max_body_size 0;")),
+                ("0", Gives::Cut("client_max_body_size 16384m;")),
                 ("1G", Gives::Sets("client_max_body_size 1024m;")),
                 ("8 MB", Gives::Refused("not a size")),
                 ("-1", Gives::Refused("not a size")),

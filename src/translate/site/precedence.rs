@@ -4,7 +4,7 @@
 //! that namespace to whom it would go if nobody else were there. Where nobody has an expression, nginx's own order is that one.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Claim;
@@ -31,74 +31,119 @@ impl Rated<'_, '_> {
         &self.claim.origin.object.namespace
     }
 
-    /// Its place among the claims of its own namespace.
-    fn own_order(&self, other: &Self) -> std::cmp::Ordering {
-        self.place_alone.cmp(&other.place_alone)
+    fn key(&self) -> (Box<str>, u64, usize) {
+        (self.beginning.clone(), self.number, self.place_alone)
+    }
+
+    /// Whether a request may be for both.
+    fn meets(&self, other: &Self) -> bool {
+        self.beginning.starts_with(&*other.beginning) || other.beginning.starts_with(&*self.beginning)
     }
 }
 
-/// Sorts them as they win. A claim that would come between two older ones of another namespace, which have to stand together, is left
-/// out.
+/// Sorts them as they win. Where claims of several namespaces stand in each other's way however they are sorted, the youngest of them
+/// is left out.
 pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>) -> Vec<Rated<'s, 'a>> {
-    if claims.iter().all(|rated| matches!(rated.claim.matching, Matching::Exact | Matching::Prefix)) {
-        let matched = |rated: &Rated<'s, 'a>| (rated.claim.matching, rated.claim.path.clone());
-        claims.sort_by(|left, right| {
-            let (left, right) = (matched(left), matched(right));
-            path::winning_order((left.0, &left.1), (right.0, &right.1))
-        });
-        return claims;
-    }
     if claims.windows(2).all(|pair| pair[0].namespace() == pair[1].namespace()) {
         claims.sort_by_key(|rated| rated.place_alone);
         return claims;
     }
-    let mut oldest: HashMap<(Box<str>, Arc<str>), u64> = HashMap::new();
-    for rated in &claims {
-        let known = oldest.entry((rated.beginning.clone(), Arc::clone(rated.namespace()))).or_insert(rated.number);
-        *known = rated.number.min(*known);
+    if claims.iter().all(|rated| matches!(rated.claim.matching, Matching::Exact | Matching::Prefix)) {
+        claims.sort_by(|left, right| {
+            path::winning_order((left.claim.matching, &left.claim.path), (right.claim.matching, &right.claim.path))
+        });
+        return claims;
     }
-    let age = |rated: &Rated<'_, '_>| oldest.get(&(rated.beginning.clone(), Arc::clone(rated.namespace()))).copied();
-    claims.sort_by(|left, right| {
-        let by_length = Reverse(left.beginning.len()).cmp(&Reverse(right.beginning.len()));
-        let by_text = by_length.then_with(|| left.beginning.cmp(&right.beginning));
-        by_text.then_with(|| age(left).cmp(&age(right))).then_with(|| left.own_order(right))
-    });
-    let mut place = 0;
-    while place < claims.len() {
-        place = bring_forward(&mut claims, place, findings) + 1;
+    let mut queues = BTreeMap::<Arc<str>, Queue<'s, 'a>>::new();
+    for rated in claims {
+        queues.entry(Arc::clone(rated.namespace())).or_default().push(rated);
     }
-    claims
+    let mut queues: Vec<_> = queues.into_values().collect();
+    queues.iter_mut().for_each(|queue| queue.claims.sort_by_key(|rated| Reverse(rated.place_alone)));
+    let mut ordered = Vec::new();
+    while queues.iter().any(|queue| !queue.claims.is_empty()) {
+        match next(&queues) {
+            Some((queue, index)) => ordered.push(queues[queue].take(index)),
+            None => {
+                let Some((queue, index)) = youngest(&queues) else { break };
+                // Its namespace goes without its own order, if that is what stands in the way.
+                let all = &queues[queue].claims;
+                if let Some(free) = (0..all.len()).rev().find(|index| !waits(&queues, queue, &all[*index])) {
+                    ordered.push(queues[queue].take(free));
+                    continue;
+                }
+                let note = "it lies between paths of another namespace that asked first and are tried one after the other; take \
+                    another path or host";
+                let origin = queues[queue].take(index).claim.origin;
+                findings.push(Finding::new(Reason::PathConflict, origin, note));
+            }
+        }
+    }
+    ordered
 }
 
-/// Puts an expression before those of its namespace that it goes before when nobody else is there, although they begin with more.
-/// Gives its place, or the one before where it was.
-fn bring_forward(claims: &mut Vec<Rated<'_, '_>>, place: usize, findings: &mut Vec<Finding>) -> usize {
-    let this = &claims[place];
-    // Only an expression takes requests from what begins with more.
-    if this.claim.matching != Matching::Regex {
-        return place;
+/// What is left of the claims of one namespace.
+#[derive(Debug, Default)]
+struct Queue<'s, 'a> {
+    /// The next one last.
+    claims: Vec<Rated<'s, 'a>>,
+    /// What they begin with, and their ages.
+    beginnings: BTreeSet<(Box<str>, u64, usize)>,
+}
+
+impl<'s, 'a> Queue<'s, 'a> {
+    fn push(&mut self, rated: Rated<'s, 'a>) {
+        self.beginnings.insert(rated.key());
+        self.claims.push(rated);
     }
-    let goes_before = |other: &Rated<'_, '_>| {
-        other.namespace() == this.namespace()
-            && other.beginning.starts_with(&*this.beginning)
-            && this.own_order(other).is_lt()
-    };
-    let Some(target) = claims[..place].iter().position(goes_before) else { return place };
-    let age = this.number.max(claims[target].number);
-    let may_meet =
-        |other: &Rated<'_, '_>| other.namespace() != this.namespace() && other.beginning.starts_with(&*this.beginning);
-    let between: Vec<_> = (target..place).filter(|index| may_meet(&claims[*index])).collect();
-    if between.iter().any(|index| claims[*index].number < age) {
-        // Whoever has one of the two later than somebody else has a path between them goes without that order.
-        return place;
+
+    fn take(&mut self, index: usize) -> Rated<'s, 'a> {
+        let rated = self.claims.remove(index);
+        self.beginnings.remove(&rated.key());
+        rated
     }
-    let this = claims.remove(place);
-    for index in between.iter().rev() {
-        let note = "it lies between expressions of another namespace that asked first and are tried one after the other; take \
-            another path or host";
-        let other = claims.remove(*index);
-        findings.push(Finding::new(Reason::PathConflict, other.claim.origin, note));
+
+    /// The age of one of these that has to go before a claim of another namespace: it begins with more, or is older.
+    fn before(&self, rated: &Rated<'_, '_>) -> Option<u64> {
+        let from = (rated.beginning.clone(), 0, 0);
+        let like = self.beginnings.range(from..).take_while(|(beginning, ..)| beginning.starts_with(&*rated.beginning));
+        like.map(|(beginning, number, _)| (beginning.len(), *number))
+            .find(|(length, number)| *length > rated.beginning.len() || *number < rated.number)
+            .map(|(_, number)| number)
     }
-    claims.insert(target, this);
-    place - between.len()
+}
+
+/// Whether another namespace has a claim that has to go first.
+fn waits(queues: &[Queue<'_, '_>], own: usize, rated: &Rated<'_, '_>) -> bool {
+    let others = queues.iter().enumerate().filter(|(queue, _)| *queue != own);
+    others.into_iter().any(|(_, queue)| queue.before(rated).is_some())
+}
+
+/// The claim that nothing has to go before: the first of a namespace, or else one that does not meet those before it there.
+fn next(queues: &[Queue<'_, '_>]) -> Option<(usize, usize)> {
+    let mut heads: Vec<_> =
+        queues.iter().enumerate().filter_map(|(queue, all)| Some((queue, all.claims.last()?))).collect();
+    heads.sort_by_key(|(_, head)| (Reverse(head.beginning.len()), head.number));
+    let free = heads.iter().find(|(queue, head)| !waits(queues, *queue, head));
+    free.map(|(queue, _)| (*queue, queues[*queue].claims.len() - 1)).or_else(|| {
+        queues.iter().enumerate().find_map(|(queue, all)| {
+            let stands_alone =
+                |index: usize| all.claims[index + 1..].iter().all(|other| !all.claims[index].meets(other));
+            let free = |index: &usize| !waits(queues, queue, &all.claims[*index]) && stands_alone(*index);
+            (0..all.claims.len()).rev().find(free).map(|index| (queue, index))
+        })
+    })
+}
+
+/// Of the claims that wait for each other, the one that came last.
+fn youngest(queues: &[Queue<'_, '_>]) -> Option<(usize, usize)> {
+    let heads = queues.iter().enumerate().filter_map(|(queue, all)| Some((queue, all.claims.last()?)));
+    let blocking = heads.clone().flat_map(|(own, head)| {
+        let others = queues.iter().enumerate().filter(move |(queue, _)| *queue != own);
+        others.filter_map(move |(queue, other)| Some((queue, other.before(head)?)))
+    });
+    let all = heads.map(|(queue, head)| (queue, head.number)).chain(blocking);
+    let (queue, number) = all.max_by_key(|(_, number)| *number)?;
+    let index = queues[queue].claims.iter().rposition(|rated| rated.number == number)?;
+    Some((queue, index))
 }

@@ -205,7 +205,7 @@ fn paths_of_a_shared_host() {
             &["e SharedHost", "v SharedHost"],
         ),
         // An expression is what its object calls one.
-        (REGEX, &["Prefix /v(1)"], "", &["Prefix /("], &["e /(", "v ~ /v(1)"], &[]),
+        (REGEX, &["Prefix /v(1)"], "", &["Prefix /("], &["v ~ /v(1)", "e /("], &[]),
         // What is protected loses nothing, and neither does what was there before.
         (LIST, &["Prefix /"], "", &["Prefix /login"], &["v /"], &["e PathConflict"]),
         (
@@ -227,13 +227,21 @@ fn paths_of_a_shared_host() {
             &["v /"],
             &["e PathConflict", "v ClosedRoute", "v InvalidSecurityValue"],
         ),
-        // Expressions that are tried one after the other stay together.
         (
             REGEX,
             &["Prefix /a/b", "Prefix /a.*long"],
             REGEX,
             &["Prefix /a/c"],
-            &["v ~ /a.*long", "v ~ /a/b"],
+            &["e ~ /a/c", "v ~ /a.*long", "v ~ /a/b"],
+            &["v SharedHost"],
+        ),
+        // Expressions that are tried one after the other stay together.
+        (
+            REGEX,
+            &["Prefix /a/b/c", "Prefix /a.*longer"],
+            REGEX,
+            &["Prefix /a/b"],
+            &["v ~ /a.*longer", "v ~ /a/b/c"],
             &["e PathConflict"],
         ),
     ];
