@@ -1,7 +1,7 @@
 //! Since when each namespace asks for its hosts and paths, over versions of objects and restarts; it must not know what else objects ask for.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::host;
 use crate::model::{HostName, ObjectId, ServerName};
 use crate::source::Stored;
+
+/// How many hosts and paths of one namespace are reserved at most while nobody asks for them.
+const MOST_RESERVED: usize = 10_000;
 
 /// Stands for a number that is not given yet.
 const UNNUMBERED: u64 = u64::MAX;
@@ -119,14 +122,15 @@ impl Claims {
         wildcards.flat_map(|(_, claimants)| claimants).any(|claimant| claimant.exclusive)
     }
 
-    /// What nobody asks for now but is kept for who did: namespace, path (`None` for the whole host) and age.
-    pub fn reserved(&self, host: &ServerName) -> impl Iterator<Item = (&str, Option<&str>, u64)> {
+    /// What is asked for of a host, by objects that are served or are not, or was until a moment ago: namespace, path (`None` for the
+    /// whole host, where nobody knows which ones they were) and age.
+    pub fn places(&self, host: &ServerName) -> impl Iterator<Item = (&str, Option<&str>, u64)> {
         self.of(host).iter().flat_map(|claimant| {
             let namespace = &*claimant.namespace;
-            let whole =
-                (claimant.gone.is_some() && claimant.places.is_empty()).then_some((namespace, None, claimant.number));
-            let places = claimant.places.iter().filter(|(_, held)| claimant.gone.or(held.gone).is_some());
-            whole.into_iter().chain(places.map(move |(place, held)| (namespace, Some(&**place), held.number)))
+            let is_whole = claimant.gone.is_some() && claimant.places.is_empty();
+            let whole = is_whole.then_some((namespace, None, claimant.number));
+            let places = claimant.places.iter().map(move |(place, held)| (namespace, Some(&**place), held.number));
+            whole.into_iter().chain(places)
         })
     }
 
@@ -147,6 +151,7 @@ impl Claims {
         let mut edits: Vec<(&ServerName, Vec<Claimant>)> = Vec::new();
         let mut new = Vec::new();
         let mut next_end = None;
+        let mut moment = Moment { previous, now, grace, reserved: HashMap::new() };
         let (mut asked, mut known) = (asked.iter().peekable(), previous.hosts.iter().peekable());
         loop {
             let host = match (known.peek(), asked.peek()) {
@@ -157,7 +162,7 @@ impl Claims {
             };
             let before = known.next_if(|(known, _)| *known == host).map_or(&[][..], |(_, before)| before);
             let asking = asked.next_if(|(asked, _)| *asked == host).map_or(&[][..], |(_, asking)| asking);
-            let after = Moment { previous, now, grace }.follow(host, before, asking, &mut new);
+            let after = moment.follow(host, before, asking, &mut new);
             next_end = after.iter().filter_map(Claimant::ends).chain(next_end).min();
             if after != before {
                 edits.push((host, after));
@@ -252,23 +257,30 @@ impl Claimant {
 }
 
 /// When claims are followed.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Moment<'p> {
     previous: &'p Claims,
     now: i64,
     grace: i64,
+    /// How many there are already.
+    reserved: HashMap<Arc<str>, usize>,
 }
 
 impl Moment<'_> {
     /// Since when a claim that nobody makes now is gone; `None` when it was reserved for long enough.
-    fn gone(self, before: Option<i64>) -> Option<i64> {
+    fn gone(&mut self, namespace: &Arc<str>, before: Option<i64>) -> Option<i64> {
         // A clock that was set back must not reserve it for ever.
         let since = before.unwrap_or(self.now).min(self.now);
-        (self.now - since < self.grace).then_some(since)
+        if self.now - since >= self.grace {
+            return None;
+        }
+        let reserved = self.reserved.entry(Arc::clone(namespace)).or_default();
+        *reserved += 1;
+        (*reserved <= MOST_RESERVED).then_some(since)
     }
 
     fn follow<'a>(
-        self,
+        &mut self,
         host: &'a ServerName,
         before: &[Claimant],
         asking: &[Asking<'a>],
@@ -293,31 +305,32 @@ impl Moment<'_> {
             0 | 1 => after.iter_mut().for_each(|claimant| claimant.places.clear()),
             _ => after.iter_mut().for_each(|claimant| {
                 if let Some(asking) = find(&claimant.namespace) {
-                    self.follow_places(host, claimant, asking, new);
+                    // Whoever was alone had all of its paths when it got company.
+                    let was_alone = before.len() == 1 && claimant.number != UNNUMBERED;
+                    self.follow_places(host, claimant, asking, was_alone, new);
                 }
             }),
         }
         after
     }
 
-    fn stay(self, host: &ServerName, claimant: &Claimant, asking: Option<&Asking<'_>>) -> Option<Claimant> {
+    fn stay(&mut self, host: &ServerName, claimant: &Claimant, asking: Option<&Asking<'_>>) -> Option<Claimant> {
         Some(match asking {
             Some(asking) => Claimant { gone: None, exclusive: asking.exclusive, ..claimant.clone() },
             // What was never had is not reserved.
             None if self.previous.is_within_older(host, claimant) => return None,
-            None => Claimant { gone: Some(self.gone(claimant.gone)?), ..claimant.clone() },
+            None => Claimant { gone: Some(self.gone(&claimant.namespace, claimant.gone)?), ..claimant.clone() },
         })
     }
 
-    /// Whoever was alone had all of its paths when it got company.
     fn follow_places<'a>(
-        self,
+        &mut self,
         host: &'a ServerName,
         claimant: &mut Claimant,
         asking: &Asking<'a>,
+        was_alone: bool,
         new: &mut Vec<New<'a>>,
     ) {
-        let was_alone = claimant.number != UNNUMBERED && claimant.places.is_empty();
         let mut before = std::mem::take(&mut claimant.places);
         for (place, since) in &asking.places {
             if claimant.places.contains_key(place) {
@@ -334,7 +347,7 @@ impl Moment<'_> {
             claimant.places.insert(Arc::clone(place), Held { number, gone: None });
         }
         for (place, held) in before {
-            if let Some(gone) = self.gone(held.gone) {
+            if let Some(gone) = self.gone(&claimant.namespace, held.gone) {
                 claimant.places.insert(place, Held { gone: Some(gone), ..held });
             }
         }

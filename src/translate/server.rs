@@ -1,6 +1,5 @@
 //! From the paths of a host to a server with its routes; it must not know how paths were contended for.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -30,6 +29,24 @@ fn keep_plain(route: &mut Route) {
     if route.behaviour.https_redirect.is_some_and(|redirect| !redirect.forced) {
         Arc::make_mut(&mut route.behaviour).https_redirect = None;
     }
+}
+
+/// Puts a route that closes what begins like a path before the first one that would take some of that: what begins with more is no
+/// affair of it, and what begins alike in another namespace was there first.
+fn insert_closed(routes: &mut Vec<Route>, closed: Route) {
+    let beginning = |route: &Route| match &route.path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => {
+            site::beginning(Matching::Prefix, path.as_str())
+        }
+        PathMatch::Regex(pattern) => site::beginning(Matching::Regex, pattern.as_str()),
+    };
+    let own = beginning(&closed);
+    let place = routes.iter().position(|route| {
+        let other = beginning(route);
+        let is_ours = route.origin.object.namespace == closed.origin.object.namespace;
+        own.starts_with(&*other) && (other.len() < own.len() || is_ours)
+    });
+    routes.insert(place.unwrap_or(routes.len()), closed);
 }
 
 /// Builds servers.
@@ -63,9 +80,7 @@ impl<'a> Servers<'a> {
                 Err(route) => closed.push(route),
             }
         }
-        // They take what nobody else does.
-        closed.sort_by_key(|(length, _)| Reverse(*length));
-        routes.extend(closed.into_iter().map(|(_, route)| route));
+        closed.into_iter().for_each(|route| insert_closed(&mut routes, route));
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
         let mut fallback = self.fallback(name, site)?;
@@ -95,8 +110,8 @@ impl<'a> Servers<'a> {
         Some(Server { name, origin, tls, hsts, routes: Vec::new(), fallback })
     }
 
-    /// The route of a claim; or, where that cannot be written, one that closes what begins like it, with the length of that.
-    fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, (usize, Route)> {
+    /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
+    fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, Route> {
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
         let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
         let (shared, kind) = (&claim.subject.behaviour, claim.kind);
@@ -118,13 +133,8 @@ impl<'a> Servers<'a> {
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
                 let stored = claim.subject.stored;
                 self.refused.push((Arc::clone(&stored.id), stored.version.clone()));
-                let above = site::above(&claim.path);
-                let length = above.as_str().len();
-                let path = PathMatch::Prefix { path: above, redirect_to_slash: false };
-                Err((
-                    length,
-                    Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour: Arc::clone(shared) },
-                ))
+                let path = PathMatch::Prefix { path: site::above(&claim.path), redirect_to_slash: false };
+                Err(Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour: Arc::clone(shared) })
             }
         }
     }
@@ -137,6 +147,7 @@ impl<'a> Servers<'a> {
         // In ingress-nginx the automatic location belongs to the oldest object whether it has a backend for it or not.
         let has_one = |subject: &&Subject<'a>| subject.default_backend().is_some();
         let owner = match (dialect, name) {
+            _ if site.is_without_owner => None,
             (Dialect::IngressNginx, ServerName::Exact(_) | ServerName::Wildcard(_)) => Some(oldest).filter(has_one),
             // What no path takes is the affair of the namespace that asked for the host first.
             _ => {
@@ -161,6 +172,7 @@ impl<'a> Servers<'a> {
         let redirects = dialect == Dialect::IngressNginx && *name != ServerName::CatchAll;
         let action = match owner {
             Some(owner) => self.action(owner, owner.default_backend(), &origin),
+            None if site.is_without_owner => self.daemon_backend(dialect),
             None if subject.reading.closed => UNAVAILABLE,
             None => match &subject.reading.redirect {
                 Some((status, location)) if redirects => {

@@ -16,7 +16,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("ForeignClass", "that an object is another's is no warning, and not told as an Event"),
     ("HostOwned", "it takes two namespaces: tests/live/tenants.rs"),
     ("HostNotAllowed", "it is about the settings: src/translate/tests/tenants.rs"),
-    ("SharedHost", "that a host is shared is no warning, and not told as an Event"),
+    ("SharedHost", "it takes two namespaces: src/translate/tests/tenants.rs"),
     ("TlsConflict", "it takes two namespaces: src/translate/tests/certificates.rs"),
     ("TooManyPaths", "it takes more paths than an object has room for: src/translate/tests/hosts_and_paths.rs"),
     ("OverBudget", "it takes more than objects ask for: tests/end_to_end/budgets.rs"),

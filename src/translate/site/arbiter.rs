@@ -1,11 +1,11 @@
 //! Which namespaces may have paths of a host; it must not know how paths are matched.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Claim, Site, alone, contest, reach};
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, ObjectId, Origin, ServerName};
+use crate::model::{Field, HostName, ObjectId, Origin, ServerName};
 use crate::translate::allowed::Allowances;
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
@@ -22,12 +22,34 @@ pub struct Arbiter<'o, 'a> {
     allowances: Allowances<'a>,
     /// Whether anybody has a wildcard for itself: most clusters need not look for one.
     has_wildcards: bool,
+    /// Who protects routes of a wildcard host.
+    protected: HashMap<ServerName, Vec<Arc<str>>>,
 }
 
 impl<'o, 'a> Arbiter<'o, 'a> {
     /// By these settings and ages.
     pub fn new(options: &'o Options, claims: &'o Claims, allowances: Allowances<'a>) -> Self {
-        Arbiter { options, claims, allowances, has_wildcards: claims.has_exclusive_wildcard() }
+        let (has_wildcards, protected) = (claims.has_exclusive_wildcard(), HashMap::new());
+        Arbiter { options, claims, allowances, has_wildcards, protected }
+    }
+
+    /// Notes what is asked for of a wildcard host, before any host within it is decided about.
+    pub fn note(&mut self, name: &ServerName, asked: &Site<'_, 'a>) {
+        let protects = asked.subjects.iter().filter(|subject| subject.is_protected);
+        let namespaces: Vec<_> = protects.map(|subject| Arc::clone(&subject.id().namespace)).collect();
+        if matches!(name, ServerName::Wildcard(_)) && !namespaces.is_empty() {
+            self.protected.insert(name.clone(), namespaces);
+        }
+    }
+
+    /// Whether a host lies within a wildcard of which another namespace, which asked before, protects routes.
+    fn is_within_protected(&self, name: &ServerName, own: &Claimant) -> bool {
+        let ServerName::Exact(host) = name else { return false };
+        let parent = host.as_str().split_once('.').and_then(|(_, rest)| HostName::new(rest).ok());
+        let Some(wildcard) = parent.map(ServerName::Wildcard) else { return false };
+        let protects = self.protected.get(&wildcard).into_iter().flatten();
+        let mut others = protects.filter(|namespace| **namespace != own.namespace);
+        others.any(|namespace| self.claims.number(&wildcard, namespace) < own.number)
     }
 
     /// What is served of a host; nothing when nobody who asks may have it.
@@ -58,10 +80,14 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let mut parties = parties.into_iter();
         let first = parties.next()?;
         if !is_contested {
-            return Some(Site { subjects: first.subjects, claims: first.claims });
+            return Some(Site { subjects: first.subjects, claims: first.claims, is_without_owner: false });
         }
-        let mut subjects = first.subjects;
-        let (mut all, mut others) = (vec![first.claims], Vec::new());
+        let is_without_owner = self.claims.owner(name).is_some_and(|owner| owner.namespace != *first.namespace);
+        let (mut subjects, mut others) = match is_without_owner {
+            false => (first.subjects, Vec::new()),
+            true => (Vec::new(), first.subjects),
+        };
+        let mut all = vec![first.claims];
         for party in parties {
             all.push(party.claims);
             others.extend(party.subjects);
@@ -71,7 +97,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
         others.retain(|subject| routed.contains(subject.id()));
         subjects.extend(others);
-        Some(Site { subjects, claims })
+        (!subjects.is_empty()).then_some(Site { subjects, claims, is_without_owner })
     }
 
     /// Everybody who asks with what they ask for, the oldest claim first.
@@ -115,10 +141,13 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             });
         }
         let own = self.claims.of(name).iter().find(|claimant| *claimant.namespace == *namespace);
-        let is_within = own.is_some_and(|own| self.has_wildcards && self.claims.is_within_older(name, own));
+        let is_within = own.is_some_and(|own| {
+            (self.has_wildcards && self.claims.is_within_older(name, own))
+                || (!self.protected.is_empty() && self.is_within_protected(name, own))
+        });
         let is_named = is_within && self.allowances.of(namespace).names(name);
         (is_within && !is_named).then_some(
-            "the host lies within a wildcard host that another namespace asked for first and has for itself; take another \
+            "the host lies within a wildcard host that another namespace asked for first and has for itself, or protects; take another \
              host, or ask the administrator for `hosts.allowed`",
         )
     }

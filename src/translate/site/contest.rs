@@ -5,7 +5,8 @@
 //! begins.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use super::precedence::{self, Rated};
@@ -26,7 +27,7 @@ pub fn settle<'s, 'a>(
     let mut rated: Vec<_> = parties.flatten().map(|(place, claim)| rate(name, place, claim, claims)).collect();
     // Those of one age are of one namespace, and in its order.
     rated.sort_by_key(|rated| rated.number);
-    let mut court = Court::new(name, claims);
+    let mut court = Court::new(name, claims, &rated);
     let mut kept = Vec::with_capacity(rated.len());
     for rated in rated {
         match court.objection(&rated) {
@@ -53,18 +54,22 @@ fn rate<'s, 'a>(name: &ServerName, place_alone: usize, claim: Claim<'s, 'a>, cla
 /// What the older claims leave to the younger ones.
 #[derive(Debug)]
 struct Court<'c> {
-    /// What was asked for by namespaces that do not ask for it now; `None` for a whole host.
+    /// What namespaces asked for of which nothing is here now; `None` for a whole host.
     reserved: Vec<(&'c str, Option<&'c str>, u64)>,
     places: HashMap<Arc<str>, Origin>,
-    /// Beginnings of what is protected, and whether all that begins so is, or only what lies below it by element.
-    protected: BTreeMap<Box<str>, Vec<(Arc<str>, bool)>>,
-    lengths: BTreeSet<usize>,
+    /// Beginnings of what is protected, by namespace; those that count by element have a slash at their end.
+    protected: BTreeMap<Arc<str>, BTreeSet<String>>,
 }
 
 impl<'c> Court<'c> {
-    fn new(name: &ServerName, claims: &'c Claims) -> Self {
-        let reserved = claims.reserved(name).collect();
-        Court { reserved, places: HashMap::new(), protected: BTreeMap::new(), lengths: BTreeSet::new() }
+    fn new(name: &ServerName, claims: &'c Claims, rated: &[Rated<'_, '_>]) -> Self {
+        let here: HashSet<_> =
+            rated.iter().map(|rated| (&*rated.claim.origin.object.namespace, &*rated.place)).collect();
+        let is_here = |(namespace, place, _): &(&str, Option<&str>, u64)| {
+            place.is_some_and(|place| here.contains(&(*namespace, place)))
+        };
+        let reserved = claims.places(name).filter(|held| !is_here(held)).collect();
+        Court { reserved, places: HashMap::new(), protected: BTreeMap::new() }
     }
 
     fn objection(&self, rated: &Rated<'_, '_>) -> Option<Finding> {
@@ -89,12 +94,11 @@ impl<'c> Court<'c> {
     }
 
     fn is_below_protected(&self, rated: &Rated<'_, '_>) -> bool {
-        let (beginning, namespace) = (&*rated.beginning, &*rated.claim.origin.object.namespace);
-        self.lengths.range(..beginning.len()).any(|length| {
-            let (Some(head), Some(rest)) = (beginning.get(..*length), beginning.get(*length..)) else { return false };
-            let protected = self.protected.get(head).map(Vec::as_slice).unwrap_or_default();
-            protected.iter().any(|(other, whole)| **other != *namespace && (*whole || rest.starts_with('/')))
-        })
+        let namespace = &rated.claim.origin.object.namespace;
+        let others = self.protected.iter().filter(|(other, _)| *other != namespace);
+        // What begins alike is another question: the older one is tried first.
+        let mut heads = others.filter_map(|(_, beginnings)| longest_head(beginnings, &rated.beginning));
+        heads.any(|head| head.trim_end_matches('/').len() < rated.beginning.len())
     }
 
     fn admit(&mut self, rated: &Rated<'_, '_>) {
@@ -102,35 +106,50 @@ impl<'c> Court<'c> {
         self.places.entry(Arc::clone(place)).or_insert_with(|| claim.origin.clone());
         // Below a path that is taken alone nothing is.
         if claim.matching != Matching::Exact && (claim.closed || claim.subject.is_protected) {
-            let whole = claim.matching != Matching::Prefix;
+            let by_element = claim.matching == Matching::Prefix;
+            let slash = if by_element { "/" } else { "" };
             let namespace = Arc::clone(&claim.origin.object.namespace);
-            self.lengths.insert(beginning.len());
-            self.protected.entry(beginning.clone()).or_default().push((namespace, whole));
+            self.protected.entry(namespace).or_default().insert(format!("{beginning}{slash}"));
         }
+    }
+}
+
+/// The longest of these that a text begins with. Each step is at a text that is shorter than the one before.
+fn longest_head<'s>(heads: &'s BTreeSet<String>, text: &str) -> Option<&'s str> {
+    let mut text = text;
+    loop {
+        let candidate = heads.range::<str, _>((Bound::Unbounded, Bound::Included(text))).next_back()?;
+        if text.starts_with(&**candidate) {
+            return Some(candidate);
+        }
+        let common = candidate.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
+        let common = (0..=common).rev().find(|length| text.is_char_boundary(*length))?;
+        text = text.get(..common)?;
     }
 }
 
 /// Tells whoever was there first of younger paths of others below its own, and whoever came later of what goes before it.
 fn tell_neighbours(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
-    let mut by_beginning: HashMap<&str, Vec<&Rated<'_, '_>>> = HashMap::new();
-    for rated in kept {
-        by_beginning.entry(&rated.beginning).or_default().push(rated);
+    let mut oldest: HashMap<(&Arc<str>, &str), &Rated<'_, '_>> = HashMap::new();
+    let mut beginnings: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();
+    for rated in kept.iter().filter(|rated| rated.claim.matching != Matching::Exact) {
+        let namespace = &rated.claim.origin.object.namespace;
+        let known = oldest.entry((namespace, &*rated.beginning)).or_insert(rated);
+        if rated.number < known.number {
+            *known = rated;
+        }
+        beginnings.entry(namespace).or_default().insert(rated.beginning.to_string());
     }
-    let lengths: BTreeSet<Reverse<usize>> = by_beginning.keys().map(|beginning| Reverse(beginning.len())).collect();
     let mut told: BTreeMap<&ObjectId, (&Rated<'_, '_>, &Rated<'_, '_>, usize)> = BTreeMap::new();
     for below in kept {
-        let is_stranger =
-            |above: &&&Rated<'_, '_>| above.claim.origin.object.namespace != below.claim.origin.object.namespace;
-        let beginning = &*below.beginning;
-        let above = lengths.range(Reverse(beginning.len())..).find_map(|Reverse(length)| {
-            let (head, rest) = (beginning.get(..*length)?, beginning.get(*length..)?);
-            let reaches = |above: &&&Rated<'_, '_>| match above.claim.matching {
-                Matching::Exact => false,
-                Matching::Prefix => rest.is_empty() || rest.starts_with('/'),
-                Matching::Regex | Matching::Caseless => true,
-            };
-            by_beginning.get(head)?.iter().filter(is_stranger).find(reaches)
+        let namespace = &below.claim.origin.object.namespace;
+        let above = beginnings.iter().filter(|(other, _)| **other != namespace).filter_map(|(other, all)| {
+            let above = *oldest.get(&(*other, longest_head(all, &below.beginning)?))?;
+            let rest = below.beginning.get(above.beginning.len()..)?;
+            let reaches = above.claim.matching != Matching::Prefix || rest.is_empty() || rest.starts_with('/');
+            reaches.then_some(above)
         });
+        let above = above.max_by_key(|above| (above.beginning.len(), Reverse(above.number)));
         let Some(above) = above.filter(|above| above.number < below.number) else { continue };
         match above.beginning == below.beginning {
             true => {

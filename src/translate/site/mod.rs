@@ -9,10 +9,10 @@ mod reach;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
+use k8s_openapi::api::networking::v1::{Ingress, IngressBackend, IngressRule};
 
 pub use self::arbiter::Refusals;
-pub use self::reach::above;
+pub use self::reach::{above, beginning};
 use super::allowed::Allowances;
 use super::annotation::value::quoted;
 use super::claims::{Asking, Claims, Since};
@@ -50,6 +50,8 @@ pub struct Site<'s, 'a> {
     pub subjects: Vec<&'s Subject<'a>>,
     /// Its paths as they win, each with its owner.
     pub claims: Vec<Claim<'s, 'a>>,
+    /// Whose the host is has no object that is served: nobody says what happens to the rest of it.
+    pub is_without_owner: bool,
 }
 
 impl<'s, 'a> Site<'s, 'a> {
@@ -95,6 +97,7 @@ impl<'s, 'a> Askers<'s, 'a> {
         let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace);
         drop(asked);
         let mut arbiter = arbiter::Arbiter::new(options, &claims, self.allowances);
+        gathered.iter().for_each(|(name, site)| arbiter.note(name, site));
         let sites = gathered.into_iter();
         let sites = sites
             .filter_map(|(name, site)| Some((name.clone(), arbiter.decide(&name, site, &mut refusals, findings)?)))
@@ -187,6 +190,17 @@ fn withheld<'a>(objects: &[(&'a Stored<Ingress>, &'a ClassRule)]) -> Withheld<'a
     hosts
 }
 
+/// What the paths of an object that is not read may be known by.
+fn places_of(stored: &Stored<Ingress>, name: &ServerName) -> Vec<Arc<str>> {
+    let rules = stored.object.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
+    let is_asked =
+        |rule: &&IngressRule| host::server_name(rule.host.as_deref().unwrap_or_default()).as_ref() == Ok(name);
+    let paths = rules.iter().filter(is_asked).flat_map(subject::paths).filter_map(|(_, entry)| path::read(entry).ok());
+    paths
+        .flat_map(|path| [Matching::Prefix, Matching::Regex].map(|matching| reach::place(matching, path.as_str())))
+        .collect()
+}
+
 /// What is asked for now, in order.
 fn asked<'m, 'a: 'm>(
     gathered: &'m BTreeMap<ServerName, Site<'_, 'a>>,
@@ -211,8 +225,16 @@ fn asked<'m, 'a: 'm>(
             let [only] = asking else { return false };
             known.of(name).iter().all(|claimant| claimant.namespace == *only.namespace)
         };
-        let Some(site) = gathered.get(*name).filter(|_| !is_alone(asking)) else { continue };
-        for claim in &site.claims {
+        if is_alone(asking) {
+            continue;
+        }
+        for (stored, _) in withheld.get(*name).into_iter().flatten() {
+            let places = places_of(stored, name);
+            let own = asking.iter_mut().find(|asking| *asking.namespace == stored.id.namespace);
+            own.into_iter()
+                .for_each(|own| own.places.extend(places.iter().map(|place| (Arc::clone(place), Since::of(stored)))));
+        }
+        for claim in gathered.get(*name).into_iter().flat_map(|site| &site.claims) {
             let since = Since::of(claim.subject.stored);
             let place = reach::place(claim.matching, claim.path.as_str());
             let own = asking.iter_mut().find(|asking| *asking.namespace == claim.subject.id().namespace);

@@ -41,6 +41,10 @@ impl Rated<'_, '_> {
     }
 }
 
+/// How many claims of a namespace are looked at, where its first one waits, to find one that does not: whoever writes many that
+/// stand in each other's way must not make everybody wait.
+const FAR: usize = 64;
+
 /// Sorts them as they win. Where claims of several namespaces stand in each other's way however they are sorted, the youngest of them
 /// is left out.
 pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>) -> Vec<Rated<'s, 'a>> {
@@ -68,7 +72,7 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
                 let Some((queue, index)) = youngest(&queues) else { break };
                 // Its namespace goes without its own order, if that is what stands in the way.
                 let all = &queues[queue].claims;
-                if let Some(free) = (0..all.len()).rev().find(|index| !waits(&queues, queue, &all[*index])) {
+                if let Some(free) = (0..all.len()).rev().take(FAR).find(|index| !waits(&queues, queue, &all[*index])) {
                     ordered.push(queues[queue].take(free));
                     continue;
                 }
@@ -130,7 +134,7 @@ fn next(queues: &[Queue<'_, '_>]) -> Option<(usize, usize)> {
             let stands_alone =
                 |index: usize| all.claims[index + 1..].iter().all(|other| !all.claims[index].meets(other));
             let free = |index: &usize| !waits(queues, queue, &all.claims[*index]) && stands_alone(*index);
-            (0..all.claims.len()).rev().find(free).map(|index| (queue, index))
+            (0..all.claims.len()).rev().take(FAR).find(free).map(|index| (queue, index))
         })
     })
 }

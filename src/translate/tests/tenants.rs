@@ -333,3 +333,89 @@ fn a_namespace_asks_for_what_the_administrator_lets_it() {
     let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
     assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /"]);
 }
+
+#[test]
+fn a_claim_without_paths_makes_no_path_old() {
+    let victim = |paths: &[&str]| of("victim", "v", "nginx", HOST, "", paths);
+    let evil = |paths: &[&str]| of("evil", "e", "nginx", HOST, "", paths);
+    let listed = of("victim", "w", "nginx", HOST, LIST, &["Prefix /private"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&victim(&["Prefix /"])]);
+    cluster.now(&[&victim(&["Prefix /"]), &evil(&[])]);
+    cluster.now(&[&victim(&["Prefix /"]), &evil(&[]), &listed]);
+    let (paths, findings) = outcome(&cluster.now(&[&victim(&["Prefix /"]), &evil(&["Prefix /private"]), &listed]));
+    assert_eq!((paths, findings), (vec!["w /private".to_owned(), "v /".to_owned()], vec!["e PathConflict".to_owned()]));
+}
+
+#[test]
+fn paths_of_a_shared_host_stay_whose_object_cannot_be_served_now() {
+    let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /", "Prefix /a"]);
+    let broken = of("victim", "v", "nginx", HOST, "rewrite-target: /$nothing", &["Prefix /", "Prefix /a"]);
+    let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /", "Prefix /a", "Prefix /b"]);
+    for with_company in [false, true] {
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&victim]);
+        if with_company {
+            cluster.now(&[&victim, &evil]);
+        }
+        for later in [0, 1000, 1000] {
+            cluster.options.now += later;
+            assert_eq!(outcome(&cluster.now(&[&broken, &evil])).0, ["e /b"]);
+        }
+        assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /a", "e /b", "v /"]);
+    }
+}
+
+#[test]
+fn nobody_speaks_for_a_host_whose_owner_is_away() {
+    let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /shop"]);
+    let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /b"]).replace(
+        "rules: [",
+        "defaultBackend: {service: {name: e, port: {number: 80}}}, tls: [{hosts: [a.example], secretName: none}], rules: [",
+    );
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&victim]);
+    cluster.now(&[&victim, &evil]);
+    let translation = cluster.now(&[&evil]);
+    assert_eq!(routes(&translation)[1..], ["  /b -> 503", "  else / -> 404"]);
+}
+
+#[test]
+fn a_host_within_a_wildcard_that_is_protected_is_its_owners() {
+    let wild = of("victim", "v", "nginx", "*.example", LIST, &["Prefix /"]);
+    let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&wild]);
+    assert_eq!(outcome(&cluster.now(&[&wild, &evil])).1, ["e HostOwned"]);
+    let open = of("victim", "v", "nginx", "*.example", "", &["Prefix /"]);
+    assert_eq!(cluster.now(&[&open, &evil]).model.servers.len(), 2);
+}
+
+#[test]
+fn a_path_that_cannot_be_an_expression_closes_what_begins_like_it() {
+    let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /", "Prefix /admin/x"]);
+    let listed = of(
+        "victim",
+        "w",
+        "nginx",
+        HOST,
+        "use-regex: 'true', allowlist-source-range: 10.0.0.0/8",
+        &["ImplementationSpecific /admin/(a+)+x", "ImplementationSpecific /ok.*"],
+    );
+    let translation = Cluster::new(options()).now(&[&victim, &listed]);
+    assert_eq!(outcome(&translation).0, ["v ~ /admin/x", "w ~ /ok.*", "w /admin", "v ~ /"]);
+    assert!(routes(&translation).contains(&"  /admin -> 503".to_owned()));
+}
+
+#[test]
+fn so_many_claims_are_reserved_and_no_more() {
+    let mut claims: Vec<_> = (0..20_000)
+        .map(|number| serde_json::json!({"host": format!("h{number}.example"), "namespace": "evil", "number": number, "exclusive": true}))
+        .collect();
+    claims.push(serde_json::json!({"host": HOST, "namespace": "victim", "number": 20_000, "exclusive": true}));
+    let claims = claims.into_iter().map(|line| serde_json::from_value(line).unwrap()).collect::<Vec<_>>();
+    let mut cluster = Cluster::new(options());
+    cluster.claims = Arc::new(Claims::read(claims));
+    cluster.read(&Snapshot::default());
+    assert_eq!(cluster.claims.write().count(), 10_001);
+}
