@@ -56,7 +56,7 @@ pub async fn serve(listener: TcpListener, facts: Facts) {
         match listener.accept().await {
             Ok((stream, _)) => {
                 let facts = facts.clone();
-                let seat = room.seat();
+                let seat = room.seat().await;
                 let attention = seat.attention();
                 seat.serve(async move {
                     let _ = tokio::time::timeout(CONNECTION_TIMEOUT, connection(stream, facts, attention)).await;

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use tokio::task::AbortHandle;
+
+/// How long every connection has at least.
+const LEAST: Duration = Duration::from_millis(20);
 
 /// The connections that are open.
 #[derive(Debug)]
@@ -19,8 +23,9 @@ struct Guests {
     here: BTreeMap<u64, Guest>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Guest {
+    came: Instant,
     /// Known as soon as it is served.
     task: Option<AbortHandle>,
     /// Its answer is being made: it waits for us, and not we for it.
@@ -40,20 +45,34 @@ impl Room {
         Arc::new(Room { most, guests: Mutex::default() })
     }
 
-    /// A seat for one more. When all are taken, the oldest connection that keeps us waiting is ended; when none does, the oldest.
-    pub fn seat(self: &Arc<Self>) -> Seat {
+    /// A seat for one more. When all are taken, the oldest connection that keeps us waiting is ended; when none does, the oldest. But
+    /// everybody has the time to say what was sent already, however many come.
+    pub async fn seat(self: &Arc<Self>) -> Seat {
+        while let Some(patience) = self.make_room() {
+            tokio::time::sleep(patience).await;
+        }
+        let mut guests = self.guests();
+        let number = guests.next;
+        guests.next += 1;
+        guests.here.insert(number, Guest { came: Instant::now(), task: None, is_answered: false });
+        Seat { room: Arc::clone(self), number }
+    }
+
+    /// Ends a connection where that is necessary, or says how long that has to wait.
+    fn make_room(&self) -> Option<Duration> {
         let mut guests = self.guests();
         while guests.here.len() >= self.most {
-            let waited_for = guests.here.iter().find(|(_, guest)| !guest.is_answered).map(|(number, _)| *number);
-            let Some(number) = waited_for.or_else(|| guests.here.keys().next().copied()) else { break };
+            let waited_for = guests.here.iter().find(|(_, guest)| !guest.is_answered);
+            let (number, guest) = waited_for.or_else(|| guests.here.iter().next())?;
+            let (number, age) = (*number, guest.came.elapsed());
+            if age < LEAST {
+                return Some(LEAST - age);
+            }
             if let Some(task) = guests.here.remove(&number).and_then(|guest| guest.task) {
                 task.abort();
             }
         }
-        let number = guests.next;
-        guests.next += 1;
-        guests.here.insert(number, Guest::default());
-        Seat { room: Arc::clone(self), number }
+        None
     }
 
     fn guests(&self) -> MutexGuard<'_, Guests> {
@@ -111,16 +130,15 @@ impl Attention {
 #[cfg(test)]
 mod tests {
     use std::future::pending;
-    use std::time::Duration;
 
     use tokio::sync::oneshot;
 
     use super::*;
 
     /// A connection that never ends, and tells when it is ended.
-    fn slow(room: &Arc<Room>) -> (oneshot::Receiver<()>, Attention) {
+    async fn slow(room: &Arc<Room>) -> (oneshot::Receiver<()>, Attention) {
         let (end, ended) = oneshot::channel();
-        let seat = room.seat();
+        let seat = room.seat().await;
         let attention = seat.attention();
         seat.serve(async move {
             let _end: oneshot::Sender<()> = end;
@@ -137,23 +155,23 @@ mod tests {
     #[tokio::test]
     async fn the_oldest_that_keeps_us_waiting_gives_way() {
         let room = Room::new(3);
-        let (first, attention) = slow(&room);
-        let (second, _) = slow(&room);
-        let (mut third, _) = slow(&room);
+        let (first, attention) = slow(&room).await;
+        let (second, _) = slow(&room).await;
+        let (mut third, _) = slow(&room).await;
         let (answer, answered) = oneshot::channel::<()>();
         let making = tokio::spawn(async move { attention.pay(answered).await });
         tokio::task::yield_now().await;
-        let (_fourth, _) = slow(&room);
+        let (_fourth, _) = slow(&room).await;
         assert!(ended(second).await, "the first one's answer is being made");
         assert!(third.try_recv() == Err(oneshot::error::TryRecvError::Empty));
         answer.send(()).unwrap();
         making.await.unwrap().unwrap();
-        let (_fifth, _) = slow(&room);
+        let (_fifth, _) = slow(&room).await;
         assert!(ended(first).await, "its answer is made");
         // Whoever ends leaves a seat, and nobody else has to go.
-        drop(room.seat());
+        drop(room.seat().await);
         assert!(ended(third).await);
-        room.seat().serve(async {});
+        room.seat().await.serve(async {});
         tokio::task::yield_now().await;
         assert_eq!(room.guests().here.len(), 2);
     }

@@ -32,8 +32,8 @@ fn keep_plain(route: &mut Route) {
 }
 
 /// Puts a route that closes what begins like a path before the first one that would take some of that: what begins with more is no
-/// affair of it, and what begins alike in another namespace was there first.
-fn insert_closed(routes: &mut Vec<Route>, closed: Route) {
+/// affair of it, and what begins alike goes before it, unless that would open what was meant to be protected.
+fn insert_closed(routes: &mut Vec<Route>, closed: Route, is_protected: bool) {
     let beginning = |route: &Route| match &route.path {
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => {
             site::beginning(Matching::Prefix, path.as_str())
@@ -43,7 +43,7 @@ fn insert_closed(routes: &mut Vec<Route>, closed: Route) {
     let own = beginning(&closed);
     let place = routes.iter().position(|route| {
         let other = beginning(route);
-        let is_ours = route.origin.object.namespace == closed.origin.object.namespace;
+        let is_ours = is_protected && route.origin.object.namespace == closed.origin.object.namespace;
         own.starts_with(&*other) && (other.len() < own.len() || is_ours)
     });
     routes.insert(place.unwrap_or(routes.len()), closed);
@@ -77,10 +77,10 @@ impl<'a> Servers<'a> {
         for claim in &site.claims {
             match self.route(claim, &taken) {
                 Ok(route) => routes.push(route),
-                Err(route) => closed.push(route),
+                Err(route) => closed.push((route, claim.subject.is_protected)),
             }
         }
-        closed.into_iter().for_each(|route| insert_closed(&mut routes, route));
+        closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, route, is_protected));
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
         let mut fallback = self.fallback(name, site)?;

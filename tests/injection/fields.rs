@@ -153,6 +153,7 @@ pub fn surroundings() -> Vec<Value> {
     };
     let password = "$apr1$7mVKPRzS$lSXhPBmjGIrRobLY7b0RW/";
     let mut bystander = ingress("other", "bystander", "nginx", "bystander.test", "web");
+    bystander["metadata"]["creationTimestamp"] = json!("2025-01-01T00:00:00Z");
     bystander["spec"]["tls"] = json!([{"hosts": ["bystander.test"], "secretName": "tls"}]);
     for (key, value) in [("enable-cors", "true"), ("limit-rps", "5"), ("auth-type", "basic"), ("auth-secret", "users")]
     {
