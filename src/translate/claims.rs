@@ -39,7 +39,7 @@ pub struct Claimant {
     /// Since when no object of the namespace asks any more, in seconds since 1970; the host stays reserved for a while.
     pub gone: Option<i64>,
     /// The ages of its paths, kept only while there are several claimants.
-    places: BTreeMap<Arc<str>, Held>,
+    places: Option<BTreeMap<Arc<str>, Held>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,9 +127,10 @@ impl Claims {
     pub fn places(&self, host: &ServerName) -> impl Iterator<Item = (&str, Option<&str>, u64)> {
         self.of(host).iter().flat_map(|claimant| {
             let namespace = &*claimant.namespace;
-            let is_whole = claimant.gone.is_some() && claimant.places.is_empty();
+            let is_whole = claimant.gone.is_some() && claimant.places.is_none();
             let whole = is_whole.then_some((namespace, None, claimant.number));
-            let places = claimant.places.iter().map(move |(place, held)| (namespace, Some(&**place), held.number));
+            let places = claimant.places.iter().flatten();
+            let places = places.map(move |(place, held)| (namespace, Some(&**place), held.number));
             whole.into_iter().chain(places)
         })
     }
@@ -137,7 +138,7 @@ impl Claims {
     /// The age of a path; `None` while nobody else asks for the host.
     pub fn age(&self, host: &ServerName, namespace: &str, place: &str) -> Option<u64> {
         let claimant = self.of(host).iter().find(|claimant| *claimant.namespace == *namespace)?;
-        claimant.places.get(place).map(|held| held.number)
+        claimant.places.as_ref()?.get(place).map(|held| held.number)
     }
 
     /// The claims once these ask, each host once and in order, and the moment at which the next that is reserved ends.
@@ -187,7 +188,7 @@ impl Claims {
     fn give_number(&mut self, new: &New<'_>) {
         let claimants = self.hosts.get_mut(new.host).into_iter().flatten();
         for claimant in claimants.filter(|claimant| claimant.namespace == *new.namespace) {
-            match new.place.as_ref().map(|place| claimant.places.get_mut(place)) {
+            match new.place.as_ref().map(|place| claimant.places.as_mut()?.get_mut(place)) {
                 None => claimant.number = self.next,
                 Some(held) => held.into_iter().for_each(|held| held.number = self.next),
             }
@@ -204,11 +205,9 @@ impl Claims {
                 number: claimant.number,
                 exclusive: claimant.exclusive,
                 gone: claimant.gone,
-                places: claimant
-                    .places
-                    .iter()
-                    .map(|(place, held)| ((&**place).into(), held.number, held.gone))
-                    .collect(),
+                places: claimant.places.as_ref().map(|places| {
+                    places.iter().map(|(place, held)| ((&**place).into(), held.number, held.gone)).collect()
+                }),
             })
         })
     }
@@ -219,16 +218,16 @@ impl Claims {
         for line in lines {
             let written = if line.host == "*" { "" } else { &*line.host };
             let Ok(host) = host::server_name(written) else { continue };
-            let places = line.places.into_iter();
-            let places = places.map(|(place, number, gone)| (Arc::from(&*place), Held { number, gone }));
+            let held = |(place, number, gone): (Cow<'_, str>, _, _)| (Arc::from(&*place), Held { number, gone });
+            let places: Option<BTreeMap<_, _>> = line.places.map(|places| places.into_iter().map(held).collect());
             let claimant = Claimant {
                 namespace: (&*line.namespace).into(),
                 number: line.number,
                 exclusive: line.exclusive,
                 gone: line.gone,
-                places: places.collect(),
+                places,
             };
-            let newest = claimant.places.values().map(|held| held.number).chain([claimant.number]).max();
+            let newest = claimant.places.iter().flatten().map(|(_, held)| held.number).chain([claimant.number]).max();
             claims.next = claims.next.max(newest.unwrap_or_default().saturating_add(1));
             claims.hosts.entry(host).or_default().push(claimant);
         }
@@ -245,14 +244,14 @@ pub struct Line<'a> {
     exclusive: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gone: Option<i64>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    places: Vec<(Cow<'a, str>, u64, Option<i64>)>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    places: Option<Vec<(Cow<'a, str>, u64, Option<i64>)>>,
 }
 
 impl Claimant {
     /// Since when something of it is gone, when that is.
     fn ends(&self) -> Option<i64> {
-        self.places.values().filter_map(|held| held.gone).chain(self.gone).min()
+        self.places.iter().flatten().filter_map(|(_, held)| held.gone).chain(self.gone).min()
     }
 }
 
@@ -287,7 +286,7 @@ impl Moment<'_> {
         new: &mut Vec<New<'a>>,
     ) -> Vec<Claimant> {
         let find = |namespace: &str| asking.iter().find(|asking| **asking.namespace == *namespace);
-        let stay = |claimant| self.stay(host, claimant, find(&claimant.namespace));
+        let stay = |claimant| self.stay(host, claimant, before.len() == 1, find(&claimant.namespace));
         let mut after: Vec<_> = before.iter().filter_map(stay).collect();
         for asking in asking {
             if !before.iter().any(|claimant| claimant.namespace == *asking.namespace) {
@@ -297,12 +296,12 @@ impl Moment<'_> {
                     number: UNNUMBERED,
                     exclusive: asking.exclusive,
                     gone: None,
-                    places: BTreeMap::new(),
+                    places: None,
                 });
             }
         }
         match after.len() {
-            0 | 1 => after.iter_mut().for_each(|claimant| claimant.places.clear()),
+            0 | 1 => after.iter_mut().for_each(|claimant| claimant.places = None),
             _ => after.iter_mut().for_each(|claimant| {
                 if let Some(asking) = find(&claimant.namespace) {
                     // Whoever was alone had all of its paths when it got company.
@@ -314,9 +313,19 @@ impl Moment<'_> {
         after
     }
 
-    fn stay(&mut self, host: &ServerName, claimant: &Claimant, asking: Option<&Asking<'_>>) -> Option<Claimant> {
+    fn stay(
+        &mut self,
+        host: &ServerName,
+        claimant: &Claimant,
+        is_alone: bool,
+        asking: Option<&Asking<'_>>,
+    ) -> Option<Claimant> {
         Some(match asking {
-            Some(asking) => Claimant { gone: None, exclusive: asking.exclusive, ..claimant.clone() },
+            // Whoever shares a host cannot have it for itself all at once: others were let in.
+            Some(asking) => {
+                let exclusive = asking.exclusive && (claimant.exclusive || is_alone);
+                Claimant { gone: None, exclusive, ..claimant.clone() }
+            }
             // What was never had is not reserved.
             None if self.previous.is_within_older(host, claimant) => return None,
             None => Claimant { gone: Some(self.gone(&claimant.namespace, claimant.gone)?), ..claimant.clone() },
@@ -331,9 +340,10 @@ impl Moment<'_> {
         was_alone: bool,
         new: &mut Vec<New<'a>>,
     ) {
-        let mut before = std::mem::take(&mut claimant.places);
+        let mut before = claimant.places.take().unwrap_or_default();
+        let mut places = BTreeMap::new();
         for (place, since) in &asking.places {
-            if claimant.places.contains_key(place) {
+            if places.contains_key(place) {
                 continue;
             }
             let number = match before.remove(place) {
@@ -344,12 +354,13 @@ impl Moment<'_> {
                     UNNUMBERED
                 }
             };
-            claimant.places.insert(Arc::clone(place), Held { number, gone: None });
+            places.insert(Arc::clone(place), Held { number, gone: None });
         }
         for (place, held) in before {
             if let Some(gone) = self.gone(&claimant.namespace, held.gone) {
-                claimant.places.insert(place, Held { gone: Some(gone), ..held });
+                places.insert(place, Held { gone: Some(gone), ..held });
             }
         }
+        claimant.places = Some(places);
     }
 }

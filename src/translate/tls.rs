@@ -67,8 +67,14 @@ impl<'a> Tls<'a> {
             };
             match termination {
                 Some(_) => self.tell_without_effect(subject, number, name),
+                // Whoever lists nothing of a host that the administrator's certificate names wants that one.
+                None if namespace != home && self.default_names(name) => {
+                    self.tell_without_effect(subject, number, name);
+                }
                 None => {
-                    termination = self.of_entry(name, subject, number, entry);
+                    let is_default = namespace == home && self.is_default(subject, entry);
+                    let own = self.of_entry(name, subject, number, entry);
+                    termination = own.or(is_default.then_some(TlsTermination::DefaultDeclared));
                     // Whoever lists the host first decides what follows from it, also without a certificate.
                     if decider.is_none() {
                         decider = Some((subject, number));
@@ -83,6 +89,20 @@ impl<'a> Tls<'a> {
             self.tell_stranger(subject, number, name, home);
         }
         (termination.unwrap_or(TlsTermination::DefaultDeclared), stranger)
+    }
+
+    /// Whether an entry is served with the default certificate, because it names no Secret, or none that can be used.
+    fn is_default(&self, subject: &Subject<'_>, entry: &IngressTLS) -> bool {
+        let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty());
+        let secret = secret.and_then(|name| self.snapshot.secret(&subject.id().namespace, name));
+        !secret.is_some_and(|secret| self.certificates.check(secret).is_ok())
+    }
+
+    /// Whether the administrator's certificate names the host.
+    fn default_names(&self, name: &ServerName) -> bool {
+        let secret = self.options.default_certificate.as_ref();
+        let secret = secret.and_then(|(namespace, name)| self.snapshot.secret(namespace, name));
+        secret.is_some_and(|secret| self.certificates.check(secret).is_ok_and(|checked| checked.covers(name)))
     }
 
     /// The certificate of an entry, if it can be served for the host.

@@ -40,6 +40,19 @@ const LARGEST: u64 = 8 << 10;
 /// Parts that are looked at while judging; a few hundred for what people write.
 const PATIENCE: u32 = 50_000;
 
+/// With what everything begins that an expression matches at the start of a path, in small letters: as much of it as is certain. `None`
+/// when it is refused.
+pub fn beginning(text: &str) -> Option<String> {
+    let node = parse::parse(text).ok()?;
+    let certain = node.beginning(text.len()).into_iter().map_while(|set| {
+        let mut letters = set.iter().map(|byte| byte.to_ascii_lowercase());
+        let first = letters.next()?;
+        letters.all(|letter| letter == first).then_some(first)
+    });
+    let bytes: Vec<u8> = certain.collect();
+    Some(String::from_utf8_lossy(&bytes).trim_end_matches('\u{fffd}').to_owned())
+}
+
 /// What an expression may cost a request, in units of some 0.2 ms: 1 when it looks through the longest path once, from 25
 /// to 250 when it does so again and again.
 pub fn weight(text: &str) -> Result<u32, Refused> {

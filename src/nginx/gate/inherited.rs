@@ -90,7 +90,6 @@ const ROWS: &[Row] = &[
     row("proxy_hide_header", NO_HEADER),
     row("proxy_ignore_client_abort", "off"),
     // It cannot name nothing; this is the one that no backend sends.
-    row("proxy_ignore_headers", "X-Accel-Charset"),
     row("proxy_intercept_errors", "off"),
     row("proxy_limit_rate", "0"),
     row("proxy_max_temp_file_size", "1024m"),
@@ -112,7 +111,6 @@ const ROWS: &[Row] = &[
     row("grpc_buffer_size", "4k"),
     row("grpc_connect_timeout", "60s"),
     row("grpc_hide_header", NO_HEADER),
-    row("grpc_ignore_headers", "X-Accel-Charset"),
     row("grpc_intercept_errors", "off"),
     row("grpc_next_upstream", "error timeout"),
     row("grpc_next_upstream_timeout", "0"),

@@ -1,7 +1,8 @@
 //! The paths of one namespace on one host, as if nobody else had any; it must not know other namespaces.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::{Claim, conflict, reach};
 use crate::finding::{Finding, Reason};
@@ -9,27 +10,31 @@ use crate::model::expression;
 use crate::translate::path::{self, Matching, PathType};
 use crate::translate::{Dialect, Limits};
 
-/// Settles how each path is matched, and which of those that are the same counts.
+/// Settles how each path is matched.
 ///
 /// When one object of the ingress-nginx dialect asks for it, the paths of all objects of that dialect and of its namespace are
 /// tried as expressions are: from the start, without regard to case. An expression is only what its object calls one, or
 /// what has the type `ImplementationSpecific`; others stay the text that they are. Paths of objects of the specification dialect keep their
 /// meaning.
-pub fn settle<'s, 'a>(
-    mut claims: Vec<Claim<'s, 'a>>,
-    limits: &Limits,
-    findings: &mut Vec<Finding>,
-) -> Vec<Claim<'s, 'a>> {
+pub fn match_paths(claims: &mut [Claim<'_, '_>]) {
     let is_quirky = |claim: &Claim<'_, '_>| claim.subject.rule.dialect == Dialect::IngressNginx;
-    let enforces = |claim: &Claim<'_, '_>| path::enforces_regex(&claim.subject.reading, &claim.path);
-    if claims.iter().any(|claim| is_quirky(claim) && enforces(claim)) {
-        for claim in claims.iter_mut().filter(|claim| is_quirky(claim)) {
-            let says = claim.subject.reading.use_regex
-                || claim.subject.reading.rewrite_target.is_some()
-                || claim.kind == PathType::ImplementationSpecific;
-            claim.matching = if says { Matching::Regex } else { Matching::Caseless };
-        }
+    let enforces =
+        |claim: &&Claim<'_, '_>| is_quirky(claim) && path::enforces_regex(&claim.subject.reading, &claim.path);
+    let namespace = |claim: &Claim<'_, '_>| Arc::clone(&claim.origin.object.namespace);
+    let enforcing: HashSet<_> = claims.iter().filter(enforces).map(namespace).collect();
+    if enforcing.is_empty() {
+        return;
     }
+    for claim in claims.iter_mut().filter(|claim| is_quirky(claim) && enforcing.contains(&namespace(claim))) {
+        let reading = &claim.subject.reading;
+        let says = reading.use_regex || reading.rewrite_target.is_some();
+        let is_expression = says || claim.kind == PathType::ImplementationSpecific;
+        claim.matching = if is_expression { Matching::Regex } else { Matching::Caseless };
+    }
+}
+
+/// Settles which of the paths that are the same counts, and how many there are.
+pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mut Vec<Finding>) -> Vec<Claim<'s, 'a>> {
     // Whoever comes first has it, and the claims come with those of the oldest object first.
     let mut kept: Vec<Claim<'s, 'a>> = Vec::with_capacity(claims.len());
     let mut owners = HashMap::new();

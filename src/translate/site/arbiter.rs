@@ -92,7 +92,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             all.push(party.claims);
             others.extend(party.subjects);
         }
-        let claims = contest::settle(name, all, self.claims, findings);
+        let rest = subjects.iter().copied().find(|subject| subject.default_backend().is_some());
+        let claims = contest::settle(name, all, rest, self.claims, findings);
         // Whoever has no path of somebody else's host has no say in anything else of it.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
         others.retain(|subject| routed.contains(subject.id()));
@@ -127,6 +128,10 @@ impl<'o, 'a> Arbiter<'o, 'a> {
 
     /// Why a namespace may have nothing of a host.
     fn refusal(&mut self, name: &ServerName, namespace: &'a str) -> Option<&'static str> {
+        // The administrator says whose these requests are.
+        if *name == ServerName::CatchAll && self.options.is_catch_all(namespace) {
+            return None;
+        }
         let is_other = |claimant: &&Claimant| *claimant.namespace != *namespace && claimant.exclusive;
         if let Some(owner) = self.claims.owner(name).filter(is_other) {
             return Some(match owner.gone {

@@ -15,11 +15,13 @@ use crate::finding::{Finding, Reason};
 use crate::model::{ObjectId, Origin, ServerName};
 use crate::translate::claims::Claims;
 use crate::translate::path::Matching;
+use crate::translate::subject::Subject;
 
-/// What each namespace may have of what it asks for, as it wins.
+/// What each namespace may have of what it asks for, as it wins. `rest` is the object that says what happens to whatever no path takes.
 pub fn settle<'s, 'a>(
     name: &ServerName,
     parties: Vec<Vec<Claim<'s, 'a>>>,
+    rest: Option<&Subject<'_>>,
     claims: &Claims,
     findings: &mut Vec<Finding>,
 ) -> Vec<Claim<'s, 'a>> {
@@ -27,16 +29,21 @@ pub fn settle<'s, 'a>(
     let mut rated: Vec<_> = parties.flatten().map(|(place, claim)| rate(name, place, claim, claims)).collect();
     // Those of one age are of one namespace, and in its order.
     rated.sort_by_key(|rated| rated.number);
-    let mut court = Court::new(name, claims, &rated);
+    let mut court = Court::new(name, claims, &rated, rest);
     let mut kept = Vec::with_capacity(rated.len());
-    for rated in rated {
+    for mut rated in rated {
         match court.objection(&rated) {
-            Some(finding) => findings.push(finding),
-            None => {
-                court.admit(&rated);
-                kept.push(rated);
+            None => court.admit(&rated),
+            Some((finding, is_same)) => {
+                findings.push(finding);
+                // Whoever was first takes what is its own; the rest of what was to be protected must not be open.
+                if !(is_same && rated.claim.subject.is_protected) {
+                    continue;
+                }
+                rated.claim.closed = true;
             }
         }
+        kept.push(rated);
     }
     let kept = precedence::order(kept, findings);
     tell_neighbours(&kept, findings);
@@ -45,10 +52,9 @@ pub fn settle<'s, 'a>(
 
 fn rate<'s, 'a>(name: &ServerName, place_alone: usize, claim: Claim<'s, 'a>, claims: &Claims) -> Rated<'s, 'a> {
     let namespace = &claim.origin.object.namespace;
-    let place = reach::place(claim.matching, claim.path.as_str());
-    let number = claims.age(name, namespace, &place).unwrap_or_else(|| claims.number(name, namespace));
     let beginning = reach::beginning(claim.matching, claim.path.as_str());
-    Rated { claim, place_alone, number, place, beginning }
+    let number = claims.age(name, namespace, &beginning).unwrap_or_else(|| claims.number(name, namespace));
+    Rated { claim, place_alone, number, beginning }
 }
 
 /// What the older claims leave to the younger ones.
@@ -56,40 +62,54 @@ fn rate<'s, 'a>(name: &ServerName, place_alone: usize, claim: Claim<'s, 'a>, cla
 struct Court<'c> {
     /// What namespaces asked for of which nothing is here now; `None` for a whole host.
     reserved: Vec<(&'c str, Option<&'c str>, u64)>,
-    places: HashMap<Arc<str>, Origin>,
+    /// Who says what happens to whatever no path takes, since when, and whether that is protected.
+    rest: Option<(Arc<str>, u64, bool)>,
+    places: HashMap<Box<str>, Origin>,
     /// Beginnings of what is protected, by namespace; those that count by element have a slash at their end.
     protected: BTreeMap<Arc<str>, BTreeSet<String>>,
 }
 
 impl<'c> Court<'c> {
-    fn new(name: &ServerName, claims: &'c Claims, rated: &[Rated<'_, '_>]) -> Self {
+    fn new(name: &ServerName, claims: &'c Claims, rated: &[Rated<'_, '_>], rest: Option<&Subject<'_>>) -> Self {
         let here: HashSet<_> =
-            rated.iter().map(|rated| (&*rated.claim.origin.object.namespace, &*rated.place)).collect();
+            rated.iter().map(|rated| (&*rated.claim.origin.object.namespace, &*rated.beginning)).collect();
         let is_here = |(namespace, place, _): &(&str, Option<&str>, u64)| {
             place.is_some_and(|place| here.contains(&(*namespace, place)))
         };
         let reserved = claims.places(name).filter(|held| !is_here(held)).collect();
-        Court { reserved, places: HashMap::new(), protected: BTreeMap::new() }
+        let mut court = Court { reserved, rest: None, places: HashMap::new(), protected: BTreeMap::new() };
+        if let Some(rest) = rest {
+            let namespace = &rest.stored.id.namespace;
+            court.rest = Some((Arc::clone(namespace), claims.number(name, namespace), rest.is_protected));
+        }
+        court
     }
 
-    fn objection(&self, rated: &Rated<'_, '_>) -> Option<Finding> {
+    /// Why a claim is refused, and whether because what it asks for is another namespace's already.
+    fn objection(&self, rated: &Rated<'_, '_>) -> Option<(Finding, bool)> {
         let origin = &rated.claim.origin;
         let namespace = &*origin.object.namespace;
         let is_kept = |(other, place, number): &(&str, Option<&str>, u64)| {
-            *other != namespace && *number < rated.number && place.is_none_or(|place| *place == *rated.place)
+            *other != namespace && *number < rated.number && place.is_none_or(|place| *place == *rated.beginning)
         };
         if self.reserved.iter().any(is_kept) {
-            let note = "the path is kept for the namespace that had it until `hosts.grace` has passed; if nothing there asks for \
-                it then, it is served here";
-            return Some(Finding::new(Reason::PathConflict, origin.clone(), note));
+            let note = "the path is kept for the namespace that asked for it: until what is wrong with its object is mended, or until \
+                `hosts.grace` has passed since it asks no more";
+            return Some((Finding::new(Reason::PathConflict, origin.clone(), note), true));
         }
-        if let Some(owner) = self.places.get(&rated.place).filter(|owner| *owner.object.namespace != *namespace) {
-            return Some(conflict(origin, owner));
+        if let Some(owner) = self.places.get(&rated.beginning).filter(|owner| *owner.object.namespace != *namespace) {
+            return Some((conflict(origin, owner), true));
+        }
+        let rest = self.rest.as_ref().filter(|(other, number, _)| **other != *namespace && *number < rated.number);
+        if rest.is_some_and(|(_, _, is_protected)| *is_protected || rated.beginning.is_empty()) {
+            let note = "another namespace, which asked for the host first, says with `defaultBackend` what happens to whatever no path \
+                takes; take another path or host";
+            return Some((Finding::new(Reason::PathConflict, origin.clone(), note), true));
         }
         self.is_below_protected(rated).then(|| {
             let note = "it lies below a path of another namespace that is protected and older, and would take requests from it; \
                 take another path or host";
-            Finding::new(Reason::PathConflict, origin.clone(), note)
+            (Finding::new(Reason::PathConflict, origin.clone(), note), false)
         })
     }
 
@@ -102,8 +122,8 @@ impl<'c> Court<'c> {
     }
 
     fn admit(&mut self, rated: &Rated<'_, '_>) {
-        let Rated { claim, place, beginning, .. } = rated;
-        self.places.entry(Arc::clone(place)).or_insert_with(|| claim.origin.clone());
+        let Rated { claim, beginning, .. } = rated;
+        self.places.entry(beginning.clone()).or_insert_with(|| claim.origin.clone());
         // Below a path that is taken alone nothing is.
         if claim.matching != Matching::Exact && (claim.closed || claim.subject.is_protected) {
             let by_element = claim.matching == Matching::Prefix;

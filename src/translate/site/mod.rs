@@ -92,7 +92,7 @@ impl<'s, 'a> Askers<'s, 'a> {
     pub fn settle(mut self, options: &Options, known: &Arc<Claims>, findings: &mut Vec<Finding>) -> Sites<'s, 'a> {
         let mut refusals = Refusals::new();
         let gathered = gather(self.subjects, known, &mut self.allowances, &mut refusals, findings);
-        let withheld = withheld(self.withheld);
+        let withheld = withheld(self.withheld, &mut self.allowances);
         let asked = asked(&gathered, &withheld, known, options);
         let (claims, ends) = Claims::follow(known, &asked, options.now, options.host_grace);
         drop(asked);
@@ -173,18 +173,29 @@ fn gather<'s, 'a>(
             sites.entry(ServerName::CatchAll).or_default().join(subject);
         }
     }
+    sites.values_mut().for_each(|site| alone::match_paths(&mut site.claims));
     sites
 }
+
+/// How many rules of one namespace keep their hosts at most while their objects cannot be served.
+const MOST_WITHHELD: usize = 10_000;
 
 /// Who asks for a host, without being served now.
 type Withheld<'a> = BTreeMap<ServerName, Vec<(&'a Stored<Ingress>, &'a ClassRule)>>;
 
-fn withheld<'a>(objects: &[(&'a Stored<Ingress>, &'a ClassRule)]) -> Withheld<'a> {
+fn withheld<'a>(objects: &[(&'a Stored<Ingress>, &'a ClassRule)], allowances: &mut Allowances<'a>) -> Withheld<'a> {
     let mut hosts = Withheld::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (stored, rule) in objects {
+        let allowance = allowances.of(&stored.id.namespace);
+        let count = counts.entry(&stored.id.namespace).or_default();
         let rules = stored.object.spec.as_ref().and_then(|spec| spec.rules.as_deref()).unwrap_or_default();
         for name in rules.iter().filter_map(|rule| host::server_name(rule.host.as_deref().unwrap_or_default()).ok()) {
-            hosts.entry(name).or_default().push((stored, rule));
+            // Whoever has many that cannot be served must not make everybody's claims grow.
+            if *count < MOST_WITHHELD && (allowance.permits(&name) || allowance.undecided) {
+                *count += 1;
+                hosts.entry(name).or_default().push((stored, rule));
+            }
         }
     }
     hosts
@@ -197,7 +208,9 @@ fn places_of(stored: &Stored<Ingress>, name: &ServerName) -> Vec<Arc<str>> {
         |rule: &&IngressRule| host::server_name(rule.host.as_deref().unwrap_or_default()).as_ref() == Ok(name);
     let paths = rules.iter().filter(is_asked).flat_map(subject::paths).filter_map(|(_, entry)| path::read(entry).ok());
     paths
-        .flat_map(|path| [Matching::Prefix, Matching::Regex].map(|matching| reach::place(matching, path.as_str())))
+        .flat_map(|path| {
+            [Matching::Prefix, Matching::Regex].map(|matching| Arc::from(reach::beginning(matching, path.as_str())))
+        })
         .collect()
 }
 
@@ -236,7 +249,7 @@ fn asked<'m, 'a: 'm>(
         }
         for claim in gathered.get(*name).into_iter().flat_map(|site| &site.claims) {
             let since = Since::of(claim.subject.stored);
-            let place = reach::place(claim.matching, claim.path.as_str());
+            let place: Arc<str> = reach::beginning(claim.matching, claim.path.as_str()).into();
             let own = asking.iter_mut().find(|asking| *asking.namespace == claim.subject.id().namespace);
             own.into_iter().for_each(|own| own.places.push((Arc::clone(&place), since)));
         }

@@ -20,8 +20,6 @@ pub struct Rated<'s, 'a> {
     pub place_alone: usize,
     /// Its age: the lower, the older.
     pub number: u64,
-    /// What it is known by, see [`super::reach::place`].
-    pub place: Arc<str>,
     /// See [`super::reach::beginning`].
     pub beginning: Box<str>,
 }

@@ -1,36 +1,36 @@
 //! With what the paths begin that a claim takes; it must not know who claims it.
 
+use crate::model::{UrlPath, expression};
 use std::borrow::Cow;
-use std::sync::Arc;
-
-use crate::model::UrlPath;
 
 use crate::translate::path::Matching;
 
 /// Characters with a meaning of their own in an expression.
 const SPECIAL: &[u8] = b"\\.+*?()|[]{}^$";
 
-/// What a path is known by among those of several namespaces: without regard to type and last slash, because `/a`, `/a/` and
-/// both types of them take the same requests or some of them.
-pub fn place(matching: Matching, path: &str) -> Arc<str> {
-    match matching {
-        Matching::Exact | Matching::Prefix | Matching::Caseless => path.trim_end_matches('/').into(),
-        Matching::Regex => format!("~{path}").into(),
-    }
-}
-
-/// The beginning of every path that is taken, in small letters and without slashes at its end; empty for all paths.
+/// What a path is known by among those of several namespaces, and where it stands: with what all requests begin that it takes, in
+/// small letters and without slashes at its end; empty for all paths. `/a`, `/a/`, both types of them and `/a(/|$)(.*)` take the same requests
+/// or some of them.
 pub fn beginning(matching: Matching, path: &str) -> Box<str> {
-    let fixed: Cow<'_, str> = match matching {
-        Matching::Exact | Matching::Prefix | Matching::Caseless => path.into(),
-        Matching::Regex => fixed(path),
+    let known = match matching {
+        Matching::Regex => expression::beginning(path),
+        Matching::Exact | Matching::Prefix | Matching::Caseless => None,
+    };
+    let fixed: Cow<'_, str> = match (known, matching) {
+        (Some(known), _) => known.into(),
+        // What cannot be an expression is text that closes what begins like it.
+        (None, Matching::Regex) => fixed(path),
+        (None, _) => path.into(),
     };
     fixed.trim_end_matches('/').to_ascii_lowercase().into()
 }
 
 /// The path above which nothing lies that an expression matches; `/` where that may be everything.
 pub fn above(expression: &UrlPath) -> UrlPath {
-    UrlPath::new(fixed(expression.as_str()).trim_end_matches('/')).unwrap_or_else(|_| expression.root())
+    let certain = beginning(Matching::Regex, expression.as_str());
+    let written = fixed(expression.as_str());
+    let as_written = written.get(..certain.len()).filter(|text| text.eq_ignore_ascii_case(&certain));
+    UrlPath::new(as_written.unwrap_or(&certain)).unwrap_or_else(|_| expression.root())
 }
 
 /// The text with which everything begins that an expression matches, held to the start; less than there is where that is not
@@ -105,29 +105,20 @@ mod tests {
             ("/a\\", ""),
             ("/a|/b", ""),
             ("/a(|/b)", "/a"),
-            ("/a[|]b", "/a"),
+            ("/a[|]b", "/a|b"),
             ("/a[]|]b|/c", ""),
+            ("/a[x[:alpha:](]|/", ""),
+            ("/a[[:alpha:]|]", "/a"),
+            ("/a(b|b)", "/a"),
+            ("/v[1]/x", "/v1/x"),
             ("/a\\Q|\\E", ""),
             ("/a\\|b", "/a|b"),
-            ("(?i)/a", ""),
-            ("/a(?i)/b", "/a"),
+            ("(?i)/a", "/a"),
+            ("/a(?i)/b", "/a/b"),
             ("/ä*", ""),
         ];
         for (pattern, expected) in cases {
             assert_eq!(&*beginning(Matching::Regex, pattern), expected, "{pattern}");
-        }
-    }
-
-    #[test]
-    fn places_have_no_type_and_no_last_slash() {
-        for (matching, path, expected) in [
-            (Matching::Exact, "/", ""),
-            (Matching::Prefix, "/a/", "/a"),
-            (Matching::Exact, "/a", "/a"),
-            (Matching::Caseless, "/A", "/A"),
-            (Matching::Regex, "/a/", "~/a/"),
-        ] {
-            assert_eq!(&*place(matching, path), expected);
         }
     }
 }

@@ -185,24 +185,17 @@ fn paths_of_a_shared_host() {
         ),
         // Regex mode and expressions are of one namespace.
         ("", &["Exact /x", "Prefix /y"], REGEX, &["Prefix /zzz"], &["e ~ /zzz", "v = /x", "v /y"], &[]),
-        ("", &["Prefix /"], REGEX, &["Prefix /.*"], &["v /", "e ~ /.*"], &["e SharedHost"]),
-        (REGEX, &["Prefix /(.*)"], "", &["Prefix /"], &["v ~ /(.*)", "e /"], &["e SharedHost"]),
+        ("", &["Prefix /"], REGEX, &["Prefix /.*"], &["v /"], &["e PathConflict"]),
+        (REGEX, &["Prefix /(.*)"], "", &["Prefix /"], &["v ~ /(.*)"], &["e PathConflict"]),
         (REGEX, &["Prefix /(.*)"], "", &["Prefix /web"], &["e /web", "v ~ /(.*)"], &["v SharedHost"]),
-        (
-            "rewrite-target: /$2",
-            &["Prefix /a(/|$)(.*)"],
-            "",
-            &["Prefix /a"],
-            &["v ~ /a(/|$)(.*)", "e /a"],
-            &["e SharedHost"],
-        ),
+        ("rewrite-target: /$2", &["Prefix /a(/|$)(.*)"], "", &["Prefix /a"], &["v ~ /a(/|$)(.*)"], &["e PathConflict"]),
         (
             "",
             &["Prefix /a"],
             REGEX,
             &["Prefix /a/.*", "Prefix /A/b"],
-            &["e ~ /A/b", "v /a", "e ~ /a/.*"],
-            &["e SharedHost", "v SharedHost"],
+            &["e ~ /A/b", "v /a"],
+            &["e PathConflict", "v SharedHost"],
         ),
         // An expression is what its object calls one.
         (REGEX, &["Prefix /v(1)"], "", &["Prefix /("], &["v ~ /v(1)", "e /("], &[]),
@@ -403,8 +396,8 @@ fn a_path_that_cannot_be_an_expression_closes_what_begins_like_it() {
         &["ImplementationSpecific /admin/(a+)+x", "ImplementationSpecific /ok.*"],
     );
     let translation = Cluster::new(options()).now(&[&victim, &listed]);
-    assert_eq!(outcome(&translation).0, ["v ~ /admin/x", "w ~ /ok.*", "w /admin", "v ~ /"]);
-    assert!(routes(&translation).contains(&"  /admin -> 503".to_owned()));
+    assert_eq!(outcome(&translation).0, ["v ~ /admin/x", "w ~ /ok.*", "w /admin/a", "v ~ /"]);
+    assert!(routes(&translation).contains(&"  /admin/a -> 503".to_owned()));
 }
 
 #[test]
@@ -418,4 +411,61 @@ fn so_many_claims_are_reserved_and_no_more() {
     cluster.claims = Arc::new(Claims::read(claims));
     cluster.read(&Snapshot::default());
     assert_eq!(cluster.claims.write().count(), 10_001);
+}
+
+/// What was tried against hosts that namespaces share: what is there before, and what the victim's path answers by after.
+#[test]
+fn what_an_attacker_tried() {
+    let victim = |paths: &[&str]| of("victim", "v", "nginx", HOST, "", paths);
+    let listed = of("victim", "w", "nginx", HOST, LIST, &["Prefix /new"]);
+    let evil = |annotations: &str, paths: &[&str]| of("evil", "e", "nginx", HOST, annotations, paths);
+    // What the attacker asks for first and last; whose each path is then.
+    let rows: &[(&str, &[&str], &[&str], &[&str])] = &[
+        (REGEX, &["Prefix /mine"], &["Prefix /mine", "Prefix /new.*"], &["e ~ /mine", "w /new", "v /"]),
+        (REGEX, &["Prefix /mine"], &["Prefix /zzz[x[:alpha:](]|/"], &["w /new", "v /"]),
+        (REGEX, &["Prefix /ne(zzz)"], &["Prefix /ne(zzz)", "Prefix /new.*"], &["e ~ /ne(zzz)", "w /new", "v /"]),
+        ("", &[], &["Prefix /new"], &["w /new", "v /"]),
+        // Who was first keeps what is its own, and the rest of what was to be protected is closed.
+        ("", &["Exact /new"], &["Exact /new"], &["e = /new", "w /new", "v /"]),
+    ];
+    for (number, (annotations, first, last, expected)) in rows.iter().enumerate() {
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&victim(&["Prefix /"])]);
+        cluster.now(&[&victim(&["Prefix /"]), &evil(annotations, first)]);
+        cluster.now(&[&victim(&["Prefix /"]), &evil(annotations, first), &listed]);
+        let translation = cluster.now(&[&victim(&["Prefix /"]), &evil(annotations, last), &listed]);
+        assert_eq!(outcome(&translation).0, *expected, "row {number}");
+    }
+    // A claim that had no path reserves none.
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&evil("", &[])]);
+    cluster.now(&[&evil("", &[]), &victim(&["Prefix /"])]);
+    assert_eq!(outcome(&cluster.now(&[&victim(&["Prefix /"])])).0, ["v /"]);
+    // Another class does not make a shared host anybody's own.
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&evil("", &["Prefix /e"])]);
+    cluster.now(&[&evil("", &["Prefix /e"]), &victim(&["Prefix /"])]);
+    let switched = of("evil", "e", "ingressd", HOST, "", &["Prefix /e"]);
+    assert_eq!(outcome(&cluster.now(&[&switched, &victim(&["Prefix /"])])).0, ["e /e", "v /"]);
+    // A default backend is a claim on whatever no path takes.
+    let own = victim(&["Prefix /here"])
+        .replace("rules: [", "defaultBackend: {service: {name: web, port: {number: 80}}}, rules: [");
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&own]);
+    assert_eq!(outcome(&cluster.now(&[&own, &evil("", &["Prefix /"])])).0, ["v /here"]);
+}
+
+#[test]
+fn what_may_not_be_asked_for_is_not_kept_either() {
+    let allowed = |namespace: &str, hosts: &[&str]| AllowedHosts {
+        namespaces: vec![namespace.into()],
+        hosts: hosts.iter().map(|host| host.parse().unwrap()).collect(),
+        ..AllowedHosts::default()
+    };
+    let broken = of("evil", "e", "ingressd", HOST, "rewrite-target: /$nothing", &["Prefix /"]);
+    let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
+    let hosts = vec![allowed("victim", &["*"]), allowed("evil", &["given.example"])];
+    let mut cluster = Cluster::new(Options { allowed_hosts: hosts, ..options() });
+    cluster.now(&[&broken]);
+    assert_eq!(outcome(&cluster.now(&[&broken, &victim])).0, ["v /"]);
 }
