@@ -70,7 +70,13 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             }
         });
         if *name == ServerName::CatchAll {
-            parties.iter_mut().for_each(|party| self.keep_catch_all(party, findings));
+            let is_named = |party: &Party<'_, '_>| self.options.is_catch_all(party.namespace);
+            // Whom the administrator names goes first, however late.
+            parties.sort_by_key(|party| !is_named(party));
+            if self.options.default_backend.is_some() || parties.first().is_some_and(is_named) {
+                let others = parties.iter_mut().filter(|party| !is_named(party));
+                others.for_each(|party| keep_catch_all(party, findings));
+            }
         }
         let limits = &self.options.limits;
         for party in &mut parties {
@@ -82,7 +88,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         if !is_contested {
             return Some(Site { subjects: first.subjects, claims: first.claims, is_without_owner: false });
         }
-        let is_without_owner = self.claims.owner(name).is_some_and(|owner| owner.namespace != *first.namespace);
+        let is_other = |owner: &Claimant| owner.namespace != *first.namespace && *name != ServerName::CatchAll;
+        let is_without_owner = self.claims.owner(name).is_some_and(is_other);
         let (mut subjects, mut others) = match is_without_owner {
             false => (first.subjects, Vec::new()),
             true => (Vec::new(), first.subjects),
@@ -156,20 +163,17 @@ impl<'o, 'a> Arbiter<'o, 'a> {
              host, or ask the administrator for `hosts.allowed`",
         )
     }
+}
 
-    /// What the administrator serves for unknown hosts is not replaced by anybody but whom the settings name.
-    fn keep_catch_all(&self, party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
-        if self.options.may_be_catch_all(party.namespace) {
-            return;
-        }
-        const NOTE: &str = "requests for hosts that nobody serves go to the administrator's `default-backend`; take a host, or \
-            ask the administrator for `hosts.catch-all`";
-        let takes_all = |claim: &Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
-        let refused = party.claims.extract_if(.., |claim| takes_all(claim)).map(|claim| claim.origin);
-        let backends = party.subjects.iter().filter(|subject| subject.is_for_all_hosts());
-        let backends = backends.map(|subject| Origin::field(subject.id(), Field::DefaultBackend));
-        findings.extend(refused.chain(backends).map(|origin| Finding::new(Reason::HostOwned, origin, NOTE)));
-    }
+/// What is served for unknown hosts by the administrator's will is not replaced by anybody else.
+fn keep_catch_all(party: &mut Party<'_, '_>, findings: &mut Vec<Finding>) {
+    const NOTE: &str = "the administrator says where requests for hosts that nobody serves go; take a host, or ask the administrator for \
+        `hosts.catch-all`";
+    let takes_all = |claim: &Claim<'_, '_>| reach::beginning(claim.matching, claim.path.as_str()).is_empty();
+    let refused = party.claims.extract_if(.., |claim| takes_all(claim)).map(|claim| claim.origin);
+    let backends = party.subjects.iter().filter(|subject| subject.is_for_all_hosts());
+    let backends = backends.map(|subject| Origin::field(subject.id(), Field::DefaultBackend));
+    findings.extend(refused.chain(backends).map(|origin| Finding::new(Reason::HostOwned, origin, NOTE)));
 }
 
 /// What one namespace asks for of a host.

@@ -76,7 +76,9 @@ impl<'c> Court<'c> {
         let is_here = |(namespace, place, _): &(&str, Option<&str>, u64)| {
             place.is_some_and(|place| here.contains(&(*namespace, place)))
         };
-        let reserved = claims.places(name).filter(|held| !is_here(held)).collect();
+        // Whose the requests for hosts are that nobody has is not a question of ages alone.
+        let held = (*name != ServerName::CatchAll).then(|| claims.places(name)).into_iter().flatten();
+        let reserved = held.filter(|held| !is_here(held)).collect();
         let mut court = Court { reserved, rest: None, places: HashMap::new(), protected: BTreeMap::new() };
         if let Some(rest) = rest {
             let namespace = &rest.stored.id.namespace;
