@@ -15,7 +15,7 @@ pub const ROWS: &[Row] = &[
         key: "hosts.ownership",
         form: Form::Text,
         default: r#""dialect""#,
-        doc: "Whose a host is when several namespaces ask for it. `namespace`: that of the namespace that asked first, and what others ask for is refused; so is a host within a wildcard host of another namespace that is older. `shared`: several namespaces have paths of one host, each path is that of the namespace that asked for it first, and a younger one below it takes no requests from what is protected. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`.",
+        doc: "Whose a host is when several namespaces ask for it. `namespace`: that of the namespace that asked first, and what others ask for is refused; so is a host within a wildcard host of another namespace that is older. `shared`: several namespaces have paths of one host, each path is that of the namespace that asked for it first, and a younger one below it takes no requests from what is protected. `dialect`: `shared` for classes of ingress-nginx, whose users rely on it, `namespace` for others. A class overrides it with `ownership`. A host that several namespaces share already stays shared until only one of them asks for it.",
         set: |settings, value| put(&mut settings.translate.ownership, value),
     },
     Row {

@@ -54,7 +54,7 @@ pub const ROWS: &[Row] = &[
         key: "limits.expressions-of-host",
         form: Form::Number,
         default: "500",
-        doc: "How many paths of one namespace on one host may be regular expressions: nginx tries them one after the other for each request. One that may look through a path again and again counts for more, from 25 to 250: those of one host together take a request 100 ms at most, whatever its path consists of.",
+        doc: "How many paths of one namespace on one host may be regular expressions: nginx tries them one after the other for each request. One that may look through a path again and again counts for more, from 25 to 250: those of one namespace on one host together take a request 100 ms at most, whatever its path consists of.",
         set: |settings, value| put(&mut settings.translate.limits.expressions_of_host, value),
     },
     Row {

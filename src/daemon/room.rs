@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::AbortHandle;
 
 /// How long every connection has at least.
-const LEAST: Duration = Duration::from_millis(20);
+const LEAST: Duration = Duration::from_millis(250);
 
 /// The connections that are open.
 #[derive(Debug)]

@@ -133,7 +133,9 @@ impl<'a> Servers<'a> {
                 self.findings.push(Finding::new(Reason::InvalidPath, claim.origin.clone(), note));
                 let stored = claim.subject.stored;
                 self.refused.push((Arc::clone(&stored.id), stored.version.clone()));
-                let path = PathMatch::Prefix { path: site::above(&claim.path), redirect_to_slash: false };
+                let above = site::above(&claim.path);
+                let path = path::path_match(Matching::Caseless, dialect, &above, true);
+                let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
                 Err(Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour: Arc::clone(shared) })
             }
         }

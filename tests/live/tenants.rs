@@ -173,7 +173,7 @@ const OBJECTS: usize = 60;
 const WRONGS: usize = 60;
 
 /// Most Events about one object.
-const SHARE: usize = 20;
+const SHARE: usize = 21;
 
 #[test]
 fn what_is_told_to_one_keeps_no_other_waiting() {

@@ -61,7 +61,7 @@ pub fn settle<'s, 'a>(claims: Vec<Claim<'s, 'a>>, limits: &Limits, findings: &mu
             }
             // What begins like it and nobody else takes is closed.
             claim.path = reach::above(&claim.path);
-            (claim.matching, claim.closed) = (Matching::Prefix, true);
+            (claim.matching, claim.closed) = (Matching::Caseless, true);
         }
         owners.insert(key, kept.len());
         kept.push(claim);

@@ -25,12 +25,9 @@ pub fn beginning(matching: Matching, path: &str) -> Box<str> {
     fixed.trim_end_matches('/').to_ascii_lowercase().into()
 }
 
-/// The path above which nothing lies that an expression matches; `/` where that may be everything.
+/// Text with which everything begins that an expression would match; `/` where that may be everything.
 pub fn above(expression: &UrlPath) -> UrlPath {
-    let certain = beginning(Matching::Regex, expression.as_str());
-    let written = fixed(expression.as_str());
-    let as_written = written.get(..certain.len()).filter(|text| text.eq_ignore_ascii_case(&certain));
-    UrlPath::new(as_written.unwrap_or(&certain)).unwrap_or_else(|_| expression.root())
+    UrlPath::new(&beginning(Matching::Regex, expression.as_str())).unwrap_or_else(|_| expression.root())
 }
 
 /// The text with which everything begins that an expression matches, held to the start; less than there is where that is not
