@@ -245,8 +245,11 @@ pub struct Line<'a> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gone: Option<i64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    places: Option<Vec<(Cow<'a, str>, u64, Option<i64>)>>,
+    places: Option<Vec<LinePlace<'a>>>,
 }
+
+/// A path, its age, and since when nobody asks for it.
+type LinePlace<'a> = (Cow<'a, str>, u64, Option<i64>);
 
 impl Claimant {
     /// Since when something of it is gone, when that is.

@@ -80,7 +80,7 @@ impl<'a> Servers<'a> {
                 Err(route) => closed.push((route, claim.subject.is_protected)),
             }
         }
-        closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, route, is_protected));
+        closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, *route, is_protected));
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
         let mut fallback = self.fallback(name, site)?;
@@ -111,7 +111,7 @@ impl<'a> Servers<'a> {
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
-    fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, Route> {
+    fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, Box<Route>> {
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
         let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
         let (shared, kind) = (&claim.subject.behaviour, claim.kind);
@@ -136,7 +136,8 @@ impl<'a> Servers<'a> {
                 let above = site::above(&claim.path);
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
                 let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
-                Err(Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour: Arc::clone(shared) })
+                let behaviour = Arc::clone(shared);
+                Err(Box::new(Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour }))
             }
         }
     }

@@ -95,7 +95,7 @@ impl<'a> Tls<'a> {
     fn is_default(&self, subject: &Subject<'_>, entry: &IngressTLS) -> bool {
         let secret = entry.secret_name.as_deref().filter(|name| !name.is_empty());
         let secret = secret.and_then(|name| self.snapshot.secret(&subject.id().namespace, name));
-        !secret.is_some_and(|secret| self.certificates.check(secret).is_ok())
+        secret.is_none_or(|secret| self.certificates.check(secret).is_err())
     }
 
     /// Whether the administrator's certificate names the host.

@@ -420,7 +420,8 @@ fn what_an_attacker_tried() {
     let listed = of("victim", "w", "nginx", HOST, LIST, &["Prefix /new"]);
     let evil = |annotations: &str, paths: &[&str]| of("evil", "e", "nginx", HOST, annotations, paths);
     // What the attacker asks for first and last; whose each path is then.
-    let rows: &[(&str, &[&str], &[&str], &[&str])] = &[
+    type Attempt = (&'static str, &'static [&'static str], &'static [&'static str], &'static [&'static str]);
+    let rows: &[Attempt] = &[
         (REGEX, &["Prefix /mine"], &["Prefix /mine", "Prefix /new.*"], &["e ~ /mine", "w /new", "v /"]),
         (REGEX, &["Prefix /mine"], &["Prefix /zzz[x[:alpha:](]|/"], &["w /new", "v /"]),
         (REGEX, &["Prefix /ne(zzz)"], &["Prefix /ne(zzz)", "Prefix /new.*"], &["e ~ /ne(zzz)", "w /new", "v /"]),
