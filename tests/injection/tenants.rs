@@ -149,7 +149,11 @@ fn an_address_is_no_host() {
 #[test]
 fn a_group_with_a_name_never_falls_through_to_another_route() {
     let mut object = ingress("default", "i", "nginx", "group.test", "web");
-    object["metadata"]["annotations"] = json!({format!("{PREFIX}use-regex"): "true"});
+    // Where it would be protected, what begins like it is closed rather than left to a route that is not.
+    object["metadata"]["annotations"] = json!({
+        format!("{PREFIX}use-regex"): "true",
+        format!("{PREFIX}allowlist-source-range"): "10.0.0.0/8",
+    });
     let mut second = object["spec"]["rules"][0]["http"]["paths"][0].clone();
     second["path"] = json!("/(?<http_cookie>x)");
     second["pathType"] = json!("ImplementationSpecific");
