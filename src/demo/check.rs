@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The manifest that is edited: what is written becomes what is wanted.
 const EDITED: (&str, &str, &str) = ("30-hello.yaml", "path: /api", "path: /edited");
 /// The manifest that is broken.
-const BROKEN: (&str, &str, &str) = ("32-rewrite.yaml", "path: /v1(/|$)(.*)", "path: /v1(/|$)(.*");
+const BROKEN: (&str, &str, &str) = ("32-rewrite.yaml", "path: /v1(/|$)(.*)", "path: /v1(?<=a+)(/|$)(.*)");
 /// The Ingress in it.
 const BROKEN_INGRESS: &str = "rewrite";
 
