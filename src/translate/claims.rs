@@ -9,7 +9,7 @@ use k8s_openapi::api::networking::v1::Ingress;
 use serde::{Deserialize, Serialize};
 
 use super::host;
-use crate::model::{HostName, ObjectId, ServerName};
+use crate::model::{ObjectId, ServerName};
 use crate::source::Stored;
 
 /// How many hosts and paths of one namespace are reserved at most while nobody asks for them.
@@ -108,9 +108,7 @@ impl Claims {
 
     /// Whether a host lies within a wildcard that another namespace asked for before this one and has for itself.
     pub fn is_within_older(&self, host: &ServerName, claimant: &Claimant) -> bool {
-        let ServerName::Exact(name) = host else { return false };
-        let parent = name.as_str().split_once('.').and_then(|(_, rest)| HostName::new(rest).ok());
-        let owner = parent.and_then(|parent| self.owner(&ServerName::Wildcard(parent)));
+        let owner = super::host::wildcard_above(host).and_then(|wildcard| self.owner(&wildcard));
         owner.is_some_and(|owner| {
             owner.exclusive && owner.namespace != claimant.namespace && owner.number < claimant.number
         })

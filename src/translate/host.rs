@@ -26,6 +26,13 @@ pub fn written(name: &ServerName) -> String {
     }
 }
 
+/// The wildcard host that a host lies within, if that is one.
+pub fn wildcard_above(name: &ServerName) -> Option<ServerName> {
+    let ServerName::Exact(host) = name else { return None };
+    let (_, rest) = host.as_str().split_once('.')?;
+    HostName::new(rest).ok().map(ServerName::Wildcard)
+}
+
 /// What [`covers`] a host, in small letters: its own name, and with `*` for its first label.
 pub fn patterns(name: &ServerName) -> (Option<String>, Option<String>) {
     let ServerName::Exact(host) = name else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Claim, Site, alone, contest, reach};
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, HostName, ObjectId, Origin, ServerName};
+use crate::model::{Field, ObjectId, Origin, ServerName};
 use crate::translate::allowed::Allowances;
 use crate::translate::claims::{Claimant, Claims};
 use crate::translate::subject::Subject;
@@ -44,9 +44,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
 
     /// Whether a host lies within a wildcard of which another namespace, which asked before, protects routes.
     fn is_within_protected(&self, name: &ServerName, own: &Claimant) -> bool {
-        let ServerName::Exact(host) = name else { return false };
-        let parent = host.as_str().split_once('.').and_then(|(_, rest)| HostName::new(rest).ok());
-        let Some(wildcard) = parent.map(ServerName::Wildcard) else { return false };
+        let Some(wildcard) = host::wildcard_above(name) else { return false };
         let protects = self.protected.get(&wildcard).into_iter().flatten();
         let mut others = protects.filter(|namespace| **namespace != own.namespace);
         others.any(|namespace| self.claims.number(&wildcard, namespace) < own.number)

@@ -29,22 +29,24 @@ pub fn settle<'s, 'a>(
     let mut rated: Vec<_> = parties.flatten().map(|(place, claim)| rate(name, place, claim, claims)).collect();
     // Those of one age are of one namespace, and in its order.
     rated.sort_by_key(|rated| rated.number);
-    let mut court = Court::new(name, claims, &rated, rest);
-    let mut kept = Vec::with_capacity(rated.len());
-    for mut rated in rated {
-        match court.objection(&rated) {
-            None => court.admit(&rated),
-            Some((finding, is_same)) => {
+    let mut older = OlderClaims::new(name, claims, &rated, rest);
+    let (mut kept, mut refused) = (Vec::with_capacity(rated.len()), Vec::new());
+    for rated in rated {
+        match older.objection(&rated) {
+            None => {
+                older.admit(&rated);
+                kept.push(rated);
+            }
+            Some(finding) => {
                 findings.push(finding);
-                // Whoever was first takes what is its own; the rest of what was to be protected must not be open.
-                if !(is_same && rated.claim.subject.is_protected) {
-                    continue;
-                }
-                rated.claim.closed = true;
+                refused.push(rated);
             }
         }
-        kept.push(rated);
     }
+    // What was to be protected must not be open because a less protected path of the same namespace takes its requests.
+    refused.retain(|rated| rated.claim.subject.is_protected && older.is_below_own(rated, &kept));
+    refused.iter_mut().for_each(|rated| rated.claim.closed = true);
+    kept.append(&mut refused);
     let kept = precedence::order(kept, findings);
     tell_neighbours(&kept, findings);
     kept.into_iter().map(|rated| rated.claim).collect()
@@ -59,7 +61,7 @@ fn rate<'s, 'a>(name: &ServerName, place_alone: usize, claim: Claim<'s, 'a>, cla
 
 /// What the older claims leave to the younger ones.
 #[derive(Debug)]
-struct Court<'c> {
+struct OlderClaims<'c> {
     /// What namespaces asked for of which nothing is here now; `None` for a whole host.
     reserved: Vec<(&'c str, Option<&'c str>, u64)>,
     /// Who says what happens to whatever no path takes, since when, and whether that is protected.
@@ -69,7 +71,7 @@ struct Court<'c> {
     protected: BTreeMap<Arc<str>, BTreeSet<String>>,
 }
 
-impl<'c> Court<'c> {
+impl<'c> OlderClaims<'c> {
     fn new(name: &ServerName, claims: &'c Claims, rated: &[Rated<'_, '_>], rest: Option<&Subject<'_>>) -> Self {
         let here: HashSet<_> =
             rated.iter().map(|rated| (&*rated.claim.origin.object.namespace, &*rated.beginning)).collect();
@@ -79,16 +81,15 @@ impl<'c> Court<'c> {
         // Whose the requests for hosts are that nobody has is not a question of ages alone.
         let held = (*name != ServerName::CatchAll).then(|| claims.places(name)).into_iter().flatten();
         let reserved = held.filter(|held| !is_here(held)).collect();
-        let mut court = Court { reserved, rest: None, places: HashMap::new(), protected: BTreeMap::new() };
-        if let Some(rest) = rest {
+        let rest = rest.map(|rest| {
             let namespace = &rest.stored.id.namespace;
-            court.rest = Some((Arc::clone(namespace), claims.number(name, namespace), rest.is_protected));
-        }
-        court
+            (Arc::clone(namespace), claims.number(name, namespace), rest.is_protected)
+        });
+        OlderClaims { reserved, rest, places: HashMap::new(), protected: BTreeMap::new() }
     }
 
-    /// Why a claim is refused, and whether because what it asks for is another namespace's already.
-    fn objection(&self, rated: &Rated<'_, '_>) -> Option<(Finding, bool)> {
+    /// Why a claim is refused.
+    fn objection(&self, rated: &Rated<'_, '_>) -> Option<Finding> {
         let origin = &rated.claim.origin;
         let namespace = &*origin.object.namespace;
         let is_kept = |(other, place, number): &(&str, Option<&str>, u64)| {
@@ -97,28 +98,39 @@ impl<'c> Court<'c> {
         if self.reserved.iter().any(is_kept) {
             let note = "the path is kept for the namespace that asked for it: until what is wrong with its object is mended, or until \
                 `hosts.grace` has passed since it asks no more";
-            return Some((Finding::new(Reason::PathConflict, origin.clone(), note), true));
+            return Some(Finding::new(Reason::PathConflict, origin.clone(), note));
         }
         if let Some(owner) = self.places.get(&rated.beginning).filter(|owner| *owner.object.namespace != *namespace) {
-            return Some((conflict(origin, owner), true));
+            return Some(conflict(origin, owner));
         }
         let rest = self.rest.as_ref().filter(|(other, number, _)| **other != *namespace && *number < rated.number);
         if rest.is_some_and(|(_, _, is_protected)| *is_protected || rated.beginning.is_empty()) {
             let note = "another namespace, which asked for the host first, says with `defaultBackend` what happens to whatever no path \
                 takes; take another path or host";
-            return Some((Finding::new(Reason::PathConflict, origin.clone(), note), true));
+            return Some(Finding::new(Reason::PathConflict, origin.clone(), note));
         }
         self.is_below_protected(rated).then(|| {
             let note = "it lies below a path of another namespace that is protected and older, and would take requests from it; \
                 take another path or host";
-            (Finding::new(Reason::PathConflict, origin.clone(), note), false)
+            Finding::new(Reason::PathConflict, origin.clone(), note)
         })
+    }
+
+    /// Whether requests for a refused path would go to another path of its namespace, or to whatever that says of the rest.
+    fn is_below_own(&self, rated: &Rated<'_, '_>, kept: &[Rated<'_, '_>]) -> bool {
+        let namespace = &rated.claim.origin.object.namespace;
+        let is_above = |own: &Rated<'_, '_>| {
+            own.claim.origin.object.namespace == *namespace
+                && own.claim.matching != Matching::Exact
+                && own.beginning.len() < rated.beginning.len()
+                && rated.beginning.starts_with(&*own.beginning)
+        };
+        self.rest.as_ref().is_some_and(|(other, ..)| other == namespace) || kept.iter().any(is_above)
     }
 
     fn is_below_protected(&self, rated: &Rated<'_, '_>) -> bool {
         let namespace = &rated.claim.origin.object.namespace;
         let others = self.protected.iter().filter(|(other, _)| *other != namespace);
-        // What begins alike is another question: the older one is tried first.
         let mut heads = others.filter_map(|(_, beginnings)| longest_head(beginnings, &rated.beginning));
         heads.any(|head| head.trim_end_matches('/').len() < rated.beginning.len())
     }
@@ -150,7 +162,7 @@ fn longest_head<'s>(heads: &'s BTreeSet<String>, text: &str) -> Option<&'s str> 
     }
 }
 
-/// Tells whoever was there first of younger paths of others below its own, and whoever came later of what goes before it.
+/// Tells whoever was there first of younger paths of others below its own.
 fn tell_neighbours(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
     let mut oldest: HashMap<(&Arc<str>, &str), &Rated<'_, '_>> = HashMap::new();
     let mut beginnings: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();
@@ -172,14 +184,9 @@ fn tell_neighbours(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
             reaches.then_some(above)
         });
         let above = above.max_by_key(|above| (above.beginning.len(), Reverse(above.number)));
-        let Some(above) = above.filter(|above| above.number < below.number) else { continue };
-        match above.beginning == below.beginning {
-            true => {
-                let note = "another namespace asked first for paths that begin alike, and what it takes of them does not come here";
-                findings.push(Finding::new(Reason::SharedHost, below.claim.origin.clone(), note));
-            }
-            false => told.entry(&above.claim.origin.object).or_insert((above, below, 0)).2 += 1,
-        }
+        let is_older = |above: &&Rated<'_, '_>| above.number < below.number && above.beginning != below.beginning;
+        let Some(above) = above.filter(is_older) else { continue };
+        told.entry(&above.claim.origin.object).or_insert((above, below, 0)).2 += 1;
     }
     for (above, below, count) in told.into_values() {
         let (path, namespace) = (below.claim.path.as_str().escape_debug(), &below.claim.origin.object.namespace);

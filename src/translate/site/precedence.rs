@@ -117,8 +117,8 @@ impl<'s, 'a> Queue<'s, 'a> {
 
 /// Whether another namespace has a claim that has to go first.
 fn waits(queues: &[Queue<'_, '_>], own: usize, rated: &Rated<'_, '_>) -> bool {
-    let others = queues.iter().enumerate().filter(|(queue, _)| *queue != own);
-    others.into_iter().any(|(_, queue)| queue.before(rated).is_some())
+    let mut others = queues.iter().enumerate().filter(|(queue, _)| *queue != own);
+    others.any(|(_, queue)| queue.before(rated).is_some())
 }
 
 /// The claim that nothing has to go before: the first of a namespace, or else one that does not meet those before it there.

@@ -453,7 +453,15 @@ fn what_an_attacker_tried() {
         .replace("rules: [", "defaultBackend: {service: {name: web, port: {number: 80}}}, rules: [");
     let mut cluster = Cluster::new(options());
     cluster.now(&[&own]);
-    assert_eq!(outcome(&cluster.now(&[&own, &evil("", &["Prefix /"])])).0, ["v /here"]);
+    for annotations in ["", LIST] {
+        let translation = cluster.now(&[&own, &evil(annotations, &["Prefix /"])]);
+        assert_eq!(outcome(&translation).0, ["v /here"], "{annotations}");
+    }
+    // What is closed for one namespace takes nothing from another.
+    let exact = victim(&["Exact /"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&exact]);
+    assert_eq!(outcome(&cluster.now(&[&exact, &evil(LIST, &["Prefix /"])])).0, ["v = /"]);
 }
 
 #[test]
