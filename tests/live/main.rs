@@ -2,8 +2,6 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod addresses;
-#[path = "../tenants/awaited.rs"]
-mod awaited;
 mod away;
 mod cluster;
 mod cluster_itself;
@@ -27,8 +25,6 @@ mod refusals;
 mod rig;
 mod rights;
 mod scope;
-#[path = "../tenants/settled.rs"]
-mod settled;
 mod tenants;
 mod told;
 mod watches;

@@ -8,7 +8,6 @@ use crate::rig::ECHO;
 use crate::rig::client::get;
 use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at};
 use crate::rig::wait;
-use crate::settled::{Results, outcome, settle};
 
 /// The backends of both sides.
 const VICTIM: &str = "10.244.0.1";
@@ -16,12 +15,6 @@ const EVIL: &str = "10.244.0.2";
 
 /// The classes of both dialects, and the reason that whoever is refused is told there.
 const CLASSES: [(&str, &str); 2] = [("ingressd", "HostOwned"), ("nginx", "PathConflict")];
-
-/// Runs a test that may be awaited to hold.
-fn test(name: &str, test: impl AsyncFnOnce(&mut Cluster) + Send + 'static) {
-    let outcome = outcome(|| cluster::run(test));
-    settle(&Results::from([(name.to_owned(), outcome.err().into_iter().collect())]));
-}
 
 /// The other namespace, with a backend.
 async fn attacker(cluster: &Cluster) -> Objects {
@@ -86,7 +79,7 @@ async fn refused(cluster: &Cluster, evil: &Objects) {
 
 #[test]
 fn a_host_that_is_taken_is_refused_told_and_not_published() {
-    test("live-refused", async |cluster| {
+    cluster::run(async |cluster| {
         // Objects that are older than the victim's, and change.
         let evil = attacker(cluster).await;
         for (class, _) in CLASSES {
@@ -137,7 +130,7 @@ async fn wait_a_second(objects: &Objects) {
 
 #[test]
 fn an_owner_that_comes_back_has_its_host() {
-    test("live-made-anew", async |cluster| {
+    cluster::run(async |cluster| {
         serve_shops(cluster).await;
         let evil = attacker(cluster).await;
         for (class, _) in CLASSES {
@@ -177,7 +170,7 @@ const SHARE: usize = 21;
 
 #[test]
 fn what_is_told_to_one_keeps_no_other_waiting() {
-    test("live-events-in-turn", async |cluster| {
+    cluster::run(async |cluster| {
         serve_shops(cluster).await;
         let evil = attacker(cluster).await;
         for number in 0..OBJECTS {

@@ -7,7 +7,6 @@
 
 mod alone;
 mod asking;
-mod awaited;
 mod heavy;
 mod property;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
@@ -16,6 +15,5 @@ mod rig;
 mod row;
 mod rows;
 mod scene;
-mod settled;
 mod stage;
 mod weigh;

@@ -7,7 +7,7 @@ use crate::scene::{Dialect, Order, Ownership, Scene};
 /// An attack, what the victim's clients see all the time, and what is told to whom.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// Its name, as [`crate::awaited::AWAITED`] may list it.
+    /// Its name, of which those of its hosts and namespaces are made.
     pub name: &'static str,
     /// In which orders it is tried.
     pub orders: &'static [Order],

@@ -1,5 +1,6 @@
 //! Tries many rows at once through one nginx, in lockstep; it must not know what they are about.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
@@ -9,19 +10,21 @@ use crate::rig::manifests::{ingress, service_at};
 use crate::rig::{self, ECHO, Rig};
 use crate::row::{Ask, Row, Told};
 use crate::scene::{Dialect, Order, Ownership, Scene, harmless};
-use crate::settled::{Results, outcome, settle};
+
+/// How many failures of a row are shown.
+const MOST_SHOWN: usize = 30;
 
 /// Under which settings rows are tried.
 #[derive(Debug, Clone, Copy)]
 pub struct Stage {
     /// Keys and values, as TOML.
     pub settings: &'static [(&'static str, &'static str)],
-    /// Whether each dialect has the rule of the other one about who owns a host. All rows are then one result, of this name.
-    pub crossed: Option<&'static str>,
+    /// Whether each dialect has the rule of the other one about who owns a host.
+    pub crossed: bool,
 }
 
 /// The settings that nobody changed.
-pub const DEFAULTS: Stage = Stage { settings: &[], crossed: None };
+pub const DEFAULTS: Stage = Stage { settings: &[], crossed: false };
 
 /// One row in one scene, and what is there now.
 struct Case {
@@ -38,28 +41,28 @@ impl Stage {
     ///
     /// # Panics
     ///
-    /// When what holds and what is awaited are not the same.
+    /// When something does not hold.
     pub fn run(self, rows: &[&'static [Row]]) {
         let cases: Vec<_> = rows.iter().copied().flatten().flat_map(|row| self.cases(row)).collect();
-        let name = |case: &Case| self.crossed.unwrap_or(case.row.name).to_owned();
-        let names: Vec<_> = cases.iter().map(name).collect();
-        let mut results: Results = names.iter().map(|name| (name.clone(), Vec::new())).collect();
+        let names: Vec<_> = cases.iter().map(|case| case.row.name).collect();
         let found = Arc::<Mutex<Vec<(usize, String)>>>::default();
         let wrong = Arc::clone(&found);
-        let play = async move |rig: &mut Rig| self.play(rig, cases, &wrong).await;
-        if let Err(panic) = outcome(|| rig::run(play)) {
-            results.values_mut().for_each(|wrong| wrong.push(format!("nothing could be tried: {panic}")));
-        }
+        rig::run(async move |rig: &mut Rig| self.play(rig, cases, &wrong).await);
+        let mut by_row = BTreeMap::<&str, Vec<String>>::new();
         for (case, failure) in found.lock().unwrap().drain(..) {
-            results.get_mut(&names[case]).unwrap().push(failure);
+            by_row.entry(names[case]).or_default().push(failure);
         }
-        settle(&results);
+        let shown = by_row.iter().map(|(name, failures)| {
+            let first: Vec<_> = failures.iter().take(MOST_SHOWN).map(String::as_str).collect();
+            format!("{name}: {} failures\n  {}", failures.len(), first.join("\n  "))
+        });
+        assert!(by_row.is_empty(), "\n{}", shown.collect::<Vec<_>>().join("\n"));
     }
 
     fn cases(self, row: &'static Row) -> Vec<Case> {
         let mut cases = Vec::new();
         for dialect in [Dialect::Specification, Dialect::IngressNginx] {
-            let is_shared = (dialect == Dialect::IngressNginx) != self.crossed.is_some();
+            let is_shared = (dialect == Dialect::IngressNginx) != self.crossed;
             let ownership = if is_shared { Ownership::Shared } else { Ownership::Namespace };
             if row.only.is_some_and(|only| only != ownership) {
                 continue;
@@ -82,7 +85,7 @@ impl Stage {
         for (key, value) in self.settings {
             rig.daemon.set(key, value);
         }
-        if self.crossed.is_some() {
+        if self.crossed {
             cross(rig);
         }
         rig.daemon.set("pacing.spacing", "50ms");
@@ -159,12 +162,6 @@ impl Stage {
         let meanwhile = watcher.stop().await;
         wrong.lock().unwrap().extend(meanwhile);
     }
-}
-
-/// Runs a test that no row can express.
-pub fn test(name: &str, test: impl AsyncFnOnce(&mut Rig) + Send + 'static) {
-    let outcome = outcome(|| rig::run(test));
-    settle(&Results::from([(name.to_owned(), outcome.err().into_iter().collect())]));
 }
 
 /// All files of the generation that nginx reads as configuration.

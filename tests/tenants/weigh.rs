@@ -10,11 +10,11 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::asking::{check, check_told};
-use crate::rig::Rig;
 use crate::rig::manifests::ingress;
+use crate::rig::{self, Rig};
 use crate::row::{Ask, Told};
 use crate::scene::{Dialect, Order, Ownership, Scene};
-use crate::stage::{configuration, taken, test};
+use crate::stage::{configuration, taken};
 
 /// A heavy attack and the most that it may add.
 #[derive(Debug, Clone, Copy)]
@@ -90,9 +90,9 @@ const LATER: Ask = crate::row::ask("http://shop.{h}/private").gets("403");
 ///
 /// # Panics
 ///
-/// When what holds and what is awaited are not the same.
+/// When something does not hold.
 pub fn weigh(row: &'static Weight) {
-    test(row.name, async |rig| {
+    rig::run(async |rig| {
         for (key, value) in row.settings {
             rig.daemon.set(key, value);
         }

@@ -9,13 +9,12 @@ use tokio::net::{TcpListener, TcpStream};
 
 use crate::alone::{apply, scenes, write_services};
 use crate::asking::check_told;
-use crate::rig::ECHO;
 use crate::rig::client::get;
 use crate::rig::manifests::{in_namespace, service_at};
 use crate::rig::namespace::{add_interface, ip};
+use crate::rig::{self, ECHO};
 use crate::row::told;
 use crate::scene::Scene;
-use crate::stage::test;
 
 /// The node's address, where other sites and programs listen.
 const NODE: &str = "198.51.100.7";
@@ -32,7 +31,7 @@ fn leads_to(scene: &Scene, name: &str, address: &str, port: u16) -> Vec<Value> {
 
 #[test]
 fn the_node_is_no_backend() {
-    test("own-addresses", async |rig| {
+    rig::run(async |rig| {
         add_interface("node0");
         ip(&["address", "add", &format!("{NODE}/24"), "dev", "node0"]);
         rig.nginx.write_site("site", SITE);
@@ -55,7 +54,7 @@ fn the_node_is_no_backend() {
 
 #[test]
 fn the_administrator_lists_what_is_a_backend_on_the_node() {
-    test("own-addresses-listed", async |rig| {
+    rig::run(async |rig| {
         add_interface("node0");
         ip(&["address", "add", &format!("{NODE}/24"), "dev", "node0"]);
         rig.daemon.set("upstreams.own-addresses", &format!("[\"{NODE}:{ECHO}\"]"));
@@ -79,7 +78,7 @@ const MANY_ROUNDS: usize = 60;
 
 #[test]
 fn a_request_that_comes_back_goes_no_further() {
-    test("relay", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("relay");
         write_services(rig, &scenes);
         let listener = TcpListener::bind(("10.244.9.9", 9000)).await.unwrap();

@@ -10,9 +10,9 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use crate::alone::{apply, scenes, write_services};
+use crate::rig;
 use crate::rig::client::{get, raw};
 use crate::scene::{Dialect, Scene};
-use crate::stage::test;
 
 /// Where the daemon and nginx tell what they know.
 const ENDPOINTS: &[&str] = &[
@@ -25,7 +25,7 @@ const ENDPOINTS: &[&str] = &[
 
 #[test]
 fn only_names_of_this_host_are_answered() {
-    test("rebinding", async |rig| {
+    rig::run(async |rig| {
         rig.start().await;
         for url in ENDPOINTS {
             for host in ["localhost", "127.0.0.1", "[::1]", "localhost:10254", "127.0.0.1:10246"] {
@@ -53,7 +53,7 @@ const LONG: Duration = Duration::from_secs(4);
 
 #[test]
 fn slow_clients_keep_nobody_waiting() {
-    test("slow-clients", async |rig| {
+    rig::run(async |rig| {
         rig.start().await;
         let timed_out = Arc::new(AtomicBool::new(false));
         for _ in 0..SLOW {
@@ -81,7 +81,7 @@ fn slow_clients_keep_nobody_waiting() {
 
 #[test]
 fn the_socket_of_commands_is_for_root_in_whatever_folder() {
-    test("run-folder", async |rig| {
+    rig::run(async |rig| {
         let folder = rig.folder().join("run");
         std::fs::create_dir(&folder).unwrap();
         std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
@@ -94,7 +94,7 @@ fn the_socket_of_commands_is_for_root_in_whatever_folder() {
 
 #[test]
 fn redirects_lead_to_hosts() {
-    test("forwarded-host", async |rig| {
+    rig::run(async |rig| {
         rig.daemon.set("access.trusted-proxies", "[\"127.0.0.1\"]");
         let scenes = scenes("redirect");
         write_services(rig, &scenes);
@@ -129,7 +129,7 @@ fn redirects_lead_to_hosts() {
 
 #[test]
 fn strange_targets_reach_nothing_that_is_protected() {
-    test("strange-targets", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("targets");
         write_services(rig, &scenes);
         rig.start().await;

@@ -3,8 +3,7 @@
 use crate::alone::{apply, scenes, write_services};
 use crate::rig::client::get;
 use crate::rig::manifests::{endpoint_slice, in_namespace};
-use crate::rig::{ECHO, wait};
-use crate::stage::test;
+use crate::rig::{self, ECHO, wait};
 
 /// How often the attacker changes its endpoints.
 const CHANGES: usize = 8;
@@ -14,7 +13,7 @@ const MOST: usize = 2;
 
 #[test]
 fn connections_that_never_end_keep_so_many_workers() {
-    test("draining", async |rig| {
+    rig::run(async |rig| {
         rig.daemon.set("pacing.most-draining", &MOST.to_string());
         rig.daemon.set("pacing.crowded-spacing", "100ms");
         rig.daemon.set("pacing.spacing", "50ms");

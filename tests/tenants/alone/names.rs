@@ -9,9 +9,8 @@ use crate::alone::{apply, scenes, write_services};
 use crate::rig::client::get;
 use crate::rig::dns::Dns;
 use crate::rig::manifests::in_namespace;
-use crate::rig::{ECHO, Rig, wait};
+use crate::rig::{self, ECHO, Rig, wait};
 use crate::scene::Scene;
-use crate::stage::test;
 
 async fn start(rig: &mut Rig, scenes: &[Scene]) -> Dns {
     let dns = Dns::start().await;
@@ -62,7 +61,7 @@ async fn victims_are_served(scenes: &[Scene]) {
 
 #[test]
 fn nobody_asks_for_names_that_no_route_refers_to() {
-    test("names-unreferred", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("idle");
         let dns = start(rig, &scenes).await;
         apply(rig, "attack", scenes.iter().flat_map(|scene| many(scene, 50, "idle.test", false)).collect()).await;
@@ -78,7 +77,7 @@ fn nobody_asks_for_names_that_no_route_refers_to() {
 
 #[test]
 fn names_that_never_answer_keep_no_other_waiting() {
-    test("names-silent", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("silent");
         let dns = start(rig, &scenes).await;
         dns.be_silent_about("silent.test");
@@ -97,7 +96,7 @@ fn names_that_never_answer_keep_no_other_waiting() {
 
 #[test]
 fn an_answer_in_another_order_is_no_other_answer() {
-    test("names-rotating", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("rotating");
         let dns = start(rig, &scenes).await;
         for scene in &scenes {
@@ -129,7 +128,7 @@ fn an_answer_in_another_order_is_no_other_answer() {
 
 #[test]
 fn answers_that_change_all_the_time_are_written_now_and_then() {
-    test("names-changing", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("changing");
         let dns = start(rig, &scenes).await;
         for scene in &scenes {
@@ -161,7 +160,7 @@ fn answers_that_change_all_the_time_are_written_now_and_then() {
 
 #[test]
 fn an_answer_with_thousands_of_addresses_is_bounded() {
-    test("names-large", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("large");
         let dns = start(rig, &scenes).await;
         let addresses: Vec<_> = (1..=70).map(|number| format!("10.244.2.{number}")).collect();

@@ -4,10 +4,9 @@ use crate::alone::{apply, scenes, write_services};
 use crate::asking::{check, check_told};
 use crate::rig::client::get;
 use crate::rig::manifests::{in_namespace, service_at, tls_secret};
-use crate::rig::{ECHO, Rig};
+use crate::rig::{self, ECHO, Rig};
 use crate::row::{Ask, Told, ask, told};
 use crate::scene::Scene;
-use crate::stage::test;
 
 /// Asks of all scenes, and looks for what is told.
 async fn expect(rig: &Rig, scenes: &[Scene], asks: &[Ask], tells: &[Told]) {
@@ -29,7 +28,7 @@ fn on(scene: &Scene, of_victim: bool, host: &str) -> serde_json::Value {
 
 #[test]
 fn a_namespace_claims_what_it_may() {
-    test("hosts-allowed", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("allowed");
         let table =
             |namespace: &str, hosts: &[String]| format!("{{ namespaces = [{namespace:?}], hosts = {hosts:?} }}");
@@ -61,7 +60,7 @@ fn a_namespace_claims_what_it_may() {
 
 #[test]
 fn what_is_for_all_hosts_is_whose_the_administrator_says() {
-    test("hosts-catch-all", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("all");
         rig.daemon.set("hosts.catch-all", &format!("[{:?}]", scenes[0].victim));
         rig.daemon.set("default-backend", "default/default");
@@ -97,7 +96,7 @@ fn what_is_for_all_hosts_is_whose_the_administrator_says() {
 
 #[test]
 fn what_waits_is_served_when_the_grace_is_over() {
-    test("hosts-grace", async |rig| {
+    rig::run(async |rig| {
         let scenes = scenes("grace");
         rig.daemon.set("hosts.grace", "2s");
         write_services(rig, &scenes);
@@ -125,7 +124,7 @@ fn a_host_is_shared_whatever_the_class() {
 }
 
 fn one_rule(word: &'static str, below: Ask) {
-    test(&format!("ownership-{word}"), async move |rig| {
+    rig::run(async move |rig| {
         let scenes = scenes("rule");
         rig.daemon.set("hosts.ownership", word);
         write_services(rig, &scenes);

@@ -23,7 +23,7 @@ fn what_is_shared_by_default() {
 
 #[test]
 fn what_is_shared_when_each_dialect_has_the_rule_of_the_other() {
-    Stage { crossed: Some("crossed"), ..DEFAULTS }.run(SHARING);
+    Stage { crossed: true, ..DEFAULTS }.run(SHARING);
 }
 
 #[test]
