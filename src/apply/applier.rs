@@ -24,6 +24,7 @@ use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
 use crate::render::{Digest, FileSet};
 
+mod fatal;
 mod pinning;
 mod weighing;
 
@@ -381,7 +382,8 @@ impl<H: Host> Applier<H> {
         let confirm = Confirm::of(&self.options, generation);
         match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
-            Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
+            Ok(Confirmation::Down(why)) => Ok(self.ready(generation, why)),
+            Ok(Confirmation::Killed(why)) => self.fatal(generation, why),
             Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed, false),
             Ok(Confirmation::Late { why, too_much }) => {
                 let too_much = too_much.then(|| self.late(&why));
@@ -424,7 +426,12 @@ impl<H: Host> Applier<H> {
                 self.running = Some(master);
                 outcome(why, too_much)
             }
-            Ok(Confirmation::Down(also) | Confirmation::Refused(also) | Confirmation::Late { why: also, .. }) => {
+            Ok(
+                Confirmation::Down(also)
+                | Confirmation::Killed(also)
+                | Confirmation::Refused(also)
+                | Confirmation::Late { why: also, .. },
+            ) => {
                 outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"), None)
             }
             Err(error) => outcome(format!("{why}; generation {target} is in place again, but {error}"), None),

@@ -26,6 +26,8 @@ pub enum Confirmation {
     },
     /// No master runs.
     Down(String),
+    /// The master was killed before every worker ran it.
+    Killed(String),
     /// nginx said why it does not take it.
     Refused(String),
     /// It is not worth waiting any longer.
@@ -124,8 +126,8 @@ impl<'a> Confirm<'a> {
         match (host.hang_up(master), &before) {
             (Ok(()), Some(_)) => steps.reached(Step::HungUp),
             (Err(error), Some(_)) if host.table(master).is_some() => return Err(error),
-            // It ended right now: one that takes its place reads what is on disk.
-            _ => {}
+            // It ended right now, and not of what it was not told: one that takes its place reads what is on disk.
+            _ => before = None,
         }
         self.watch(host, before, begun)
     }
@@ -165,9 +167,17 @@ impl<'a> Confirm<'a> {
     ) -> Result<Confirmation, ApplyError> {
         let (mut passed, mut missing_since, mut idleness) = (None::<Instant>, None, Idleness::default());
         let mut retired = Vec::new();
+        let mut told = before.as_ref().map(|before| before.master);
         loop {
             let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
             let master = host.master();
+            // At once: whoever starts nginx again starts it with what is on disk.
+            if let Some(gone) = told.filter(|told| master != Ok(*told) && host.table(*told).is_none()) {
+                told = None;
+                if host.was_killed(gone) {
+                    return Ok(Confirmation::Killed(killed(gone, self.generation)));
+                }
+            }
             if let Ok(master) = master {
                 missing_since = None;
                 // Another master than the one that was told has read the configuration by itself.
@@ -242,6 +252,14 @@ impl<'a> Confirm<'a> {
             verdict => verdict,
         }
     }
+}
+
+/// Why nginx does not run, when it was killed.
+pub fn killed(master: Process, generation: u64) -> String {
+    format!(
+        "its master {} was killed while it had generation {generation} to read, as the kernel does for want of memory",
+        master.pid
+    )
 }
 
 /// Lets old workers go that are not needed any more, each once. Where we are not allowed to, it is left to the master.

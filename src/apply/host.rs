@@ -30,6 +30,12 @@ pub trait Host {
     /// The master's children now; `None` when it is gone.
     fn table(&mut self, master: Process) -> Option<Table>;
 
+    /// Whether a master that is gone was killed, rather than stopped by somebody.
+    fn was_killed(&mut self, master: Process) -> bool;
+
+    /// The last attempt to start nginx, by a name of its own, when it ended because nginx was killed; as far as that is known.
+    fn killed_start(&mut self) -> Option<String>;
+
     /// Tells the master to read its configuration again.
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError>;
 
@@ -173,10 +179,8 @@ impl System {
     }
 
     fn told_by_systemd(&self, unit: &str) -> Result<Process, String> {
-        let arguments = ["show", "-p", "MainPID", "--value", "--", unit].map(OsString::from);
-        let tested =
-            run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map_err(|error| error.to_string())?;
-        match tested.words.trim().parse() {
+        let told = property(unit, "MainPID").map_err(|error| error.to_string())?;
+        match told.parse() {
             Ok(0) => Err(format!("{unit} is not running")),
             Ok(pid) => self.proven(pid),
             Err(_) => Err(format!("systemd does not tell the main process of {unit}")),
@@ -195,6 +199,19 @@ impl Host for System {
 
     fn table(&mut self, master: Process) -> Option<Table> {
         Table::read(master)
+    }
+
+    fn was_killed(&mut self, master: Process) -> bool {
+        // A master that ends by itself removes its file first. systemd removes it too, when it knows how the master ended.
+        match fs::read_to_string(&self.options.pid_file) {
+            Ok(text) => text.trim().parse() == Ok(master.pid),
+            Err(_) => self.options.unit.as_deref().is_some_and(has_been_killed),
+        }
+    }
+
+    fn killed_start(&mut self) -> Option<String> {
+        let unit = self.options.unit.as_deref().filter(|unit| has_been_killed(unit))?;
+        property(unit, "InvocationID").ok().filter(|name| !name.is_empty())
     }
 
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError> {
@@ -232,6 +249,17 @@ impl Host for System {
         stream.take(4096).read_to_string(&mut answer).ok()?;
         parse_served(&answer)
     }
+}
+
+/// What systemd says about a unit.
+fn property(unit: &str, name: &str) -> Result<String, ApplyError> {
+    let arguments = ["show", "-p", name, "--value", "--", unit].map(OsString::from);
+    run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map(|told| told.words.trim().to_owned())
+}
+
+/// Whether what systemd ran last of a unit was killed. One that it had to kill itself, because it did not stop, was not.
+fn has_been_killed(unit: &str) -> bool {
+    property(unit, "Result").is_ok_and(|result| matches!(result.as_str(), "oom-kill" | "signal" | "core-dump"))
 }
 
 /// Whether systemd is taking the whole host down, rather than us alone.
