@@ -14,6 +14,9 @@ use super::verdict::{Pending, Verdict, after_hang_up, at_rest, replaced};
 pub const RESIGNED: &str = "nginx did not take it and waits, though nginx -t accepts it: its error log says why; often another \
                         program listens on one of the addresses, which a test does not notice";
 
+/// What is known of a master that ended without a word.
+pub const KILLED: &str = "its master was killed while it read the configuration, as the kernel does to whoever it has no memory for";
+
 /// How waiting for one generation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confirmation {
@@ -26,7 +29,7 @@ pub enum Confirmation {
     },
     /// No master runs.
     Down(String),
-    /// The master was killed before every worker ran it.
+    /// The master that was told was killed before every worker ran it.
     Killed(String),
     /// nginx said why it does not take it.
     Refused(String),
@@ -175,7 +178,7 @@ impl<'a> Confirm<'a> {
             if let Some(gone) = told.filter(|told| master != Ok(*told) && host.table(*told).is_none()) {
                 told = None;
                 if host.was_killed(gone) {
-                    return Ok(Confirmation::Killed(killed(gone, self.generation)));
+                    return Ok(Confirmation::Killed(KILLED.to_owned()));
                 }
             }
             if let Ok(master) = master {
@@ -252,14 +255,6 @@ impl<'a> Confirm<'a> {
             verdict => verdict,
         }
     }
-}
-
-/// Why nginx does not run, when it was killed.
-pub fn killed(master: Process, generation: u64) -> String {
-    format!(
-        "its master {} was killed while it had generation {generation} to read, as the kernel does for want of memory",
-        master.pid
-    )
 }
 
 /// Lets old workers go that are not needed any more, each once. Where we are not allowed to, it is left to the master.

@@ -33,9 +33,6 @@ pub trait Host {
     /// Whether a master that is gone was killed, rather than stopped by somebody.
     fn was_killed(&mut self, master: Process) -> bool;
 
-    /// The last attempt to start nginx, by a name of its own, when it ended because nginx was killed; as far as that is known.
-    fn killed_start(&mut self) -> Option<String>;
-
     /// Tells the master to read its configuration again.
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError>;
 
@@ -202,16 +199,8 @@ impl Host for System {
     }
 
     fn was_killed(&mut self, master: Process) -> bool {
-        // A master that ends by itself removes its file first. systemd removes it too, when it knows how the master ended.
-        match fs::read_to_string(&self.options.pid_file) {
-            Ok(text) => text.trim().parse() == Ok(master.pid),
-            Err(_) => self.options.unit.as_deref().is_some_and(has_been_killed),
-        }
-    }
-
-    fn killed_start(&mut self) -> Option<String> {
-        let unit = self.options.unit.as_deref().filter(|unit| has_been_killed(unit))?;
-        property(unit, "InvocationID").ok().filter(|name| !name.is_empty())
+        let result = self.options.unit.as_deref().and_then(|unit| property(unit, "Result").ok());
+        was_killed(master, result.as_deref(), fs::read_to_string(&self.options.pid_file).ok().as_deref())
     }
 
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError> {
@@ -257,9 +246,16 @@ fn property(unit: &str, name: &str) -> Result<String, ApplyError> {
     run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map(|told| told.words.trim().to_owned())
 }
 
-/// Whether what systemd ran last of a unit was killed. One that it had to kill itself, because it did not stop, was not.
-fn has_been_killed(unit: &str) -> bool {
-    property(unit, "Result").is_ok_and(|result| matches!(result.as_str(), "oom-kill" | "signal" | "core-dump"))
+/// Whether a master was killed, by what systemd says of its unit and what is in its file.
+fn was_killed(master: Process, result: Option<&str>, pid_file: Option<&str>) -> bool {
+    match result {
+        // systemd removes the file when it knows how the master ended.
+        Some("oom-kill" | "signal") => true,
+        // A master that ends by itself removes its file first. What systemd does not run ended well for all that it knows.
+        None | Some("success" | "") => pid_file.is_some_and(|text| text.trim().parse() == Ok(master.pid)),
+        // Somebody stopped it, and it was killed because it did not end in time; or it crashed.
+        Some(_) => false,
+    }
 }
 
 /// Whether systemd is taking the whole host down, rather than us alone.
@@ -362,7 +358,7 @@ fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Path, is_root, knows_error_option, parse_served, run};
+    use super::{Duration, Path, Process, is_root, knows_error_option, parse_served, run, was_killed};
     use crate::apply::ApplyError;
 
     #[test]
@@ -403,6 +399,26 @@ mod tests {
             other.kill().unwrap();
             other.wait().unwrap();
             assert!(!found);
+        }
+    }
+
+    #[test]
+    fn whoever_was_stopped_or_crashed_was_not_killed() {
+        let master = Process { pid: 7, started: 1 };
+        for (result, pid_file, expected) in [
+            (Some("oom-kill"), None, true),
+            (Some("signal"), None, true),
+            (Some("success"), Some("7\n"), true),
+            (None, Some("7\n"), true),
+            // It ended by itself, as when it is told to stop; or another runs already.
+            (Some("success"), None, false),
+            (None, None, false),
+            (None, Some("8\n"), false),
+            // It was told to stop and had not read everything when its time was over.
+            (Some("timeout"), Some("7\n"), false),
+            (Some("core-dump"), Some("7\n"), false),
+        ] {
+            assert_eq!(was_killed(master, result, pid_file), expected, "{result:?} {pid_file:?}");
         }
     }
 

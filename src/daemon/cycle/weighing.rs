@@ -82,6 +82,21 @@ impl Cycle {
         }
     }
 
+    /// nginx was killed by what it did not run before. To find out by halves whose it is would cost everybody nginx again and
+    /// again: the heaviest namespace goes, after another kill the next two, and so on, and nobody is let back in for an hour.
+    pub(super) fn convict_killers(&mut self, words: &str, snapshot: &Snapshot, (served, files): (&Snapshot, &FileSet)) {
+        let complaint = Complaint { words: words.to_owned(), ..Complaint::default() };
+        let mut trial = Trial::by_namespace(&complaint, self.heaviest_first(served, files));
+        for _ in 0..self.kills {
+            trial.complaint_stays();
+        }
+        self.kills += 1;
+        self.convict_all(&trial, snapshot);
+        for suspect in trial.excluded() {
+            self.stragglers.fatal(&suspect.id.namespace, Instant::now());
+        }
+    }
+
     /// What nginx did not run before: the namespace that causes most bytes first, and in it the object that does.
     fn heaviest_first(&self, served: &Snapshot, files: &FileSet) -> Vec<Suspect> {
         let changed = self.changes(served, |_| true);
