@@ -126,7 +126,46 @@ impl Default for NamespaceLimits {
             zones: 512 * MIB,
             configuration: 128 * MIB,
             memory: 2048 * MIB,
-            test: 25_000_000,
+            test: 15_000_000,
+        }
+    }
+}
+
+/// Of memory and time one namespace gets a quarter at most: a reload takes twice as much as a test, so that half is left for others.
+const SHARE: u64 = 4;
+
+impl NamespaceLimits {
+    /// What is right on a host with so many bytes of memory, if that is known, whose nginx has so long to take a configuration.
+    /// Another number than the default is the administrator's decision.
+    pub fn fit(&mut self, memory: Option<u64>, time: Duration) {
+        let default = NamespaceLimits::default();
+        if self.memory == default.memory {
+            self.memory = memory.map_or(default.memory, |memory| default.memory.min(memory / SHARE));
+        }
+        if self.test == default.test {
+            self.test = default.test.min(u64::try_from(time.as_micros()).unwrap_or(u64::MAX) / SHARE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_gets_more_by_default_than_leaves_half_of_the_host_to_others() {
+        const GIB: u64 = 1 << 30;
+        let set = NamespaceLimits { memory: 7 * GIB, test: 90_000_000, ..NamespaceLimits::default() };
+        for (limits, memory, seconds, expected) in [
+            (NamespaceLimits::default(), Some(64 * GIB), 600, (2 * GIB, 15_000_000)),
+            (NamespaceLimits::default(), Some(4 * GIB), 60, (GIB, 15_000_000)),
+            (NamespaceLimits::default(), Some(2 * GIB), 10, (GIB / 2, 2_500_000)),
+            (NamespaceLimits::default(), None, 60, (2 * GIB, 15_000_000)),
+            (set, Some(GIB), 1, (7 * GIB, 90_000_000)),
+        ] {
+            let mut limits = limits;
+            limits.fit(memory, Duration::from_secs(seconds));
+            assert_eq!((limits.memory, limits.test), expected, "{memory:?} {seconds}");
         }
     }
 }
