@@ -444,9 +444,7 @@ impl<H: Host> Applier<H> {
                 | Confirmation::Killed(also)
                 | Confirmation::Refused(also)
                 | Confirmation::Late { why: also, .. },
-            ) => {
-                outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"), None)
-            }
+            ) => outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"), None),
             Err(error) => outcome(format!("{why}; generation {target} is in place again, but {error}"), None),
         })
     }

@@ -15,7 +15,8 @@ pub const RESIGNED: &str = "nginx did not take it and waits, though nginx -t acc
                         program listens on one of the addresses, which a test does not notice";
 
 /// What is known of a master that ended without a word.
-pub const KILLED: &str = "its master was killed while it read the configuration, as the kernel does to whoever it has no memory for";
+pub const KILLED: &str =
+    "its master was killed while it read the configuration, as the kernel does to whoever it has no memory for";
 
 /// How waiting for one generation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -221,8 +221,8 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "limits.namespace-test-seconds",
         form: Form::Number,
-        default: "15",
-        doc: "Seconds of a processor that nginx may need to read what the Ingresses of one namespace cause, as estimated. Each change of anybody waits for a reload, which takes about twice as long. Unless it is set to another number, a quarter of `apply.confirm-timeout` where that is less, for the same reason as with `limits.namespace-memory-mib`.",
+        default: "20",
+        doc: "Seconds of a processor that nginx may need to read what the Ingresses of one namespace cause, as estimated. Each change of anybody waits for a reload, which takes about twice as long. Unless it is set to another number, a third of `apply.confirm-timeout` where that is less: the changes of others always have time left.",
         set: |settings, value| {
             count(&mut settings.translate.limits.namespace.test, value)?;
             let seconds = &mut settings.translate.limits.namespace.test;
