@@ -183,7 +183,7 @@ weights! {
         told: &[told("", &["Quarantined"])],
         during: &[ask("http://own-7.{h}/a7")],
         unwritten: &["(?<=a+)"],
-        most: Added { tests: 40, ..LITTLE },
+        most: Added { tests: 12, ..LITTLE },
         ..WEIGHT
     };
     what_only_nginx_refuses_is_tested_together => Weight {
