@@ -209,7 +209,10 @@ mod tests {
             (&[("a", ONE, "a"), ("b", OTHER, "b"), ("b", "open", "")], &[]),
             (&[("a", "closed", ""), ("b", "open", "b"), ("b", "open", "")], &[]),
             (&[("a", "closed", ""), ("a", "open", "a"), ("b", "open", "b"), ("b", "open", "")], &[0, 1]),
-            (&[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("b", "open", "b"), ("b", "open", "")], &[0, 1, 2, 3, 4]),
+            (
+                &[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("b", "open", "b"), ("b", "open", "")],
+                &[0, 1, 2, 3, 4],
+            ),
             (&[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("c", "open", "")], &[0, 1]),
             // Others do not ask for it.
             (&[("a", ONE, "a"), ("b", "loose 10.0.0.0/8", "b"), ("b", "open", "b"), ("b", "open", "")], &[]),
