@@ -356,7 +356,7 @@ fn served_object(accepted: &Accepted) -> ServedObject {
 fn count_served(accepted: &mut [Accepted], model: &Model) {
     let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
     for accepted in accepted {
-        accepted.served = served.get(&*accepted.id).copied().unwrap_or_default();
+        accepted.served = served.get(&*accepted.id).map_or(0, |count| count.open);
     }
 }
 

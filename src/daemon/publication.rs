@@ -201,15 +201,19 @@ impl Publication {
         let Some((revision, snapshot)) = self.cycled.take() else { return };
         let is_first = !std::mem::replace(&mut self.served.informed, true);
         // Without a route nothing is served of it, as when all its paths are another object's.
-        let accepted: Vec<_> = report.accepted.iter().filter(|accepted| accepted.routes > 0).collect();
+        let is_ours = |accepted: &&Accepted| accepted.routes > 0 || accepted.is_closed();
+        let accepted: Vec<_> = report.accepted.iter().filter(is_ours).collect();
         // After a failure nginx goes on with what it was told before: nothing of that is withdrawn. What came is ours all the same,
         // and other nodes may serve it. What a pinned generation lacks is told of those that wait.
         let ours = accepted.iter().map(|accepted| Arc::clone(&accepted.id));
         let is_all = is_first || report.outcome.is_in_place() || matches!(report.outcome, Outcome::Pinned { .. });
-        self.served.accepted = match is_all {
-            true => ours.collect(),
-            false => ours.chain(self.served.accepted.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect(),
+        let closed = accepted.iter().filter(|accepted| accepted.is_closed()).map(|accepted| Arc::clone(&accepted.id));
+        let with = |ids: Vec<Arc<ObjectId>>, before: &Arc<[Arc<ObjectId>]>| match is_all {
+            true => ids.into(),
+            false => ids.into_iter().chain(before.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect(),
         };
+        self.served.closed = with(closed.collect(), &self.served.closed);
+        self.served.accepted = with(ours.collect(), &self.served.accepted);
         self.pin(pinned, now);
         if matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Some(revision);
@@ -221,7 +225,9 @@ impl Publication {
             let (objects, lacking): (Vec<&Accepted>, Vec<_>) = accepted.into_iter().partition(is_served);
             let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version));
             self.served.carried = Some(carried(objects, before, now));
-            self.served.lacks = lacking.iter().map(|accepted| Arc::clone(&accepted.id)).collect();
+            // What is closed is closed everywhere.
+            let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
+            self.served.lacks = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
         }
     }
 
@@ -344,7 +350,7 @@ mod tests {
 
     fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-        Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes, served: routes }
+        Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes, closed: 0, served: routes }
     }
 
     fn reading(revision: u64) -> Reading {
@@ -406,6 +412,32 @@ mod tests {
         };
         assert_eq!(conclude(0), ["a,taken", "a", "taken"]);
         assert_eq!(conclude(2), ["a,taken", "a,taken", ""]);
+    }
+
+    #[tokio::test]
+    async fn what_is_closed_is_ours_and_neither_served_nor_lacking() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        let mut conclude = |routes, closed, is_taken: bool| {
+            publication.read(&reading(1));
+            publication.began();
+            let object = Accepted { closed, ..accepted("a", "1", routes) };
+            let failed = Outcome::Failed { why: "the disk is full".to_owned() };
+            let report = report(vec![object]);
+            let report = if is_taken { report } else { Report { outcome: failed, ..report } };
+            publication.concluded(&report, None, Instant::now());
+            let Served { accepted, carried, lacks, closed, .. } = publication.served();
+            [accepted.len(), carried.as_ref().map_or(0, |carried| carried.len()), lacks.len(), closed.len()]
+        };
+        for (what, routes, closed, is_taken, expected) in [
+            ("some of it is closed", 1, 1, true, [1, 1, 0, 0]),
+            ("all of it", 0, 2, true, [1, 0, 0, 1]),
+            // nginx goes on answering 503: the address is not to be withdrawn because the disk is full.
+            ("mended, which nginx was not told", 2, 0, false, [1, 0, 0, 1]),
+            ("mended", 2, 0, true, [1, 1, 0, 0]),
+            ("another's", 0, 0, true, [0, 0, 0, 0]),
+        ] {
+            assert_eq!(conclude(routes, closed, is_taken), expected, "{what}");
+        }
     }
 
     #[tokio::test]

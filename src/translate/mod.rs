@@ -51,7 +51,7 @@ use self::site::{Askers, Refusals, Sites};
 use self::subject::Subject;
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
-use crate::model::{AccessList, Forwarded, Model, ObjectId, Origin, PasswordFile, Server, ServerName};
+use crate::model::{AccessList, Forwarded, Model, ObjectId, Origin, PasswordFile, RouteCount, Server, ServerName};
 use crate::source::{Snapshot, Stored, Version};
 
 /// Fewer hosts than this are not worth another thread.
@@ -86,10 +86,19 @@ pub struct Accepted {
     pub version: Version,
     /// The hosts it defines or adds to, as written; `*` for the catch-all.
     pub hosts: Vec<Arc<str>>,
-    /// How many routes of the model are its own.
+    /// How many routes of the model are its own and served.
     pub routes: u32,
+    /// How many more answer 503 because something of the object closes them.
+    pub closed: u32,
     /// How many of them this nginx serves, which only who knows nginx can tell; until then all of them.
     pub served: u32,
+}
+
+impl Accepted {
+    /// Whether nothing of it is served because something of the object closes all its routes.
+    pub const fn is_closed(&self) -> bool {
+        self.routes == 0 && self.closed > 0
+    }
 }
 
 /// Translates snapshots; what it remembers between calls only saves time, never changes the result.
@@ -158,7 +167,7 @@ impl Translator {
             built.extend(part);
             servers.merge(builder);
         }
-        admission.close(&mut built);
+        let of_closed = admission.close(&mut built);
         let Servers { backends, mut tls, mut findings, refused, .. } = servers;
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
@@ -167,6 +176,7 @@ impl Translator {
 
         translation.accepted = accepted(&subjects, &built, &refusals);
         translation.findings.extend(findings);
+        translation.findings.extend(of_closed);
         translation.findings.append(&mut tls.findings);
         translation.findings.sort();
         translation.findings.dedup();
@@ -238,13 +248,12 @@ fn subjects<'a>(
 
 fn accepted(subjects: &[Subject<'_>], servers: &[Server], refusals: &Refusals<'_>) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter());
-    let served = subjects.iter().filter(|subject| subject.closed_rules.is_none());
-    let mut accepted: Vec<_> = served.map(|subject| accept(subject, &routes, refusals)).collect();
+    let mut accepted: Vec<_> = subjects.iter().map(|subject| accept(subject, &routes, refusals)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted
 }
 
-fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, u32>, refusals: &Refusals<'_>) -> Accepted {
+fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, RouteCount>, refusals: &Refusals<'_>) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
     let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
@@ -272,8 +281,8 @@ fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, u32>, refusals: &Re
         }
     }
     let (id, version) = (Arc::clone(subject.id()), subject.stored.version.clone());
-    let routes = routes.get(&*id).copied().unwrap_or_default();
-    Accepted { routes, served: routes, id, version, hosts }
+    let RouteCount { open, closed } = routes.get(&*id).copied().unwrap_or_default();
+    Accepted { routes: open, closed, served: open, id, version, hosts }
 }
 
 fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {

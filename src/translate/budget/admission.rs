@@ -10,10 +10,10 @@ use super::demand::{self, Backend, Demand, namespace};
 use super::{BUDGETS, Budget, is_near, near, zones};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
-use crate::model::{ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
+use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
 use crate::source::{Stored, Version};
 use crate::translate::subject::{self, Subject};
-use crate::translate::{ClassRule, Limits, Reading, host, order, server};
+use crate::translate::{ClassRule, Limits, Reading, host, order};
 
 /// What is served of what was asked for.
 #[derive(Debug, Default)]
@@ -202,18 +202,28 @@ impl<'a> Admission<'a> {
         self.subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
     }
 
-    /// Closes hosts of namespaces that protect more than they may have.
-    pub fn close(&self, servers: &mut [Server]) {
+    /// Closes hosts of namespaces that protect more than they may have, and tells of each object that loses routes by it.
+    pub fn close(&self, servers: &mut [Server]) -> Vec<Finding> {
+        let mut told = BTreeSet::new();
         if self.closed.is_empty() {
-            return;
+            return Vec::new();
         }
         for server in servers {
             let Some(namespaces) = self.closed.get(&server.name) else { continue };
             let routes = server.routes.iter_mut().chain([&mut server.fallback]);
             for route in routes.filter(|route| namespaces.contains(&route.origin.object.namespace)) {
-                route.action = server::UNAVAILABLE;
+                route.action = Action::Closed;
+                told.insert((Arc::clone(&route.origin.object), host::written(&server.name)));
             }
         }
+        let tell = |(object, host): (Arc<ObjectId>, String)| {
+            let note = format!(
+                "its paths on {host} answer 503, because newer objects of the namespace protect more paths there than \
+                 limits.namespace-routes leaves room for, and requests for those must not get here; see their findings"
+            );
+            Finding::new(Reason::ClosedRoute, Origin::object(&object), note)
+        };
+        told.into_iter().map(tell).collect()
     }
 }
 

@@ -202,7 +202,7 @@ fn where_even_closed_paths_are_too_many_the_host_is_closed_for_the_namespace_alo
     let theirs = translation.model.servers.iter().flat_map(|server| &server.routes);
     let theirs: Vec<_> = theirs.filter(|route| &*route.origin.object.namespace == "kube-system").collect();
     assert_eq!(theirs.len(), 1);
-    assert_ne!(theirs[0].action, crate::translate::server::UNAVAILABLE);
+    assert_ne!(theirs[0].action, crate::model::Action::Closed);
 }
 
 #[test]
