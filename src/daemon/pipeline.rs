@@ -249,7 +249,9 @@ impl Stages for Pipeline {
             let note = "it cannot be written for nginx and answers 503, which is a fault of ingressd: please report it";
             findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
             let owner = accepted.iter_mut().find(|accepted| accepted.id == origin.object);
-            owner.into_iter().for_each(|owner| owner.served = owner.served.saturating_sub(1));
+            if let Some(owner) = owner {
+                (owner.served, owner.closed) = (owner.served.saturating_sub(1), owner.closed + 1);
+            }
         }
         let contents = Contents {
             objects: accepted.iter().map(served_object).collect(),
@@ -353,7 +355,9 @@ fn served_object(accepted: &Accepted) -> ServedObject {
 fn count_served(accepted: &mut [Accepted], model: &Model) {
     let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
     for accepted in accepted {
-        accepted.served = served.get(&*accepted.id).map_or(0, |count| count.open);
+        let count = served.get(&*accepted.id).copied().unwrap_or_default();
+        accepted.served = count.open;
+        accepted.closed = accepted.closed.max(count.closed);
     }
 }
 

@@ -165,7 +165,7 @@ impl Publication {
     pub fn found(&mut self, contents: &Contents, now: Instant) {
         let objects = contents.objects.iter().filter(|object| object.routes > 0);
         let objects: Vec<_> = objects.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
-        self.earlier = Some(carried(objects.iter().map(|(id, version)| (*id, version)), None, now));
+        self.earlier = Some(carried(objects.iter().map(|(id, version)| (*id, version, 0)), None, now));
     }
 
     fn carried_before(&mut self) -> Option<Arc<[Carried]>> {
@@ -223,7 +223,7 @@ impl Publication {
             let before = self.carried_before();
             let is_served = |accepted: &&Accepted| accepted.served > 0;
             let (objects, lacking): (Vec<&Accepted>, Vec<_>) = accepted.into_iter().partition(is_served);
-            let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version));
+            let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version, accepted.closed));
             self.served.carried = Some(carried(objects, before, now));
             // What is closed is closed everywhere.
             let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
@@ -251,9 +251,11 @@ impl Publication {
         let versions = contents.objects.iter().filter(|object| object.routes > 0);
         let versions: Vec<_> = versions.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
         let before = self.carried_before();
-        let carried = carried(versions.iter().map(|(id, version)| (*id, version)), before, now);
+        let carried = carried(versions.iter().map(|(id, version)| (*id, version, 0)), before, now);
         let is_carried = |id: &Arc<ObjectId>| carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
-        self.served.lacks = self.served.accepted.iter().filter(|id| !is_carried(id)).cloned().collect();
+        let is_closed = |id: &Arc<ObjectId>| self.served.closed.binary_search(id).is_ok();
+        let lacks = self.served.accepted.iter().filter(|id| !is_carried(id) && !is_closed(id));
+        self.served.lacks = lacks.cloned().collect();
         self.served.carried = Some(carried);
         self.served.carries = Some(Revision(contents.revision.unwrap_or_default()));
     }
@@ -314,17 +316,17 @@ impl Publication {
 
 /// What is served now, and of what was served before since when. When nothing is known of before, all of it may have been.
 fn carried<'a>(
-    objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version)>,
+    objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version, u32)>,
     before: Option<Arc<[Carried]>>,
     now: Instant,
 ) -> Arc<[Carried]> {
     let mut earlier = before.as_deref().unwrap_or_default().iter().peekable();
-    let carried = objects.map(|(id, version)| {
+    let carried = objects.map(|(id, version, closed)| {
         while earlier.next_if(|earlier| earlier.id < *id).is_some() {}
         let same = earlier.next_if(|earlier| earlier.id == *id && earlier.version == *version);
         let since = same.map_or(now, |same| same.since);
         let earlier = same.map_or(before.is_none(), |same| same.earlier);
-        Carried { id: Arc::clone(id), version: version.clone(), since, earlier }
+        Carried { id: Arc::clone(id), version: version.clone(), since, earlier, closed }
     });
     carried.collect()
 }
@@ -513,7 +515,7 @@ mod tests {
         let at = |seconds| began + Duration::from_secs(seconds);
         let carried = |objects: &[(&str, &str)], before, now| {
             let accepted: Vec<_> = objects.iter().map(|(name, version)| accepted(name, version, 1)).collect();
-            carried(accepted.iter().map(|accepted| (&accepted.id, &accepted.version)), before, now)
+            carried(accepted.iter().map(|accepted| (&accepted.id, &accepted.version, 0)), before, now)
         };
         let first = carried(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
         let second = carried(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));

@@ -214,8 +214,14 @@ mod tests {
 
     #[test]
     fn a_node_that_does_not_serve_is_not_published_by_itself_either() {
-        let subject =
-            Subject { id: &cart(), accepted: true, closed: false, carried: Carries::Yes, needs: None, current: &[A.parse().unwrap()] };
+        let subject = Subject {
+            id: &cart(),
+            accepted: true,
+            closed: false,
+            carried: Carries::Yes,
+            needs: None,
+            current: &[A.parse().unwrap()],
+        };
         for us in [Member { drained: true, ..member("a", A, None) }, Member { serving: false, ..member("a", A, None) }]
         {
             let nodes = Nodes::new(&us, std::iter::empty(), &BTreeSet::new());

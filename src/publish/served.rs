@@ -51,6 +51,8 @@ pub struct Carried {
     pub since: Instant,
     /// Whether a run before this one served it, as far as is known.
     pub earlier: bool,
+    /// How many of its routes are not served, because something of the object closes them.
+    pub closed: u32,
 }
 
 impl Served {

@@ -248,7 +248,9 @@ fn subjects<'a>(
 
 fn accepted(subjects: &[Subject<'_>], servers: &[Server], refusals: &Refusals<'_>) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter());
-    let mut accepted: Vec<_> = subjects.iter().map(|subject| accept(subject, &routes, refusals)).collect();
+    // What a budget leaves out is nobody's, also where some of it stays closed.
+    let within = subjects.iter().filter(|subject| subject.closed_rules.is_none());
+    let mut accepted: Vec<_> = within.map(|subject| accept(subject, &routes, refusals)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted
 }
