@@ -144,6 +144,7 @@ reasons! {
     NearBudget, Info, Operator, "A namespace has used four fifths of one of its budgets; when it is used up, its newest objects are not served. Raise the limit, or ask the namespace for less.";
     TooManyEndpoints, Warning, Author, "The Service, or its namespace, has more endpoints than requests are sent to; the others get none. They are chosen by their addresses, so that the choice stays when others come and go.";
     TlsConflict, Warning, Author, "Namespaces share a host, and another one than that of this entry of `spec.tls` asked for it first. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
+    TlsWithoutPath, Warning, Author, "An entry of `spec.tls` lists a host of which other objects have the paths and this one has none, because it does not ask for any or asks in vain: the entry has no effect there. List the host in an object that has a path there.";
     MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
     MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
     NoEndpoints, Warning, Author, "The Service has no ready endpoint; the route answers 503 until it has.";

@@ -29,6 +29,7 @@ mod target;
 mod tests;
 mod tls;
 mod tls_entries;
+mod tls_idle;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use claims::Claims;
@@ -133,7 +134,8 @@ impl Translator {
         let mut findings = std::mem::take(&mut admission.findings);
         let allowances = Allowances::new(options, snapshot);
         let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
-        let Sites { sites, claims, ends, refusals } = askers.settle(options, claims, &mut findings);
+        let Sites { sites, claims, ends, refusals, outsiders } = askers.settle(options, claims, &mut findings);
+        tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
         (translation.claims, translation.due) = (claims, ends);
 
         let default = options.default_certificate.as_ref();
