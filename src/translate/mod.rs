@@ -33,7 +33,7 @@ mod tls_idle;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use claims::Claims;
-pub use limits::{Limits, NamespaceLimits, ObjectLimits};
+pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::Reading;
