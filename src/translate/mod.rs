@@ -52,7 +52,9 @@ use self::site::{Askers, Refusals, Sites};
 use self::subject::Subject;
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
-use crate::model::{AccessList, Forwarded, Model, ObjectId, Origin, PasswordFile, RouteCount, Server, ServerName};
+use crate::model::{
+    AccessList, Forwarded, HostName, Model, ObjectId, Origin, PasswordFile, RouteCount, Server, ServerName,
+};
 use crate::source::{Snapshot, Stored, Version};
 
 /// Fewer hosts than this are not worth another thread.
@@ -76,6 +78,8 @@ pub struct Translation {
     pub claims: Arc<Claims>,
     /// When time alone changes what is served, in seconds since 1970: a host stops being reserved.
     pub due: Option<i64>,
+    /// The names behind Services to which what is served refers, with the namespaces that have them.
+    pub names: BTreeMap<HostName, Namespaces>,
 }
 
 /// An Ingress that is ours.
@@ -170,7 +174,8 @@ impl Translator {
             servers.merge(builder);
         }
         let of_closed = admission.close(&mut built);
-        let Servers { backends, mut tls, mut findings, refused, .. } = servers;
+        let Servers { mut backends, mut tls, mut findings, refused, .. } = servers;
+        translation.names = std::mem::take(&mut backends.names);
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
