@@ -40,7 +40,7 @@ pub const ROWS: &[Row] = &[
         key: "limits.names-of-namespace",
         form: Form::Number,
         default: "500",
-        doc: "Names behind Services of type ExternalName that are resolved for one namespace. Those of Services that no Ingress of ours names as a backend are not resolved, unless they were before. Of more, the first in alphabetical order are resolved; the routes of the others answer 503, which is told.",
+        doc: "Names behind Services of type ExternalName that are resolved for one namespace. Those of Services to which nothing refers that is served are not resolved, unless they were before. Of more, the first in alphabetical order are resolved; the routes of the others answer 503, which is told.",
         set: |settings, value| put(&mut settings.translate.limits.names_of_namespace, value),
     },
     Row {
