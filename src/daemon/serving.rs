@@ -350,7 +350,7 @@ impl Daemon {
         self.work = Some(work);
         self.pacer.crowd(nginx.status.crowd);
         match result {
-            Finished::Cycle(report) => self.conclude(report, &nginx, now, reporter),
+            Finished::Cycle(report) => self.conclude(*report, &nginx, now, reporter),
             Finished::Names(names) => {
                 self.names.judged(names);
                 self.patience = now + PATIENCE;

@@ -54,7 +54,7 @@ pub struct Nginx {
 #[derive(Debug)]
 pub enum Finished {
     /// A cycle.
-    Cycle(Report),
+    Cycle(Box<Report>),
     /// The names behind Services to which something refers that would be served.
     Names(BTreeMap<HostName, Namespaces>),
     /// A look at nginx.
@@ -116,7 +116,7 @@ impl Work {
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
                 self.pipeline.sweep();
             }
-            self.done(Finished::Cycle(report))
+            self.done(Finished::Cycle(Box::new(report)))
         })
     }
 

@@ -88,10 +88,10 @@ impl Wanted {
 
     /// The same where only this is served.
     pub fn of_served(mut self, served: &BTreeMap<HostName, Namespaces>) -> Self {
-        for (name, mut namespaces) in std::mem::take(&mut self.referred) {
+        for (name, namespaces) in std::mem::take(&mut self.referred) {
             let is_served = |namespace: &Arc<str>| served.get(&name).is_some_and(|served| served.contains(namespace));
-            let of_served: Namespaces = namespaces.extract_if(.., is_served).collect();
-            for (names, namespaces) in [(&mut self.referred, of_served), (&mut self.others, namespaces)] {
+            let (of_served, rest): (Namespaces, Namespaces) = namespaces.into_iter().partition(is_served);
+            for (names, namespaces) in [(&mut self.referred, of_served), (&mut self.others, rest)] {
                 if !namespaces.is_empty() {
                     names.entry(name.clone()).or_default().extend(namespaces);
                 }
