@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use k8s_openapi::api::networking::v1::IngressTLS;
+
 use super::site::{Refusals, Site};
 use super::subject::Subject;
-use super::{host, position};
+use super::{FEW_HOSTS, host, position};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, ObjectId, Origin, ServerName};
 
@@ -18,7 +20,8 @@ pub fn tell(
 ) {
     for subject in subjects {
         let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
-        if entries.is_empty() || subject.closed_rules.is_some() {
+        let is_ordinary = outsiders.is_empty() && lists_its_own(subject, entries);
+        if entries.is_empty() || is_ordinary || subject.closed_rules.is_some() {
             continue;
         }
         let own = subject.rules().filter_map(|(_, rule)| rule.host.as_deref());
@@ -44,6 +47,13 @@ pub fn tell(
             findings.push(Finding::new(Reason::TlsWithoutPath, origin, note));
         }
     }
+}
+
+/// Whether an object with few rules lists nothing but their hosts, as most do: nothing has to be looked up then.
+fn lists_its_own(subject: &Subject<'_>, entries: &[IngressTLS]) -> bool {
+    let rules = || subject.rules().filter_map(|(_, rule)| rule.host.as_ref());
+    let mut listed = entries.iter().flat_map(|entry| entry.hosts.iter().flatten());
+    rules().nth(FEW_HOSTS).is_none() && listed.all(|listed| rules().any(|own| own == listed))
 }
 
 fn is_idle(
