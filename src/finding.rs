@@ -140,10 +140,11 @@ reasons! {
     PathConflict, Warning, Author, "The path is an older object's, or that of another namespace which asked for it first, or lies below a protected path of another one; who has it keeps it.";
     TooManyPaths, Error, Author, "The namespace has as many paths on this host as it may have (`limits.paths-of-host`); this one is not served. Its requests go where they would go without it, and are answered 503 where it would be protected.";
     SharedHost, Warning, Author, "Several namespaces have paths of the host: below this path another namespace has one and takes its requests there, or another one asked first for paths that begin like this one.";
-    OverBudget, Error, Author, "The object, or its namespace with it, asks for more than the section `limits` of the settings allows. Older objects go first: this one is not served, and what it protects answers 503 where other objects would take its requests. Take out what is not needed, or have the administrator raise the limit that the note names.";
-    NearBudget, Info, Operator, "A namespace has used four fifths of one of its budgets; when it is used up, its newest objects are not served. Raise the limit, or ask the namespace for less.";
+    OverBudget, Error, Author, "The object, or its namespace with it, asks for more than the section `limits` of the settings allows, or than its fair share where all namespaces together do. Older objects go first: this one is not served, and what it protects answers 503 where other objects would take its requests. Take out what is not needed, or have the administrator raise the limit that the note names.";
+    NearBudget, Info, Operator, "A namespace has used four fifths of one of its budgets, or all together of what the node has; when it is used up, the newest objects of the namespace, or of those that ask for more than their fair share, are not served. Raise the limit, or ask the namespace for less.";
     TooManyEndpoints, Warning, Author, "The Service, or its namespace, has more endpoints than requests are sent to; the others get none. They are chosen by their addresses, so that the choice stays when others come and go.";
     TlsConflict, Warning, Author, "Namespaces share a host, and another one than that of this entry of `spec.tls` asked for it first. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
+    TlsWithoutPath, Warning, Author, "An entry of `spec.tls` lists a host of which other objects have the paths and this one has none, because it does not ask for any or asks in vain: the entry has no effect there. List the host in an object that has a path there.";
     MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
     MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
     NoEndpoints, Warning, Author, "The Service has no ready endpoint; the route answers 503 until it has.";
@@ -165,7 +166,7 @@ reasons! {
     RefusedValue, Error, Author, "The value would change where requests go in a way that cannot be served; the object version is not used.";
     UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
-    ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";
+    ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up, and does not count as served. An object with nothing but such routes keeps the addresses in its status and gets no new ones.";
     Quarantined, Error, Author, "nginx refused this version of the object, or could not take the configuration with it: for want of memory or time; its last good version, if there is one, goes on being served.";
     MoreFindings, Warning, Author, "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";
     StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";

@@ -58,9 +58,6 @@ fn version(text: &str) -> Result<Version, String> {
 
 /// Asks DNS as the daemon would, when there is something to ask.
 fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
-    if wanted.referred.is_empty() {
-        return Ok(Names::default());
-    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         eprintln!("ingressd: {error}");
         Exit::of_error(&error)
@@ -84,8 +81,13 @@ impl Manifests {
             Exit::Unavailable
         })?;
         let most_findings = options.limits.findings_of_object;
-        let names = resolve(&settings, &Wanted::of(&snapshot, &options))?;
-        let translation = Translator::new(options).translate(&snapshot, &names, &std::sync::Arc::default());
+        let (mut translator, claims) = (Translator::new(options), std::sync::Arc::default());
+        let mut translation = translator.translate(&snapshot, &Names::default(), &claims);
+        let referred = std::mem::take(&mut translation.names);
+        if !referred.is_empty() {
+            let names = resolve(&settings, &Wanted { referred, ..Wanted::default() })?;
+            translation = translator.translate(&snapshot, &names, &claims);
+        }
         let (capabilities, neighbours) = self.host(&settings);
         let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
         let mut findings = snapshot.findings.clone();

@@ -155,7 +155,10 @@ fn table(status: &Value) -> String {
         lines.push(String::new());
         let mut table = vec![["NAMESPACE", "INGRESS", "ROUTES", "SERVED", "ADDRESSES", "HOSTS"].map(str::to_owned)];
         table.extend(ingresses.iter().map(|ingress| {
-            let [namespace, name, routes] = [&ingress["namespace"], &ingress["name"], &ingress["routes"]].map(text);
+            let [namespace, name, mut routes] = [&ingress["namespace"], &ingress["name"], &ingress["routes"]].map(text);
+            if let Some(closed) = ingress["closed"].as_u64().filter(|closed| *closed > 0) {
+                routes += &format!(", {closed} closed");
+            }
             let served = ingress["served_seconds"].as_u64().map_or("-".to_owned(), duration);
             [namespace, name, routes, served, list(&ingress["addresses"]), list(&ingress["hosts"])]
         }));
@@ -272,7 +275,9 @@ mod tests {
             "members": [{"node": "edge-1_ab", "state": "alive", "serving": true, "drained": true, "generation": 7,
                 "version": "0.1.0", "addresses": ["192.0.2.1"]}],
             "ingresses": [{"namespace": "shop", "name": "cart", "routes": 2, "hosts": ["a.example", "b.example"],
-                "served_seconds": 7200, "addresses": []}],
+                "served_seconds": 7200, "addresses": []},
+                {"namespace": "shop", "name": "typo", "routes": 0, "closed": 1, "hosts": ["c.example"],
+                "served_seconds": null, "addresses": ["192.0.2.1"]}],
             "findings": [{"kind": "Ingress", "namespace": "shop", "name": "cart", "field": "", "severity": "error",
                 "reason": "Quarantined", "note": "bad \u{1b}[2J\nvalue"}],
         });
@@ -287,8 +292,9 @@ role        standalone
 NODE       STATE           GENERATION  VERSION  ADDRESSES
 edge-1_ab  alive, drained  7           0.1.0    192.0.2.1
 
-NAMESPACE  INGRESS  ROUTES  SERVED  ADDRESSES  HOSTS
-shop       cart     2       2 h     -          a.example,b.example
+NAMESPACE  INGRESS  ROUTES       SERVED  ADDRESSES  HOSTS
+shop       cart     2            2 h     -          a.example,b.example
+shop       typo     0, 1 closed  -       192.0.2.1  c.example
 
 SEVERITY  REASON       OBJECT             NOTE
 error     Quarantined  Ingress shop/cart  bad \\u{1b}[2J\\nvalue

@@ -40,7 +40,7 @@ pub const ROWS: &[Row] = &[
         key: "limits.names-of-namespace",
         form: Form::Number,
         default: "500",
-        doc: "Names behind Services of type ExternalName that are resolved for one namespace. Those of Services that no Ingress of ours names as a backend are not resolved, unless they were before. Of more, the first in alphabetical order are resolved; the routes of the others answer 503, which is told.",
+        doc: "Names behind Services of type ExternalName that are resolved for one namespace. Those of Services to which nothing refers that is served are not resolved, unless they were before. Of more, the first in alphabetical order are resolved; the routes of the others answer 503, which is told.",
         set: |settings, value| put(&mut settings.translate.limits.names_of_namespace, value),
     },
     Row {
@@ -230,6 +230,32 @@ pub const ROWS: &[Row] = &[
             Ok(())
         },
     },
+    Row {
+        key: "limits.node-configuration-mib",
+        form: Form::Number,
+        default: "512",
+        doc: "Configuration, in MiB, that the Ingresses of all namespaces may cause together, as estimated. Where they ask for more than this or another total, each namespace has a fair share of it: those that ask for less keep everything, and those that ask for more have as much as each other, and go without their newest objects.",
+        set: |settings, value| mebibytes(&mut settings.translate.limits.node.configuration, value),
+    },
+    Row {
+        key: "limits.node-memory-mib",
+        form: Form::Number,
+        default: "8192",
+        doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of all namespaces cause together, as estimated. While old workers finish their connections there is twice as much: set it to less than half of what the host has to spare.",
+        set: |settings, value| mebibytes(&mut settings.translate.limits.node.memory, value),
+    },
+    Row {
+        key: "limits.node-test-seconds",
+        form: Form::Number,
+        default: "60",
+        doc: "Seconds of a processor that nginx may need to read what the Ingresses of all namespaces cause together, as estimated, which is some two to three times what it takes. Each change of anybody waits for a reload, which has to end within `apply.confirm-timeout`. Four namespaces with 5000 Ingresses each, all with certificates, limits for clients and CORS, come to some 55.",
+        set: |settings, value| {
+            count(&mut settings.translate.limits.node.test, value)?;
+            let seconds = &mut settings.translate.limits.node.test;
+            *seconds = seconds.saturating_mul(1_000_000);
+            Ok(())
+        },
+    },
 ];
 
 fn count(slot: &mut u64, value: &Value) -> Result<(), String> {
@@ -261,7 +287,8 @@ mod tests {
         for row in ROWS {
             let default = row.default_value().expect("a default");
             (row.set)(&mut settings, &default).expect("a default that is accepted");
-            let is_budget = ["object-", "upstream-", "namespace-"].iter().any(|start| row.name().starts_with(start));
+            let is_budget =
+                ["object-", "upstream-", "namespace-", "node-"].iter().any(|start| row.name().starts_with(start));
             assert!(!is_budget || (row.set)(&mut settings, &Value::from(0)).is_err(), "{}", row.key);
         }
         assert_eq!(settings.translate.limits, Limits::default());

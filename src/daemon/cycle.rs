@@ -17,11 +17,11 @@ use super::quarantine::Quarantine;
 use crate::apply::{Complaint, Outcome};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
-use crate::model::{Kind, ObjectId, Origin};
+use crate::model::{HostName, Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
 use crate::source::cluster::Name;
 use crate::source::{LeftOut, Snapshot, Version};
-use crate::translate::{Accepted, Claims};
+use crate::translate::{Accepted, Claims, Namespaces};
 
 mod judging;
 mod searches;
@@ -83,6 +83,8 @@ pub struct Product {
     pub claims: Arc<Claims>,
     /// When time alone changes what is served, in seconds since 1970.
     pub due: Option<i64>,
+    /// The names behind Services to which what is served refers, with the namespaces that have them.
+    pub names: BTreeMap<HostName, Namespaces>,
 }
 
 impl Product {
@@ -115,6 +117,8 @@ pub struct Report {
     pub held: BTreeSet<Name>,
     /// See [`Product::due`].
     pub due: Option<i64>,
+    /// See [`Product::names`].
+    pub names: BTreeMap<HostName, Namespaces>,
     /// How many attempts it took.
     pub attempts: usize,
     /// How long the test of each attempt took that had one.
@@ -134,6 +138,7 @@ impl Report {
             costs: Vec::new(),
             held: BTreeSet::new(),
             due: None,
+            names: BTreeMap::new(),
             attempts: 0,
             tests: Vec::new(),
             again: None,
@@ -312,6 +317,15 @@ impl Cycle {
         }
     }
 
+    /// The snapshot as it would be translated, with earlier versions in the place of those in quarantine.
+    pub fn preview<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
+        let excluded = self.excluded(snapshot, &Searches::default());
+        match self.complete(snapshot) {
+            Cow::Borrowed(snapshot) => self.substitute(snapshot, &excluded),
+            Cow::Owned(completed) => Cow::Owned(self.substitute(&completed, &excluded).into_owned()),
+        }
+    }
+
     /// Ends trials whose complaints are gone, or says that some go on.
     fn ends_well(&mut self, searches: &mut Searches, snapshot: &Snapshot, attempts: usize) -> bool {
         for mut trial in std::mem::take(&mut searches.trials) {
@@ -435,7 +449,7 @@ impl Cycle {
         worth: Arc<BTreeSet<Arc<ObjectId>>>,
         outcome: Outcome,
     ) -> Report {
-        let Product { mut findings, accepted, refused, certificates, costs, claims, due, .. } = product;
+        let Product { mut findings, accepted, refused, certificates, costs, claims, due, names, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -453,7 +467,7 @@ impl Cycle {
             self.kills = 0;
             self.keeper.keep(Arc::clone(&self.confirmed), worth, claims);
         }
-        Report { findings, accepted, certificates, costs, due, ..Report::of(outcome) }
+        Report { findings, accepted, certificates, costs, due, names, ..Report::of(outcome) }
     }
 }
 

@@ -65,14 +65,14 @@ const COLUMNS: &[Column] = &[
     Column {
         metric: "namespace_hosts",
         member: "hosts",
-        help: "Hosts that are served",
+        help: "Hosts that nginx has a server for, also those that are closed",
         unit: 1.0,
         of: |cost| cost.hosts,
     },
     Column {
         metric: "namespace_routes",
         member: "routes",
-        help: "Paths of hosts, with what no path takes",
+        help: "Paths of hosts, with what no path takes, also those that are closed",
         unit: 1.0,
         of: |cost| cost.routes,
     },

@@ -11,13 +11,15 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use self::agenda::Agenda;
 use self::bulletin::Bulletin;
+use self::wishes::Wishes;
 use super::dns::{Dns, Looked};
 use super::state_file;
 use crate::model::HostName;
-use crate::translate::{Answer, Chosen, Limits, Names, Wanted};
+use crate::translate::{Answer, Chosen, Limits, Names, Namespaces, Wanted};
 
 mod agenda;
 mod bulletin;
+mod wishes;
 
 /// Least time between two writes of what is known, which may be much.
 const SAVING: Duration = Duration::from_secs(1);
@@ -25,6 +27,7 @@ const SAVING: Duration = Duration::from_secs(1);
 /// The names and the task that asks for them; dropped, it stops.
 #[derive(Debug)]
 pub struct NameWatch {
+    wishes: Wishes,
     wanted: watch::Sender<Wanted>,
     answers: watch::Receiver<Arc<Names>>,
     task: JoinHandle<()>,
@@ -59,11 +62,33 @@ impl NameWatch {
         let keeper = Keeper::new(dns, least, limits.clone(), state);
         let (publish, answers) = watch::channel(Arc::clone(&keeper.told));
         let (wanted, wishes) = watch::channel(Wanted::default());
-        NameWatch { wanted, answers, task: tokio::spawn(keeper.run(wishes, publish)) }
+        let task = tokio::spawn(keeper.run(wishes, publish));
+        NameWatch { wishes: Wishes::default(), wanted, answers, task }
     }
 
-    /// From now on these names are wanted, and no others.
-    pub fn want(&self, names: Wanted) {
+    /// A newer snapshot may ask for these names.
+    pub fn read(&mut self, candidates: Wanted) {
+        let wanted = self.wishes.read(candidates);
+        self.want(wanted);
+    }
+
+    /// Whether it should be found out what is served before a cycle begins, because it may be that of a name of which nothing is known.
+    pub fn are_open(&self) -> bool {
+        self.wishes.are_open(&self.answers.borrow())
+    }
+
+    /// What the newest snapshot names is being judged.
+    pub fn judge(&mut self) {
+        self.wishes.begin();
+    }
+
+    /// What is served of what was judged asks for these names.
+    pub fn judged(&mut self, served: BTreeMap<HostName, Namespaces>) {
+        let wanted = self.wishes.judged(served);
+        self.want(wanted);
+    }
+
+    fn want(&self, names: Wanted) {
         self.wanted.send_if_modified(|wanted| {
             let differs = *wanted != names;
             *wanted = names;

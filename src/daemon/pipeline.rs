@@ -1,6 +1,6 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -18,12 +18,12 @@ use crate::apply::{
 use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::cost::by_namespace;
-use crate::model::{CertificateId, Kind, Model, ObjectId, Origin, Server};
+use crate::model::{CertificateId, HostName, Kind, Model, ObjectId, Origin, Server};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
 use crate::render::{Digest, FileSet, Renderer, Templates};
 use crate::source::Snapshot;
-use crate::translate::{self, Accepted, Claims, Names, Translation, Translator};
+use crate::translate::{self, Accepted, Claims, Names, Namespaces, Translation, Translator};
 
 /// How often nginx's version and the other sites of the host are looked at.
 const SURVEY_INTERVAL: Duration = Duration::from_secs(10);
@@ -126,6 +126,11 @@ impl Pipeline {
     /// Gives the translation what DNS says.
     pub fn set_names(&mut self, names: Arc<Names>) {
         self.names = names;
+    }
+
+    /// The names behind Services to which something refers that would be served.
+    pub fn names_of(&mut self, snapshot: &Snapshot) -> BTreeMap<HostName, Namespaces> {
+        self.translator.translate(snapshot, &self.names, &self.claims).names
     }
 
     /// Tells the translation which addresses are ours now: an address that moves among nodes comes while the daemon runs.
@@ -236,7 +241,7 @@ impl Stages for Pipeline {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let Translation { model, mut findings, mut accepted, refused, claims, due } =
+        let Translation { model, mut findings, mut accepted, refused, claims, due, names } =
             self.translator.translate(snapshot, &self.names, &self.claims);
         let certificates = certificates(&model);
         let costs = by_namespace(&model);
@@ -249,7 +254,9 @@ impl Stages for Pipeline {
             let note = "it cannot be written for nginx and answers 503, which is a fault of ingressd: please report it";
             findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
             let owner = accepted.iter_mut().find(|accepted| accepted.id == origin.object);
-            owner.into_iter().for_each(|owner| owner.served = owner.served.saturating_sub(1));
+            if let Some(owner) = owner {
+                (owner.served, owner.closed) = (owner.served.saturating_sub(1), owner.closed + 1);
+            }
         }
         let contents = Contents {
             objects: accepted.iter().map(served_object).collect(),
@@ -260,7 +267,7 @@ impl Stages for Pipeline {
         findings.extend(of_gate);
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
-        Product { files, findings, accepted, refused, certificates, costs, claims, due }
+        Product { files, findings, accepted, refused, certificates, costs, claims, due, names }
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {
@@ -353,7 +360,9 @@ fn served_object(accepted: &Accepted) -> ServedObject {
 fn count_served(accepted: &mut [Accepted], model: &Model) {
     let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
     for accepted in accepted {
-        accepted.served = served.get(&*accepted.id).copied().unwrap_or_default();
+        let count = served.get(&*accepted.id).copied().unwrap_or_default();
+        accepted.served = count.open;
+        accepted.closed = accepted.closed.max(count.closed);
     }
 }
 

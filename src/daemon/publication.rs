@@ -165,7 +165,7 @@ impl Publication {
     pub fn found(&mut self, contents: &Contents, now: Instant) {
         let objects = contents.objects.iter().filter(|object| object.routes > 0);
         let objects: Vec<_> = objects.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
-        self.earlier = Some(carried(objects.iter().map(|(id, version)| (*id, version)), None, now));
+        self.earlier = Some(carried(objects.iter().map(|(id, version)| (*id, version, 0)), None, now));
     }
 
     fn carried_before(&mut self) -> Option<Arc<[Carried]>> {
@@ -201,15 +201,19 @@ impl Publication {
         let Some((revision, snapshot)) = self.cycled.take() else { return };
         let is_first = !std::mem::replace(&mut self.served.informed, true);
         // Without a route nothing is served of it, as when all its paths are another object's.
-        let accepted: Vec<_> = report.accepted.iter().filter(|accepted| accepted.routes > 0).collect();
+        let is_ours = |accepted: &&Accepted| accepted.routes > 0 || accepted.is_closed();
+        let accepted: Vec<_> = report.accepted.iter().filter(is_ours).collect();
         // After a failure nginx goes on with what it was told before: nothing of that is withdrawn. What came is ours all the same,
         // and other nodes may serve it. What a pinned generation lacks is told of those that wait.
         let ours = accepted.iter().map(|accepted| Arc::clone(&accepted.id));
         let is_all = is_first || report.outcome.is_in_place() || matches!(report.outcome, Outcome::Pinned { .. });
-        self.served.accepted = match is_all {
-            true => ours.collect(),
-            false => ours.chain(self.served.accepted.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect(),
+        let closed = accepted.iter().filter(|accepted| accepted.is_closed()).map(|accepted| Arc::clone(&accepted.id));
+        let with = |ids: Vec<Arc<ObjectId>>, before: &Arc<[Arc<ObjectId>]>| match is_all {
+            true => ids.into(),
+            false => ids.into_iter().chain(before.iter().cloned()).collect::<BTreeSet<_>>().into_iter().collect(),
         };
+        self.served.closed = with(closed.collect(), &self.served.closed);
+        self.served.accepted = with(ours.collect(), &self.served.accepted);
         self.pin(pinned, now);
         if matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Some(revision);
@@ -219,9 +223,11 @@ impl Publication {
             let before = self.carried_before();
             let is_served = |accepted: &&Accepted| accepted.served > 0;
             let (objects, lacking): (Vec<&Accepted>, Vec<_>) = accepted.into_iter().partition(is_served);
-            let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version));
+            let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version, accepted.closed));
             self.served.carried = Some(carried(objects, before, now));
-            self.served.lacks = lacking.iter().map(|accepted| Arc::clone(&accepted.id)).collect();
+            // What is closed is closed everywhere.
+            let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
+            self.served.lacks = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
         }
     }
 
@@ -245,9 +251,11 @@ impl Publication {
         let versions = contents.objects.iter().filter(|object| object.routes > 0);
         let versions: Vec<_> = versions.map(|object| (&object.id, Version(Arc::clone(&object.version)))).collect();
         let before = self.carried_before();
-        let carried = carried(versions.iter().map(|(id, version)| (*id, version)), before, now);
+        let carried = carried(versions.iter().map(|(id, version)| (*id, version, 0)), before, now);
         let is_carried = |id: &Arc<ObjectId>| carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
-        self.served.lacks = self.served.accepted.iter().filter(|id| !is_carried(id)).cloned().collect();
+        let is_closed = |id: &Arc<ObjectId>| self.served.closed.binary_search(id).is_ok();
+        let lacks = self.served.accepted.iter().filter(|id| !is_carried(id) && !is_closed(id));
+        self.served.lacks = lacks.cloned().collect();
         self.served.carried = Some(carried);
         self.served.carries = Some(Revision(contents.revision.unwrap_or_default()));
     }
@@ -308,17 +316,17 @@ impl Publication {
 
 /// What is served now, and of what was served before since when. When nothing is known of before, all of it may have been.
 fn carried<'a>(
-    objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version)>,
+    objects: impl Iterator<Item = (&'a Arc<ObjectId>, &'a Version, u32)>,
     before: Option<Arc<[Carried]>>,
     now: Instant,
 ) -> Arc<[Carried]> {
     let mut earlier = before.as_deref().unwrap_or_default().iter().peekable();
-    let carried = objects.map(|(id, version)| {
+    let carried = objects.map(|(id, version, closed)| {
         while earlier.next_if(|earlier| earlier.id < *id).is_some() {}
         let same = earlier.next_if(|earlier| earlier.id == *id && earlier.version == *version);
         let since = same.map_or(now, |same| same.since);
         let earlier = same.map_or(before.is_none(), |same| same.earlier);
-        Carried { id: Arc::clone(id), version: version.clone(), since, earlier }
+        Carried { id: Arc::clone(id), version: version.clone(), since, earlier, closed }
     });
     carried.collect()
 }
@@ -344,7 +352,7 @@ mod tests {
 
     fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-        Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes, served: routes }
+        Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes, closed: 0, served: routes }
     }
 
     fn reading(revision: u64) -> Reading {
@@ -406,6 +414,32 @@ mod tests {
         };
         assert_eq!(conclude(0), ["a,taken", "a", "taken"]);
         assert_eq!(conclude(2), ["a,taken", "a,taken", ""]);
+    }
+
+    #[tokio::test]
+    async fn what_is_closed_is_ours_and_neither_served_nor_lacking() {
+        let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
+        let mut conclude = |routes, closed, is_taken: bool| {
+            publication.read(&reading(1));
+            publication.began();
+            let object = Accepted { closed, ..accepted("a", "1", routes) };
+            let failed = Outcome::Failed { why: "the disk is full".to_owned() };
+            let report = report(vec![object]);
+            let report = if is_taken { report } else { Report { outcome: failed, ..report } };
+            publication.concluded(&report, None, Instant::now());
+            let Served { accepted, carried, lacks, closed, .. } = publication.served();
+            [accepted.len(), carried.as_ref().map_or(0, |carried| carried.len()), lacks.len(), closed.len()]
+        };
+        for (what, routes, closed, is_taken, expected) in [
+            ("some of it is closed", 1, 1, true, [1, 1, 0, 0]),
+            ("all of it", 0, 2, true, [1, 0, 0, 1]),
+            // nginx goes on answering 503: the address is not to be withdrawn because the disk is full.
+            ("mended, which nginx was not told", 2, 0, false, [1, 0, 0, 1]),
+            ("mended", 2, 0, true, [1, 1, 0, 0]),
+            ("another's", 0, 0, true, [0, 0, 0, 0]),
+        ] {
+            assert_eq!(conclude(routes, closed, is_taken), expected, "{what}");
+        }
     }
 
     #[tokio::test]
@@ -481,7 +515,7 @@ mod tests {
         let at = |seconds| began + Duration::from_secs(seconds);
         let carried = |objects: &[(&str, &str)], before, now| {
             let accepted: Vec<_> = objects.iter().map(|(name, version)| accepted(name, version, 1)).collect();
-            carried(accepted.iter().map(|accepted| (&accepted.id, &accepted.version)), before, now)
+            carried(accepted.iter().map(|accepted| (&accepted.id, &accepted.version, 0)), before, now)
         };
         let first = carried(&[("a", "1"), ("b", "1"), ("d", "1")], None, at(1));
         let second = carried(&[("b", "1"), ("c", "1"), ("d", "2")], Some(first), at(2));

@@ -261,6 +261,7 @@ fn set_pinned_contents(status: &mut Status, nginx: &Nginx) {
         version: Version(Arc::clone(&object.version)),
         hosts: object.hosts.clone(),
         routes: object.routes,
+        closed: 0,
         served: object.routes,
     });
     status.accepted = accepted.collect();

@@ -95,6 +95,8 @@ pub struct Daemon {
     noticed: Option<Instant>,
     /// Until when a cycle waits for the first answer about a name.
     patience: Instant,
+    /// Whether it was found out for the next cycle which names are to be asked for.
+    knows_names: bool,
     /// When time alone makes another cycle necessary.
     ends: Option<Instant>,
     recheck: Duration,
@@ -151,6 +153,7 @@ impl Daemon {
             carried: None,
             noticed: None,
             patience: began,
+            knows_names: false,
             ends: None,
             recheck: settings.pacing.recheck.max(Duration::from_millis(10)),
             began,
@@ -273,7 +276,7 @@ impl Daemon {
         reporter.read(&reading);
         let is_new = self.publication.read(&reading);
         let Some(snapshot) = reading.snapshot else { return };
-        self.names.want(Wanted::of(&snapshot, &self.translate));
+        self.names.read(Wanted::of(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
         // What others publish about objects is not a reason to look at all of them again.
         if self.revision.replace(reading.revision) != Some(reading.revision) || is_new {
@@ -302,6 +305,13 @@ impl Daemon {
     fn begin_cycle(&mut self, now: Instant) {
         let Some(snapshot) = self.snapshot.clone() else { return };
         let Some(work) = self.take_work() else { return };
+        self.names.judge();
+        // Once for each cycle: whoever always has another name must not keep it from beginning.
+        if !std::mem::replace(&mut self.knows_names, true) && self.names.are_open() {
+            self.running = Some(work.find_names(snapshot, self.names.answers(), Arc::clone(&self.peers)));
+            return;
+        }
+        self.knows_names = false;
         if self.pacer.began(now - self.began).is_none() && self.cause != Cause::Nginx {
             self.cause = Cause::Retry;
         }
@@ -340,7 +350,11 @@ impl Daemon {
         self.work = Some(work);
         self.pacer.crowd(nginx.status.crowd);
         match result {
-            Finished::Cycle(report) => self.conclude(report, &nginx, now, reporter),
+            Finished::Cycle(report) => self.conclude(*report, &nginx, now, reporter),
+            Finished::Names(names) => {
+                self.names.judged(names);
+                self.patience = now + PATIENCE;
+            }
             Finished::Look { changed, surveyed } => {
                 reporter.looked(&nginx);
                 if let Some(outcome) = changed {
@@ -367,7 +381,8 @@ impl Daemon {
         }
     }
 
-    fn conclude(&mut self, report: Report, nginx: &Nginx, now: Instant, reporter: &mut Reporter) {
+    fn conclude(&mut self, mut report: Report, nginx: &Nginx, now: Instant, reporter: &mut Reporter) {
+        self.names.judged(std::mem::take(&mut report.names));
         let reload = match &report.outcome {
             Outcome::Confirmed { test, reload, .. } => Some(*test + *reload),
             Outcome::RolledBack { .. } => Some(Duration::ZERO),

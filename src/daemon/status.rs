@@ -166,7 +166,8 @@ impl Status {
 
     /// How many hosts are served.
     pub fn hosts(&self) -> usize {
-        let mut hosts: Vec<_> = self.accepted.iter().flat_map(|accepted| &accepted.hosts).collect();
+        let served = self.accepted.iter().filter(|accepted| accepted.served > 0);
+        let mut hosts: Vec<_> = served.flat_map(|accepted| &accepted.hosts).collect();
         hosts.sort_unstable();
         hosts.dedup();
         hosts.len()
@@ -280,6 +281,7 @@ impl Status {
                 "version": &*accepted.version.0,
                 "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
                 "routes": accepted.served,
+                "closed": accepted.closed,
                 "served_seconds": self.served_since(&accepted.id).map(|since| (now - since).as_secs()),
                 "addresses": self.published(&accepted.id),
             })
@@ -410,6 +412,7 @@ mod tests {
             version: Version("1".into()),
             hosts: hosts.iter().map(|host| Arc::from(*host)).collect(),
             routes: 2,
+            closed: 0,
             served: 2,
         };
         let status = Status {

@@ -1,6 +1,6 @@
 //! What blocks, and is moved to a thread of its own while it works; it must not know when or why it is asked to.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -14,8 +14,9 @@ use super::pipeline::Pipeline;
 use crate::apply::{Contents, Outcome, Pinned, Status};
 use crate::config::Settings;
 use crate::finding::limit;
+use crate::model::HostName;
 use crate::source::Snapshot;
-use crate::translate::Names;
+use crate::translate::{Names, Namespaces};
 
 /// Everything that a cycle needs. Whoever has it works, nobody else does.
 #[derive(Debug)]
@@ -53,7 +54,9 @@ pub struct Nginx {
 #[derive(Debug)]
 pub enum Finished {
     /// A cycle.
-    Cycle(Report),
+    Cycle(Box<Report>),
+    /// The names behind Services to which something refers that would be served.
+    Names(BTreeMap<HostName, Namespaces>),
     /// A look at nginx.
     Look {
         /// nginx started, stopped or was restarted.
@@ -113,7 +116,23 @@ impl Work {
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
                 self.pipeline.sweep();
             }
-            self.done(Finished::Cycle(report))
+            self.done(Finished::Cycle(Box::new(report)))
+        })
+    }
+
+    /// Finds out which names something refers to that would be served.
+    pub fn find_names(
+        mut self,
+        snapshot: Arc<Snapshot>,
+        names: Arc<Names>,
+        peers: Arc<BTreeSet<IpAddr>>,
+    ) -> JoinHandle<Done> {
+        spawn_blocking(move || {
+            self.pipeline.set_clock();
+            self.pipeline.set_peers(&peers);
+            self.pipeline.set_names(names);
+            let names = self.pipeline.names_of(&self.cycle.preview(&snapshot));
+            self.done(Finished::Names(names))
         })
     }
 

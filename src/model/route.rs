@@ -59,6 +59,9 @@ pub enum Action {
         /// The status.
         status: u16,
     },
+    /// It is answered with 503, because something of the object that asked for the route closes it until that is mended. A route whose
+    /// backend is away is none of these: it is served.
+    Closed,
 }
 
 /// One path of one host.

@@ -4,6 +4,15 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Action, CertificateId, Field, HostName, ObjectId, Origin, Route};
 
+/// How many routes an object has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RouteCount {
+    /// Those that are served.
+    pub open: u32,
+    /// Those that answer 503 because something of the object closes them.
+    pub closed: u32,
+}
+
 /// The requests that a server takes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ServerName {
@@ -79,7 +88,7 @@ fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
     let own: &str = &route.origin.object.namespace;
     let other = match &route.action {
         Action::Proxy { upstream } => Some(&*upstream.namespace).filter(|other| *other != own),
-        Action::Redirect { .. } | Action::Respond { .. } => None,
+        Action::Redirect { .. } | Action::Respond { .. } | Action::Closed => None,
     };
     [own].into_iter().chain(other)
 }
@@ -107,12 +116,18 @@ impl Server {
     }
 
     /// How many routes are each object's own. A fallback is when the object says so.
-    pub fn routes_by_object<'a>(servers: impl Iterator<Item = &'a Server> + Clone) -> HashMap<&'a ObjectId, u32> {
+    pub fn routes_by_object<'a>(
+        servers: impl Iterator<Item = &'a Server> + Clone,
+    ) -> HashMap<&'a ObjectId, RouteCount> {
         let own = |server: &&Server| server.fallback.origin.field == Field::DefaultBackend;
         let fallbacks = servers.clone().filter(own).map(|server| &server.fallback);
-        let mut routes = HashMap::new();
+        let mut routes = HashMap::<_, RouteCount>::new();
         for route in servers.flat_map(|server| &server.routes).chain(fallbacks) {
-            *routes.entry(&*route.origin.object).or_default() += 1;
+            let count = routes.entry(&*route.origin.object).or_default();
+            match route.action {
+                Action::Closed => count.closed += 1,
+                Action::Proxy { .. } | Action::Redirect { .. } | Action::Respond { .. } => count.open += 1,
+            }
         }
         routes
     }

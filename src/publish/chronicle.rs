@@ -148,7 +148,12 @@ impl Chronicle {
                 self.lacks_synced.insert(Arc::clone(&id.namespace));
                 told = before.flatten();
             } else if is_news {
-                let note = format!("{id}: nginx serves it");
+                let note = match carried.closed {
+                    0 => format!("{id}: nginx serves it"),
+                    closed => format!(
+                        "{id}: nginx serves it, but for {closed} of its paths, which answer 503 until what closes them is mended"
+                    ),
+                };
                 let revision = stored.revision().unwrap_or_default();
                 if let Some(notice) = Notice::synced(id, &served.snapshot, &stored.version.0, revision, &note) {
                     suppressed += self.wait(id, notice, now);
@@ -355,7 +360,16 @@ mod tests {
             published: Some(Arc::new(published)),
             place: None,
         };
-        (stored, Carried { id, version: Version(carried.into()), since: std::time::Instant::now(), earlier: false })
+        (
+            stored,
+            Carried {
+                id,
+                version: Version(carried.into()),
+                since: std::time::Instant::now(),
+                earlier: false,
+                closed: 0,
+            },
+        )
     }
 
     /// This many objects that are served, and something is wrong with each.
@@ -407,6 +421,22 @@ mod tests {
         assert_eq!(chronicle.take(now).unwrap().reason, "Synced");
         chronicle.update(&served, &[finding("0007", "x")], now);
         assert_eq!(chronicle.take(now).unwrap().reason, "MissingService");
+    }
+
+    #[test]
+    fn what_is_closed_is_not_told_to_be_served() {
+        for (closed, expected) in
+            [(0, "nginx serves it"), (2, "nginx serves it, but for 2 of its paths, which answer 503")]
+        {
+            let mut served = serving("1", "1", false);
+            let carried = served.carried.iter().flat_map(|carried| carried.iter());
+            served.carried = Some(carried.map(|carried| Carried { closed, ..carried.clone() }).collect());
+            let mut chronicle = Chronicle::default();
+            chronicle.update(&served, &[], Instant::now());
+            let told = chronicle.take(Instant::now()).unwrap().note;
+            let (_, told) = told.split_once(": ").unwrap();
+            assert_eq!(told.split(" until").next(), Some(expected), "{told}");
+        }
     }
 
     #[test]

@@ -26,6 +26,8 @@ pub struct Subject<'a> {
     pub id: &'a ObjectId,
     /// Whether it is ours and fit to be served.
     pub accepted: bool,
+    /// Whether something of it closes all its routes, wherever it is served.
+    pub closed: bool,
     /// Whether our own confirmed generation serves it.
     pub carried: Carries,
     /// The revision in which its present content was first seen; `None` when the API does not count.
@@ -77,17 +79,22 @@ impl Nodes {
 ///
 /// A node's address is added when it is known that the node serves the object: that takes a sign of life and a
 /// confirmed generation that carries it. It stays for as long as nothing says that it should go, as a node does that stays
-/// at an earlier generation without the object.
+/// at an earlier generation without the object. So an object that its author closed gets no address, and keeps what it has: names that
+/// follow addresses must not vanish for a moment's mistake.
 pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
     if !subject.accepted {
         return Vec::new();
     }
     let is_there = |addresses: &[Address]| addresses.iter().any(|address| subject.current.contains(address));
     let mut wanted = Vec::new();
-    match subject.carried {
-        Carries::Yes => wanted.extend_from_slice(&nodes.own),
-        Carries::Unknown if is_there(&nodes.own) => wanted.extend_from_slice(&nodes.own),
-        Carries::Unknown | Carries::No => {}
+    let is_wanted = match subject.carried {
+        _ if subject.closed => is_there(&nodes.own),
+        Carries::Yes => true,
+        Carries::Unknown => is_there(&nodes.own),
+        Carries::No => false,
+    };
+    if is_wanted {
+        wanted.extend_from_slice(&nodes.own);
     }
     for (member, life) in &nodes.others {
         let is_served = match (subject.needs, member.carries) {
@@ -99,7 +106,7 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
         if member.lacks.has(subject.id, subject.needs, member.carries) {
             continue;
         }
-        if is_there(&member.addresses) || (*life == Life::Alive && is_served) {
+        if is_there(&member.addresses) || (*life == Life::Alive && is_served && !subject.closed) {
             wanted.extend_from_slice(&member.addresses);
         }
     }
@@ -176,15 +183,45 @@ mod tests {
             let members = others.iter().map(|(member, life)| (member, *life));
             let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
-            let subject = Subject { id: &cart(), accepted, carried, needs: Some(Revision(50)), current: &current };
+            let needs = Some(Revision(50));
+            let subject = Subject { id: &cart(), accepted, closed: false, carried, needs, current: &current };
+            assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_is_closed_gets_no_address_and_keeps_what_it_has() {
+        let other = |carries, life| Some((member("b", B, Some(carries)), life));
+        use Carries::{No, Unknown, Yes};
+        for (what, carried, other, current, expected) in [
+            ("new", No, other(50, Life::Alive), &[][..], &[][..]),
+            ("new, in a generation that was not confirmed", Yes, None, &[], &[]),
+            ("served before", No, other(50, Life::Alive), &[A, B], &[A, B]),
+            ("served before, after a restart", Unknown, None, &[A], &[A]),
+            ("served before by the other", No, other(50, Life::Alive), &[B], &[B]),
+            ("served before, a node comes", No, other(50, Life::Alive), &[A], &[A]),
+            ("served before, a node goes", No, other(50, Life::Expired), &[A, B], &[A]),
+        ] {
+            let others: Vec<_> = other.into_iter().map(|(member, life)| (Arc::new(member), life)).collect();
+            let members = others.iter().map(|(member, life)| (member, *life));
+            let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
+            let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
+            let needs = Some(Revision(50));
+            let subject = Subject { id: &cart(), accepted: true, closed: true, carried, needs, current: &current };
             assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
         }
     }
 
     #[test]
     fn a_node_that_does_not_serve_is_not_published_by_itself_either() {
-        let subject =
-            Subject { id: &cart(), accepted: true, carried: Carries::Yes, needs: None, current: &[A.parse().unwrap()] };
+        let subject = Subject {
+            id: &cart(),
+            accepted: true,
+            closed: false,
+            carried: Carries::Yes,
+            needs: None,
+            current: &[A.parse().unwrap()],
+        };
         for us in [Member { drained: true, ..member("a", A, None) }, Member { serving: false, ..member("a", A, None) }]
         {
             let nodes = Nodes::new(&us, std::iter::empty(), &BTreeSet::new());

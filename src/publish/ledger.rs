@@ -147,6 +147,7 @@ impl Ledger {
     pub fn plan(&mut self, served: &Served, nodes: &Nodes, under_way: &UnderWay, now: Instant) -> Plan {
         let mut plan = Plan::default();
         let mut accepted = served.accepted.iter().peekable();
+        let mut closed = served.closed.iter().peekable();
         let mut carried = served.carried.as_deref().map(|carried| carried.iter().peekable());
         let inside = served.snapshot.ingresses.iter().map(|stored| (stored, true));
         let outside = served.snapshot.outside.iter().map(|stored| (stored, false));
@@ -162,6 +163,7 @@ impl Ledger {
             let subject = Subject {
                 id: &stored.id,
                 accepted: is_accepted,
+                closed: is_accepted && is_next(&mut closed, &stored.id, |id| id),
                 carried: carries(is_carried, entry.needs, served.carries),
                 needs: entry.needs,
                 current: &current.0,

@@ -18,6 +18,8 @@ pub struct Served {
     pub snapshot: Arc<Snapshot>,
     /// The Ingresses that are ours and fit to be served.
     pub accepted: Arc<[Arc<ObjectId>]>,
+    /// Those of them of which nothing is served, because something of the object closes all its routes.
+    pub closed: Arc<[Arc<ObjectId>]>,
     /// What the confirmed generation carries; `None` while it is one of an earlier run, of which nothing is known.
     pub carried: Option<Arc<[Carried]>>,
     /// Up to which version the snapshot that this generation was made from has what the cluster says about Ingresses.
@@ -49,6 +51,8 @@ pub struct Carried {
     pub since: Instant,
     /// Whether a run before this one served it, as far as is known.
     pub earlier: bool,
+    /// How many of its routes are not served, because something of the object closes them.
+    pub closed: u32,
 }
 
 impl Served {
@@ -65,6 +69,7 @@ impl Served {
     pub fn serves_same(&self, other: &Served) -> bool {
         self.carries_same(other)
             && Arc::ptr_eq(&self.accepted, &other.accepted)
+            && self.closed == other.closed
             && (self.generation, self.serving, self.drained) == (other.generation, other.serving, other.drained)
             && self.informed == other.informed
             && (self.pinned, &self.lacks) == (other.pinned, &other.lacks)
@@ -94,6 +99,7 @@ mod tests {
             ("findings", Served { findings: [].into(), ..served.clone() }, true),
             ("how the daemon is", Served { phase: "failed".into(), ..served.clone() }, true),
             ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),
+            ("what is closed", Served { closed: [Arc::clone(&id)].into(), ..served.clone() }, false),
             ("what is carried", Served { carried: Some([].into()), ..served.clone() }, false),
             ("nothing is carried", Served { carried: None, ..served.clone() }, false),
             ("what there is", Served { informed: true, ..served.clone() }, false),

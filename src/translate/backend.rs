@@ -10,7 +10,7 @@ use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
-use super::{Dialect, EndpointMode, Names, Options};
+use super::{Dialect, EndpointMode, Names, Namespaces, Options};
 use crate::finding::Reason;
 use crate::model::{Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId};
 use crate::source::{Service, ServicePort, Snapshot, Stored};
@@ -48,17 +48,21 @@ pub struct Resolution {
 #[derive(Debug)]
 pub struct Backends<'a> {
     snapshot: &'a Snapshot,
-    names: &'a Names,
+    /// What DNS said.
+    known: &'a Names,
     options: &'a Options,
     slices: &'a SliceIndex<'a>,
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
     upstreams: BTreeMap<UpstreamId, Upstream>,
+    /// The names of Services that were referred to, with the namespaces that have them.
+    pub names: BTreeMap<HostName, Namespaces>,
 }
 
 impl<'a> Backends<'a> {
     /// Nothing resolved yet.
     pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a SliceIndex<'a>) -> Self {
-        Backends { snapshot, names, options, slices, resolved: HashMap::new(), upstreams: BTreeMap::new() }
+        let (resolved, upstreams) = (HashMap::new(), BTreeMap::new());
+        Backends { snapshot, known: names, options, slices, resolved, upstreams, names: BTreeMap::new() }
     }
 
     /// The upstream of a reference.
@@ -86,6 +90,9 @@ impl<'a> Backends<'a> {
     /// Takes over the upstreams that others resolved references to.
     pub fn merge(&mut self, other: Backends<'_>) {
         self.upstreams.extend(other.upstreams);
+        for (name, namespaces) in other.names {
+            self.names.entry(name).or_default().extend(namespaces);
+        }
     }
 
     /// The upstreams that something refers to, sorted.
@@ -93,7 +100,11 @@ impl<'a> Backends<'a> {
         self.upstreams.into_values()
     }
 
-    fn upstream(&self, reference: &BackendReference<'a>, notes: &mut Vec<Note>) -> Result<Upstream, (Reason, String)> {
+    fn upstream(
+        &mut self,
+        reference: &BackendReference<'a>,
+        notes: &mut Vec<Note>,
+    ) -> Result<Upstream, (Reason, String)> {
         let BackendReference { namespace, service: name, .. } = reference;
         let missing =
             || (Reason::MissingService, format!("there is no Service {name:?} in the namespace {namespace:?}"));
@@ -169,7 +180,7 @@ impl<'a> Backends<'a> {
 
     /// A Service without ports takes any port that a rule names.
     fn external(
-        &self,
+        &mut self,
         reference: &BackendReference<'a>,
         (service, host): (&'a Stored<Service>, &str),
         port: Option<&ServicePort>,
@@ -191,7 +202,10 @@ impl<'a> Backends<'a> {
         let refused = |clause: &str| (Reason::ForbiddenTarget, format!("{subject}{clause}"));
         let addresses = match ExternalName::read(host).map_err(refused)? {
             ExternalName::Address(address) => vec![address],
-            ExternalName::Name(host) => self.resolved(&host, &subject, notes)?,
+            ExternalName::Name(host) => {
+                self.names.entry(host.clone()).or_default().insert(Arc::clone(&service.id.namespace));
+                self.resolved(&host, &subject, notes)?
+            }
         };
         let endpoint = |address: IpAddr| Endpoint { address: SocketAddr::new(address, number), weight: 1 };
         let endpoints =
@@ -202,7 +216,7 @@ impl<'a> Backends<'a> {
 
     /// The addresses of a name as DNS told last; never empty.
     fn resolved(&self, host: &HostName, subject: &str, notes: &mut Vec<Note>) -> Result<Vec<IpAddr>, (Reason, String)> {
-        let answer = self.names.0.get(host);
+        let answer = self.known.0.get(host);
         let failure = answer.map_or(Some("DNS was not asked yet"), |answer| answer.failure.as_deref());
         let addresses = answer.map(|answer| answer.addresses.clone()).unwrap_or_default();
         if answer.is_some_and(|answer| answer.is_cut) {

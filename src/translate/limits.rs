@@ -40,6 +40,8 @@ pub struct Limits {
     pub object: ObjectLimits,
     /// What the objects of one namespace may ask for together.
     pub namespace: NamespaceLimits,
+    /// What the objects of all namespaces may ask for together.
+    pub node: NodeLimits,
 }
 
 /// What one object and one upstream may ask for.
@@ -82,6 +84,17 @@ pub struct NamespaceLimits {
     pub test: u64,
 }
 
+/// What the objects of all namespaces may ask for together; where they ask for more, each namespace has a fair share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeLimits {
+    /// Bytes of configuration, as estimated.
+    pub configuration: u64,
+    /// Bytes of nginx's memory, as estimated.
+    pub memory: u64,
+    /// Microseconds that nginx needs to read the configuration, as estimated.
+    pub test: u64,
+}
+
 /// A mebibyte.
 const MIB: u64 = 1 << 20;
 
@@ -90,6 +103,7 @@ impl Default for Limits {
         Limits {
             object: ObjectLimits::default(),
             namespace: NamespaceLimits::default(),
+            node: NodeLimits::default(),
             paths_of_host: 10_000,
             findings_of_object: 20,
             findings_of_namespace: 200,
@@ -169,5 +183,11 @@ mod tests {
             limits.fit(memory, Duration::from_secs(seconds));
             assert_eq!((limits.memory, limits.test), expected, "{memory:?} {seconds}");
         }
+    }
+}
+
+impl Default for NodeLimits {
+    fn default() -> Self {
+        NodeLimits { configuration: 512 * MIB, memory: 8192 * MIB, test: 60_000_000 }
     }
 }

@@ -29,10 +29,11 @@ mod target;
 mod tests;
 mod tls;
 mod tls_entries;
+mod tls_idle;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use claims::Claims;
-pub use limits::{Limits, NamespaceLimits, ObjectLimits};
+pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::Reading;
@@ -51,7 +52,9 @@ use self::site::{Askers, Refusals, Sites};
 use self::subject::Subject;
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
-use crate::model::{AccessList, Forwarded, Model, ObjectId, Origin, PasswordFile, Server, ServerName};
+use crate::model::{
+    AccessList, Forwarded, HostName, Model, ObjectId, Origin, PasswordFile, RouteCount, Server, ServerName,
+};
 use crate::source::{Snapshot, Stored, Version};
 
 /// Fewer hosts than this are not worth another thread.
@@ -75,6 +78,8 @@ pub struct Translation {
     pub claims: Arc<Claims>,
     /// When time alone changes what is served, in seconds since 1970: a host stops being reserved.
     pub due: Option<i64>,
+    /// The names behind Services to which what is served refers, with the namespaces that have them.
+    pub names: BTreeMap<HostName, Namespaces>,
 }
 
 /// An Ingress that is ours.
@@ -86,10 +91,19 @@ pub struct Accepted {
     pub version: Version,
     /// The hosts it defines or adds to, as written; `*` for the catch-all.
     pub hosts: Vec<Arc<str>>,
-    /// How many routes of the model are its own.
+    /// How many routes of the model are its own and served.
     pub routes: u32,
+    /// How many more answer 503 because something of the object closes them.
+    pub closed: u32,
     /// How many of them this nginx serves, which only who knows nginx can tell; until then all of them.
     pub served: u32,
+}
+
+impl Accepted {
+    /// Whether nothing of it is served because something of the object closes all its routes.
+    pub const fn is_closed(&self) -> bool {
+        self.routes == 0 && self.closed > 0
+    }
 }
 
 /// Translates snapshots; what it remembers between calls only saves time, never changes the result.
@@ -124,7 +138,8 @@ impl Translator {
         let mut findings = std::mem::take(&mut admission.findings);
         let allowances = Allowances::new(options, snapshot);
         let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
-        let Sites { sites, claims, ends, refusals } = askers.settle(options, claims, &mut findings);
+        let Sites { sites, claims, ends, refusals, outsiders } = askers.settle(options, claims, &mut findings);
+        tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
         (translation.claims, translation.due) = (claims, ends);
 
         let default = options.default_certificate.as_ref();
@@ -158,8 +173,9 @@ impl Translator {
             built.extend(part);
             servers.merge(builder);
         }
-        admission.close(&mut built);
-        let Servers { backends, mut tls, mut findings, refused, .. } = servers;
+        let of_closed = admission.close(&mut built);
+        let Servers { mut backends, mut tls, mut findings, refused, .. } = servers;
+        translation.names = std::mem::take(&mut backends.names);
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
@@ -167,6 +183,7 @@ impl Translator {
 
         translation.accepted = accepted(&subjects, &built, &refusals);
         translation.findings.extend(findings);
+        translation.findings.extend(of_closed);
         translation.findings.append(&mut tls.findings);
         translation.findings.sort();
         translation.findings.dedup();
@@ -238,13 +255,14 @@ fn subjects<'a>(
 
 fn accepted(subjects: &[Subject<'_>], servers: &[Server], refusals: &Refusals<'_>) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter());
-    let served = subjects.iter().filter(|subject| subject.closed_rules.is_none());
-    let mut accepted: Vec<_> = served.map(|subject| accept(subject, &routes, refusals)).collect();
+    // What a budget leaves out is nobody's, also where some of it stays closed.
+    let within = subjects.iter().filter(|subject| subject.closed_rules.is_none());
+    let mut accepted: Vec<_> = within.map(|subject| accept(subject, &routes, refusals)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted
 }
 
-fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, u32>, refusals: &Refusals<'_>) -> Accepted {
+fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, RouteCount>, refusals: &Refusals<'_>) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
     let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
@@ -272,8 +290,8 @@ fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, u32>, refusals: &Re
         }
     }
     let (id, version) = (Arc::clone(subject.id()), subject.stored.version.clone());
-    let routes = routes.get(&*id).copied().unwrap_or_default();
-    Accepted { routes, served: routes, id, version, hosts }
+    let RouteCount { open, closed } = routes.get(&*id).copied().unwrap_or_default();
+    Accepted { routes: open, closed, served: open, id, version, hosts }
 }
 
 fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {

@@ -29,10 +29,10 @@ pub struct Names(pub BTreeMap<HostName, Answer>);
 /// Whose Services have a name.
 pub type Namespaces = BTreeSet<Arc<str>>;
 
-/// The names that a translation may ask for, each with the namespaces that have it.
+/// The names that may be asked for, each with the namespaces that have it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Of Services that an Ingress of ours names as a backend.
+    /// Of Services that an Ingress of ours names as a backend, or of those of them to which something refers that is served.
     pub referred: BTreeMap<HostName, Namespaces>,
     /// Of other Services: earlier versions of Ingresses, which may be served, may refer to them.
     pub others: BTreeMap<HostName, Namespaces>,
@@ -84,6 +84,20 @@ impl Wanted {
             }
         }
         wanted
+    }
+
+    /// The same where only this is served.
+    pub fn of_served(mut self, served: &BTreeMap<HostName, Namespaces>) -> Self {
+        for (name, namespaces) in std::mem::take(&mut self.referred) {
+            let is_served = |namespace: &Arc<str>| served.get(&name).is_some_and(|served| served.contains(namespace));
+            let (of_served, rest): (Namespaces, Namespaces) = namespaces.into_iter().partition(is_served);
+            for (names, namespaces) in [(&mut self.referred, of_served), (&mut self.others, rest)] {
+                if !namespaces.is_empty() {
+                    names.entry(name.clone()).or_default().extend(namespaces);
+                }
+            }
+        }
+        self
     }
 
     /// Chooses those that are asked for: what Ingresses refer to, and what is `known` already, of each namespace no more than `most`.

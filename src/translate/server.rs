@@ -21,8 +21,8 @@ use crate::source::{Snapshot, Version};
 
 /// The answer where nothing is configured.
 const NOT_FOUND: Action = Action::Respond { status: 404 };
-/// The answer where something is wrong.
-pub const UNAVAILABLE: Action = Action::Respond { status: 503 };
+/// The answer where the backend is away.
+const UNAVAILABLE: Action = Action::Respond { status: 503 };
 
 /// Plain requests are not sent to https because another namespace has a certificate.
 fn keep_plain(route: &mut Route) {
@@ -120,7 +120,7 @@ impl<'a> Servers<'a> {
         match (matched, behaviour) {
             (Ok(path), Ok(behaviour)) => {
                 let action = match claim.closed {
-                    true => UNAVAILABLE,
+                    true => Action::Closed,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
                 };
                 Ok(Route { origin: claim.origin.clone(), path, action, behaviour })
@@ -137,7 +137,7 @@ impl<'a> Servers<'a> {
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
                 let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
                 let behaviour = Arc::clone(shared);
-                Err(Box::new(Route { origin: claim.origin.clone(), path, action: UNAVAILABLE, behaviour }))
+                Err(Box::new(Route { origin: claim.origin.clone(), path, action: Action::Closed, behaviour }))
             }
         }
     }
@@ -176,7 +176,7 @@ impl<'a> Servers<'a> {
         let action = match owner {
             Some(owner) => self.action(owner, owner.default_backend(), &origin),
             None if site.is_without_owner => self.daemon_backend(dialect),
-            None if subject.reading.closed => UNAVAILABLE,
+            None if subject.reading.closed => Action::Closed,
             None => match &subject.reading.redirect {
                 Some((status, location)) if redirects => {
                     Action::Redirect { status: *status, location: location.clone() }
@@ -189,7 +189,7 @@ impl<'a> Servers<'a> {
 
     fn action(&mut self, subject: &Subject<'a>, backend: Option<&'a IngressBackend>, origin: &Origin) -> Action {
         if subject.reading.closed {
-            return UNAVAILABLE;
+            return Action::Closed;
         }
         if let Some((status, location)) = &subject.reading.redirect {
             return Action::Redirect { status: *status, location: location.clone() };

@@ -99,6 +99,17 @@ fn a_list_that_is_too_long_closes_what_it_protects() {
         assert_eq!(get("http://short.test/p0").send().await.status, 200);
         let status = rig.daemon.status().await.unwrap();
         assert!(tells(&status, "Ingress long", "InvalidSecurityValue"), "{status}");
+        // What is closed is not counted as served.
+        let ingresses = status["ingresses"].as_array().unwrap().iter();
+        let counts: Vec<_> =
+            ingresses.map(|one| [&one["routes"], &one["closed"]].map(serde_json::Value::as_u64)).collect();
+        assert_eq!(counts, [[Some(0), Some(1)], [Some(1), Some(0)]], "{status}");
+        assert_eq!(
+            [&status["hosts"], &status["routes"]].map(serde_json::Value::as_u64),
+            [Some(1), Some(1)],
+            "{status}"
+        );
+        assert!(status["ingresses"][0]["served_seconds"].is_null(), "{status}");
     });
 }
 

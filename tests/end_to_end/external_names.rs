@@ -181,6 +181,39 @@ fn names_that_never_answer_keep_no_other_namespace_waiting() {
 }
 
 #[test]
+fn names_of_what_is_not_served_are_not_asked_for() {
+    rig::run(async |rig| {
+        let dns = start(rig).await;
+        for name in ["a.backend.test", "closed.idle.test", "second.idle.test"] {
+            dns.set(name, &["10.244.2.1"]);
+        }
+        let backend = |service: &str| json!({"service": {"name": service, "port": {"number": ECHO}}});
+        let closed = |list: &str| {
+            let object = ingress("closed").path_to("closed.example", "Prefix", "/", backend("closed"));
+            object.annotation("allowlist-source-range", list).build()
+        };
+        let second = ingress("second").created("2026-01-01T00:00:00Z").path_to(
+            "first.example",
+            "Prefix",
+            "/",
+            backend("second"),
+        );
+        let first = ingress("first").created("2025-01-01T00:00:00Z").host("first.example", "web");
+        let services = [external("closed", "closed.idle.test"), external("second", "second.idle.test")];
+        rig.manifests.write("services.yaml", &services);
+        rig.manifests.write("idle.yaml", &[closed("everybody"), first.build(), second.build()]);
+        rig.start().await;
+        write(rig, &[("a", "a.backend.test")]);
+        answers_from("a.example", "10.244.2.1").await;
+        assert_eq!(dns.asked_below("idle.test"), 0, "{:?}", dns.asked());
+        // Once it is served its name is followed.
+        rig.manifests.write("idle.yaml", &[closed("0.0.0.0/0")]);
+        answers_from("closed.example", "10.244.2.1").await;
+        assert_eq!(dns.asked_below("idle.test"), 1, "{:?}", dns.asked());
+    });
+}
+
+#[test]
 fn of_too_many_names_and_addresses_the_rest_is_told() {
     rig::run(async |rig| {
         let dns = start(rig).await;

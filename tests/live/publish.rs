@@ -113,6 +113,34 @@ fn what_is_not_served_gets_no_address() {
 }
 
 #[test]
+fn what_is_closed_is_not_said_to_be_served_and_keeps_the_address_that_it_has() {
+    cluster::run(async |cluster| {
+        cluster.objects.serve("web", &["10.244.0.1"]).await;
+        let wrong = |name: &str| {
+            let object = ingress(name).host(&format!("{name}.example"), "web");
+            object.annotation("allowlist-source-range", "everybody")
+        };
+        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.apply(wrong("new")).await;
+        start(cluster).await;
+        cluster.objects.until_published("shop", &[ADDRESS]).await;
+        until_told(cluster, "new", "ClosedRoute").await;
+        // A slip of the pen must not take names that follow addresses out of DNS.
+        cluster.objects.apply(wrong("shop")).await;
+        until_told(cluster, "shop", "ClosedRoute").await;
+        // What comes after both is published after both were decided about.
+        cluster.objects.apply(ingress("last").host("last.example", "web")).await;
+        cluster.objects.until_published("last", &[ADDRESS]).await;
+        assert_eq!(cluster.objects.addresses("shop").await, [ADDRESS]);
+        assert_eq!(cluster.objects.addresses("new").await, [""; 0]);
+        assert!(events(cluster, "new").await.iter().all(|(reason, _)| reason != "Synced"));
+        cluster.objects.apply(ingress("new").host("new.example", "web")).await;
+        cluster.objects.until_published("new", &[ADDRESS]).await;
+        until_told(cluster, "new", "Synced").await;
+    });
+}
+
+#[test]
 fn what_another_group_publishes_stays_though_it_is_the_same_address() {
     cluster::run(async |cluster| {
         cluster.objects.serve("web", &["10.244.0.1"]).await;

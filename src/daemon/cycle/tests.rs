@@ -97,6 +97,7 @@ impl Stages for Rules {
             version: version.clone(),
             hosts: Vec::new(),
             routes: 1,
+            closed: 0,
             served: 1,
         };
         let ingresses = snapshot.ingresses.iter().map(|stored| accepted(&stored.id, &stored.version));

@@ -54,7 +54,7 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
         match change {
             None => {}
             Some(Change::Close) => {
-                route.action = Action::Respond { status: 503 };
+                route.action = Action::Closed;
                 route.behaviour = Arc::default();
             }
             Some(Change::Behave(behaviour)) => route.behaviour = behaviour,

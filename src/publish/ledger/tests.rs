@@ -46,6 +46,7 @@ fn served(ingresses: Vec<Stored<Ingress>>, carries: u128) -> Served {
         version: stored.version.clone(),
         since,
         earlier: false,
+        closed: 0,
     });
     Served {
         carried: Some(carried.collect()),

@@ -65,6 +65,7 @@ impl Node {
             version: stored.version.clone(),
             since,
             earlier: false,
+            closed: 0,
         });
         Served {
             informed: true,
@@ -72,6 +73,7 @@ impl Node {
             carried: Some(carried.collect()),
             carries: ingresses.iter().filter_map(revision).max(),
             pinned: None,
+            closed: Arc::default(),
             lacks: Arc::default(),
             snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
             findings: self.findings.clone().into(),

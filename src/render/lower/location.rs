@@ -87,6 +87,10 @@ pub fn location(
             view.rewrite.clear();
             view.respond.push(respond(*status)?);
         }
+        Action::Closed => {
+            view.rewrite.clear();
+            view.respond.push(respond(503)?);
+        }
     }
     Ok(view)
 }

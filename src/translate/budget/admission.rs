@@ -7,13 +7,14 @@ use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{IndexedParallelIterator as _, IntoParallelRefIterator as _, ParallelIterator as _};
 
 use super::demand::{self, Backend, Demand, namespace};
-use super::{BUDGETS, Budget, is_near, near, zones};
+use super::shares::Shares;
+use super::{BUDGETS, Budget, Total, is_near, near, near_total, zones};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
-use crate::model::{ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
+use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
 use crate::source::{Stored, Version};
 use crate::translate::subject::{self, Subject};
-use crate::translate::{ClassRule, Limits, Reading, host, order, server};
+use crate::translate::{ClassRule, Limits, Reading, host, order};
 
 /// What is served of what was asked for.
 #[derive(Debug, Default)]
@@ -39,26 +40,29 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
     for (subject, demand) in subjects.iter().zip(&demands) {
         *most.entry(namespace(subject)).or_default() += demand.most();
     }
+    let all = sum(most.values());
+    let is_crowded = BUDGETS
+        .iter()
+        .any(|budget| budget.total.as_ref().is_some_and(|total| is_near((budget.used)(&all), (total.limit)(limits))));
     let is_over = |budget: &Budget, cost: &Cost| is_near((budget.used)(cost), (budget.limit)(limits));
-    most.retain(|_, cost| BUDGETS.iter().any(|budget| is_over(budget, cost)));
-    let mut tallies: HashMap<Arc<str>, Tally<'a>> =
+    most.retain(|_, cost| is_crowded || BUDGETS.iter().any(|budget| is_over(budget, cost)));
+    let mut tallies: Tallies<'a> =
         most.into_keys().map(|namespace| (Arc::clone(namespace), Tally::default())).collect();
 
     let mut admission = Admission::default();
-    let mut counts: BTreeMap<&'a Arc<str>, u64> = BTreeMap::new();
     let mut left_out = Vec::new();
-    for (subject, demand) in subjects.into_iter().zip(&demands) {
-        let tally = tallies.get_mut(namespace(&subject));
-        let why = object_over(demand, limits).or_else(|| tally.and_then(|tally| tally.take(&subject, demand, limits)));
-        match why {
-            None => {
-                if demand.own.zones > 0 {
-                    *counts.entry(namespace(&subject)).or_default() += demand.own.zones;
-                }
-                admission.subjects.push(subject);
-            }
-            Some(why) => left_out.push((subject, why)),
+    let asked = subjects.into_iter().zip(&demands).collect();
+    let mut admitted = take(asked, &mut tallies, (limits, &Shares::NONE), &mut left_out);
+    if is_crowded {
+        admission.findings.extend(nearly_all(&sum(tallies.values().map(|tally| &tally.cost)), limits));
+        admitted = share(admitted, &mut tallies, limits, &mut left_out);
+    }
+    let mut counts: BTreeMap<&'a Arc<str>, u64> = BTreeMap::new();
+    for (subject, demand) in admitted {
+        if demand.own.zones > 0 {
+            *counts.entry(namespace(&subject)).or_default() += demand.own.zones;
         }
+        admission.subjects.push(subject);
     }
     admission.zones = zones::sizes(counts, limits.namespace.zones);
     let mut told: Vec<_> = tallies.iter().collect();
@@ -70,6 +74,70 @@ pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
         admission.leave_out(left_out, limits);
     }
     admission
+}
+
+/// Of namespaces that may ask for too much, what they have.
+type Tallies<'a> = HashMap<Arc<str>, Tally<'a>>;
+type Asked<'a, 'd> = Vec<(Subject<'a>, &'d Demand)>;
+
+/// Those that fit into what their namespaces may have.
+fn take<'a, 'd>(
+    asked: Asked<'a, 'd>,
+    tallies: &mut Tallies<'a>,
+    (limits, shares): (&Limits, &Shares),
+    left_out: &mut Vec<(Subject<'a>, Why)>,
+) -> Asked<'a, 'd> {
+    let mut taken = Vec::with_capacity(asked.len());
+    for (subject, demand) in asked {
+        let tally = tallies.get_mut(namespace(&subject));
+        let over = || tally.and_then(|tally| tally.take(&subject, demand, limits, shares));
+        match object_over(demand, limits).or_else(over) {
+            None => taken.push((subject, demand)),
+            Some(why) => left_out.push((subject, why)),
+        }
+    }
+    taken
+}
+
+/// Those that fit into what their namespaces may have of what the node has. Those that have less than that keep everything.
+fn share<'a, 'd>(
+    asked: Asked<'a, 'd>,
+    tallies: &mut Tallies<'a>,
+    limits: &Limits,
+    left_out: &mut Vec<(Subject<'a>, Why)>,
+) -> Asked<'a, 'd> {
+    let costs: Vec<_> = tallies.values().map(|tally| tally.cost).collect();
+    let shares = Shares::of(&costs, limits);
+    let exceeds = |tally: &Tally<'_>| shares.are_exceeded(&tally.cost);
+    let mut anew: Tallies<'a> =
+        tallies.extract_if(|_, tally| exceeds(tally)).map(|(namespace, _)| (namespace, Tally::default())).collect();
+    if anew.is_empty() {
+        return asked;
+    }
+    let (number, kept) = (left_out.len(), take(asked, &mut anew, (limits, &shares), left_out));
+    tallies.extend(anew);
+    // What is left out, for whichever reason, is decided about with the oldest first.
+    if number > 0 {
+        left_out.sort_by(|(left, _), (right, _)| order::oldest_first(left.stored, right.stored));
+    }
+    kept
+}
+
+fn sum<'c>(costs: impl Iterator<Item = &'c Cost>) -> Cost {
+    costs.fold(Cost::default(), |mut sum, cost| {
+        sum += *cost;
+        sum
+    })
+}
+
+/// Totals that are nearly used up.
+fn nearly_all(all: &Cost, limits: &Limits) -> Vec<Finding> {
+    let near = |Budget { what, unit, used, total, .. }: &Budget| {
+        let total = total.as_ref()?;
+        let (used, limit) = (used(all), (total.limit)(limits));
+        is_near(used, limit).then(|| near_total(total.key, what, used.div_ceil(*unit), limit / unit))
+    };
+    BUDGETS.iter().filter_map(near).collect()
 }
 
 /// Why an object is not served.
@@ -103,7 +171,7 @@ struct Tally<'a> {
 
 impl<'a> Tally<'a> {
     /// Adds an object, or says why it does not fit.
-    fn take(&mut self, subject: &Subject<'a>, demand: &Demand, limits: &Limits) -> Option<Why> {
+    fn take(&mut self, subject: &Subject<'a>, demand: &Demand, limits: &Limits, shares: &Shares) -> Option<Why> {
         let hosts: HashSet<_> = demand::hosts(subject).filter(|host| !self.hosts.contains(host)).collect();
         let backends: HashSet<_> = demand::backends(subject).filter(|one| !self.backends.contains(one)).collect();
         let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
@@ -116,12 +184,23 @@ impl<'a> Tally<'a> {
         cost += Cost::of_certificate() * number(secrets.len());
         cost += list.map(|(_, cost)| cost).unwrap_or_default();
         cost += origins.map(|(_, cost)| *cost).unwrap_or_default();
-        let over = |budget: &&Budget| (budget.used)(&cost) > (budget.limit)(limits);
-        if let Some(Budget { key, what, unit, limit, used }) = BUDGETS.iter().find(over) {
-            let (used, limit) = (used(&cost).div_ceil(*unit), limit(limits) / unit);
+        let over = |(number, budget): &(usize, &Budget)| {
+            (budget.used)(&cost) > (budget.limit)(limits).min(shares.get(*number))
+        };
+        if let Some((number, Budget { key, what, unit, limit, used, total })) = BUDGETS.iter().enumerate().find(over) {
+            let (share, own) = (shares.get(number), limit(limits));
+            let used = used(&cost).div_ceil(*unit);
+            let allows = match total.as_ref().filter(|_| share < own) {
+                Some(Total { key, limit }) => format!(
+                    "of which {} is its share, because all namespaces together ask for more than the {} that {key} allows",
+                    share / unit,
+                    limit(limits) / unit
+                ),
+                None => format!("of which {key} allows {}", own / unit),
+            };
             let note = format!(
-                "with it the namespace {:?} asks for {used} {what}, of which {key} allows {limit}; older objects go \
-                 first, and it is not served; take out what is not needed, or have the administrator raise the limit",
+                "with it the namespace {:?} asks for {used} {what}, {allows}; older objects go first, and it is not served; take \
+                 out what is not needed, or have the administrator raise the limit",
                 namespace(subject)
             );
             return Some(Why { note, by_itself: false });
@@ -137,7 +216,7 @@ impl<'a> Tally<'a> {
 
     /// Budgets that are nearly used up.
     fn nearly(&self, namespace: &str, limits: &Limits) -> Vec<Finding> {
-        let near = |Budget { key, what, unit, limit, used }: &Budget| {
+        let near = |Budget { key, what, unit, limit, used, .. }: &Budget| {
             let (used, limit) = (used(&self.cost), limit(limits));
             is_near(used, limit).then(|| near(namespace, key, what, used.div_ceil(*unit), limit / unit))
         };
@@ -202,18 +281,28 @@ impl<'a> Admission<'a> {
         self.subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
     }
 
-    /// Closes hosts of namespaces that protect more than they may have.
-    pub fn close(&self, servers: &mut [Server]) {
+    /// Closes hosts of namespaces that protect more than they may have, and tells of each object that loses routes by it.
+    pub fn close(&self, servers: &mut [Server]) -> Vec<Finding> {
+        let mut told = BTreeSet::new();
         if self.closed.is_empty() {
-            return;
+            return Vec::new();
         }
         for server in servers {
             let Some(namespaces) = self.closed.get(&server.name) else { continue };
             let routes = server.routes.iter_mut().chain([&mut server.fallback]);
             for route in routes.filter(|route| namespaces.contains(&route.origin.object.namespace)) {
-                route.action = server::UNAVAILABLE;
+                route.action = Action::Closed;
+                told.insert((Arc::clone(&route.origin.object), host::written(&server.name)));
             }
         }
+        let tell = |(object, host): (Arc<ObjectId>, String)| {
+            let note = format!(
+                "its paths on {host} answer 503, because newer objects of the namespace protect more paths there than \
+                 limits.namespace-routes leaves room for, and requests for those must not get here; see their findings"
+            );
+            Finding::new(Reason::ClosedRoute, Origin::object(&object), note)
+        };
+        told.into_iter().map(tell).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 mod admission;
 mod demand;
 mod endpoints;
+mod shares;
 #[cfg(test)]
 mod tests;
 mod zones;
@@ -27,6 +28,15 @@ struct Budget {
     unit: u64,
     limit: fn(&Limits) -> u64,
     used: fn(&Cost) -> u64,
+    /// What all namespaces may have together.
+    total: Option<Total>,
+}
+
+/// What all namespaces may have together.
+struct Total {
+    /// The key of the settings.
+    key: &'static str,
+    limit: fn(&Limits) -> u64,
 }
 
 const MIB: u64 = 1 << 20;
@@ -39,6 +49,7 @@ const BUDGETS: &[Budget] = &[
         unit: 1,
         limit: |limits| limits.namespace.hosts,
         used: |cost| cost.hosts,
+        total: None,
     },
     Budget {
         key: "limits.namespace-routes",
@@ -46,6 +57,7 @@ const BUDGETS: &[Budget] = &[
         unit: 1,
         limit: |limits| limits.namespace.routes,
         used: |cost| cost.routes,
+        total: None,
     },
     Budget {
         key: "limits.namespace-upstreams",
@@ -53,6 +65,7 @@ const BUDGETS: &[Budget] = &[
         unit: 1,
         limit: |limits| limits.namespace.upstreams,
         used: |cost| cost.upstreams,
+        total: None,
     },
     Budget {
         key: "limits.namespace-certificates",
@@ -60,6 +73,7 @@ const BUDGETS: &[Budget] = &[
         unit: 1,
         limit: |limits| limits.namespace.certificates,
         used: |cost| cost.certificates,
+        total: None,
     },
     Budget {
         key: "limits.namespace-files",
@@ -67,6 +81,7 @@ const BUDGETS: &[Budget] = &[
         unit: 1,
         limit: |limits| limits.namespace.files,
         used: |cost| cost.files,
+        total: None,
     },
     Budget {
         key: "limits.namespace-zones-mib",
@@ -74,6 +89,7 @@ const BUDGETS: &[Budget] = &[
         unit: MIB,
         limit: |limits| limits.namespace.zones,
         used: |cost| cost.zones * zones::SMALLEST,
+        total: None,
     },
     Budget {
         key: "limits.namespace-configuration-mib",
@@ -81,6 +97,7 @@ const BUDGETS: &[Budget] = &[
         unit: MIB,
         limit: |limits| limits.namespace.configuration,
         used: |cost| cost.configuration,
+        total: Some(Total { key: "limits.node-configuration-mib", limit: |limits| limits.node.configuration }),
     },
     Budget {
         key: "limits.namespace-memory-mib",
@@ -88,6 +105,7 @@ const BUDGETS: &[Budget] = &[
         unit: MIB,
         limit: |limits| limits.namespace.memory,
         used: |cost| cost.memory,
+        total: Some(Total { key: "limits.node-memory-mib", limit: |limits| limits.node.memory }),
     },
     Budget {
         key: "limits.namespace-test-seconds",
@@ -95,6 +113,7 @@ const BUDGETS: &[Budget] = &[
         unit: 1_000_000,
         limit: |limits| limits.namespace.test,
         used: |cost| cost.test,
+        total: Some(Total { key: "limits.node-test-seconds", limit: |limits| limits.node.test }),
     },
 ];
 
@@ -107,5 +126,15 @@ fn is_near(used: u64, limit: u64) -> bool {
 fn near(namespace: &str, key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
     let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
     let note = format!("the namespace {namespace:?} has {used} {what} of {limit} that it may have");
+    Finding::new(Reason::NearBudget, origin, note)
+}
+
+/// Tells the administrator that all namespaces together will soon have used up what the node has.
+fn near_total(key: &'static str, what: &str, used: u64, limit: u64) -> Finding {
+    let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", key)));
+    let note = format!(
+        "all namespaces together ask for {used} {what} of {limit} that there are; of more, each gets a fair share, and those that \
+         ask for more than that go without their newest objects"
+    );
     Finding::new(Reason::NearBudget, origin, note)
 }

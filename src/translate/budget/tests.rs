@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::finding::Reason;
-use crate::model::{Kind, ObjectId};
+use crate::model::cost::Cost;
+use crate::model::{Behaviour, Kind, ObjectId};
 use crate::source::Version;
 use crate::translate::tests::manifests::snapshot;
 use crate::translate::tests::{findings, ingress, options, path, routes, translate};
-use crate::translate::{Limits, Names, Options, Translation, Translator};
+use crate::translate::{Limits, Names, NodeLimits, Options, Translation, Translator};
 
 fn with(limits: impl FnOnce(&mut Limits)) -> Options {
     let mut options = options();
@@ -103,6 +104,60 @@ fn other_namespaces_have_budgets_of_their_own() {
     let documents = [simple("a", ""), simple("b", "")].into_iter().chain(others).collect::<Vec<_>>().join("\n---\n");
     let translation = translate(&documents, with(|limits| limits.namespace.hosts = 1));
     assert_eq!(accepted(&translation), "a x");
+}
+
+#[test]
+fn what_the_node_has_is_shared_fairly() {
+    let in_namespace = |namespace: &str, names: &[&str]| {
+        let objects =
+            names.iter().map(|name| simple(name, "").replace("namespace: default", &format!("namespace: {namespace}")));
+        objects.collect::<Vec<_>>().join("\n---\n")
+    };
+    let crowd = || in_namespace("crowd", &["a", "b", "c"]);
+    // What this many objects cost that refer to this many Services.
+    let cost = |objects, services| {
+        let mut cost = Cost::of_host();
+        cost += Cost::of_route(1, 0, &Behaviour::default(), false);
+        let mut cost = cost * objects;
+        cost += Cost::of_upstream(0) * services;
+        cost
+    };
+    type Total = (&'static str, fn(&Cost) -> u64, fn(&mut Limits, u64));
+    let totals: [Total; 3] = [
+        ("limits.node-configuration-mib", |cost| cost.configuration, |limits, most| limits.node.configuration = most),
+        ("limits.node-memory-mib", |cost| cost.memory, |limits, most| limits.node.memory = most),
+        ("limits.node-test-seconds", |cost| cost.test, |limits, most| limits.node.test = most),
+    ];
+    for (key, used, set) in totals {
+        for (what, documents, total, expected) in [
+            ("enough", vec![crowd(), in_namespace("other", &["x"])], cost(4, 2), "a b c x"),
+            // Whoever asks for less keeps everything.
+            ("not enough for one", vec![crowd(), in_namespace("other", &["x"])], cost(3, 2), "a b x"),
+            ("not enough for both", vec![crowd(), in_namespace("other", &["x", "y"])], cost(2, 2), "a x"),
+            ("nobody else there", vec![crowd()], cost(2, 1), "a b"),
+            (
+                "three",
+                vec![crowd(), in_namespace("other", &["x", "y"]), in_namespace("third", &["z"])],
+                cost(5, 3),
+                "a b x y z",
+            ),
+        ] {
+            let translation = translate(&documents.join("\n---\n"), with(|limits| set(limits, used(&total))));
+            assert_eq!(accepted(&translation), expected, "{what}: {key}");
+            let about = |reason: Reason| translation.findings.iter().filter(move |finding| finding.reason == reason);
+            let over: Vec<_> = about(Reason::OverBudget).map(|finding| &*finding.note).collect();
+            assert_eq!(
+                over.len() + expected.split(' ').count(),
+                documents.join("").matches("kind: Ingress").count(),
+                "{what}: {key}"
+            );
+            let tells =
+                |note: &&str| note.contains("is its share, because all namespaces together") && note.contains(key);
+            assert!(over.iter().all(tells), "{what}: {over:?}");
+            // The administrator is told in any case.
+            assert!(about(Reason::NearBudget).any(|finding| *finding.origin.object.name == *key), "{what}: {key}");
+        }
+    }
 }
 
 #[test]
@@ -202,7 +257,7 @@ fn where_even_closed_paths_are_too_many_the_host_is_closed_for_the_namespace_alo
     let theirs = translation.model.servers.iter().flat_map(|server| &server.routes);
     let theirs: Vec<_> = theirs.filter(|route| &*route.origin.object.namespace == "kube-system").collect();
     assert_eq!(theirs.len(), 1);
-    assert_ne!(theirs[0].action, crate::translate::server::UNAVAILABLE);
+    assert_ne!(theirs[0].action, crate::model::Action::Closed);
 }
 
 #[test]
@@ -313,7 +368,12 @@ fn five_thousand_ordinary_objects_of_one_namespace_are_served() {
         ingresses.push(other);
     }
     ingresses.sort_by(|left, right| left.id.cmp(&right.id));
-    let translation = Translator::new(options()).translate(&many, &Names::default(), &Arc::default());
+    // Nor do four such namespaces use up what the node has.
+    let options = with(|limits| {
+        let NodeLimits { configuration, memory, test } = &mut limits.node;
+        [configuration, memory, test].into_iter().for_each(|most| *most /= 4);
+    });
+    let translation = Translator::new(options).translate(&many, &Names::default(), &Arc::default());
     let about_budgets = |reason| matches!(reason, Reason::OverBudget | Reason::TooManyEndpoints);
     let told: Vec<_> = translation.findings.iter().filter(|finding| about_budgets(finding.reason)).collect();
     assert!(told.is_empty(), "{:?}", told.first());

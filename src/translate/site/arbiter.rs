@@ -24,13 +24,15 @@ pub struct Arbiter<'o, 'a> {
     has_wildcards: bool,
     /// Who protects routes of a wildcard host.
     protected: HashMap<ServerName, Vec<Arc<str>>>,
+    /// Who asked for paths of a host in vain, because others have them.
+    pub outsiders: Refusals<'a>,
 }
 
 impl<'o, 'a> Arbiter<'o, 'a> {
     /// By these settings and ages.
     pub fn new(options: &'o Options, claims: &'o Claims, allowances: Allowances<'a>) -> Self {
         let (has_wildcards, protected) = (claims.has_exclusive_wildcard(), HashMap::new());
-        Arbiter { options, claims, allowances, has_wildcards, protected }
+        Arbiter { options, claims, allowances, has_wildcards, protected, outsiders: Refusals::new() }
     }
 
     /// Notes what is asked for of a wildcard host, before any host within it is decided about.
@@ -101,7 +103,9 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let claims = contest::settle(name, all, rest, self.claims, findings);
         // Whoever has no path of somebody else's host has no say in anything else of it.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
-        others.retain(|subject| routed.contains(subject.id()));
+        let (others, outsiders): (Vec<_>, Vec<_>) =
+            others.into_iter().partition(|subject| routed.contains(subject.id()));
+        self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
         subjects.extend(others);
         (!subjects.is_empty()).then_some(Site { subjects, claims, is_without_owner })
     }

@@ -74,6 +74,8 @@ pub struct Sites<'s, 'a> {
     pub ends: Option<i64>,
     /// Who has nothing of a host.
     pub refusals: Refusals<'a>,
+    /// Who has nothing of a host, because others have all paths that it asks for there.
+    pub outsiders: Refusals<'a>,
 }
 
 /// Objects that ask for hosts.
@@ -102,7 +104,8 @@ impl<'s, 'a> Askers<'s, 'a> {
         let sites = sites
             .filter_map(|(name, site)| Some((name.clone(), arbiter.decide(&name, site, &mut refusals, findings)?)))
             .collect();
-        Sites { sites, claims, ends, refusals }
+        let outsiders = arbiter.outsiders;
+        Sites { sites, claims, ends, refusals, outsiders }
     }
 }
 

@@ -145,6 +145,53 @@ fn only_names_that_may_be_served_are_asked_for() {
 }
 
 #[test]
+fn only_what_is_served_asks_for_a_name() {
+    let dated = |document: String, year: u32| {
+        document.replace(
+            "kind: Ingress\nmetadata: {",
+            &format!("kind: Ingress\nmetadata: {{creationTimestamp: '{year}-01-01T00:00:00Z', "),
+        )
+    };
+    let own = || external("b.example");
+    let annotated = |annotation: &str| {
+        own().replace("annotations: {", &format!("annotations: {{nginx.ingress.kubernetes.io/{annotation}"))
+    };
+    let after = |document: String| format!("{}\n---\n{}", dated(own(), 2026), dated(document, 2025));
+    let first = ingress("first", "ingressd", "a.example", "", &[path("/", "Prefix", "web")]);
+    let small = |limits: fn(&mut crate::translate::Limits)| {
+        let mut options = options();
+        limits(&mut options.limits);
+        options
+    };
+    for (what, documents, options, expected) in [
+        ("served", own(), options(), "b.example default"),
+        ("what protects it is wrong", annotated("allowlist-source-range: everybody"), options(), ""),
+        ("redirected", annotated("permanent-redirect: 'https://example.org'"), options(), ""),
+        ("no host", own().replace("host: 'a.example'", "host: 192.0.2.1"), options(), ""),
+        ("no path", own().replace("path: '/',", "path: 'x',"), options(), ""),
+        ("another object has the path", after(first.clone()), options(), ""),
+        (
+            "another namespace has the host",
+            after(first.replace("namespace: default", "namespace: other")),
+            options(),
+            "",
+        ),
+        ("too many paths", own(), small(|limits| limits.object.paths = 0), ""),
+        ("a namespace with too much", own(), small(|limits| limits.namespace.hosts = 0), ""),
+        ("a node with too much", own(), small(|limits| limits.node.memory = 1), ""),
+    ] {
+        let names = translate(&documents, options).names;
+        let names: Vec<_> = names
+            .iter()
+            .map(|(name, namespaces)| {
+                format!("{name} {}", Vec::from_iter(namespaces.iter().map(|one| &**one)).join(","))
+            })
+            .collect();
+        assert_eq!(names.join(" "), expected, "{what}: {documents}");
+    }
+}
+
+#[test]
 fn an_answer_that_is_cut_is_told() {
     let answer = Answer { addresses: vec!["192.0.2.1".parse().unwrap()], is_cut: true, failure: None };
     let names = Names([(HostName::new("b.example").unwrap(), answer)].into());

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{findings, ingress, options, path, routes, shared, translate};
+use crate::finding::Reason;
 use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes};
 
 #[test]
@@ -274,5 +275,79 @@ fn the_default_certificate_is_configured_or_made() {
         assert_eq!((found, findings(&translation)), (*expected, reasons.iter().map(ToString::to_string).collect()));
         let id = translation.model.default_certificate.as_ref();
         assert!(id.is_none_or(|id| translation.model.certificates.iter().any(|one| one.id == *id)));
+    }
+}
+
+#[test]
+fn an_entry_for_a_host_of_which_others_have_the_paths_is_told() {
+    let plain = |name: &str, host: &str, text: &str| ingress(name, "nginx", host, "", &[path(text, "Prefix", "web")]);
+    let listing =
+        |document: String, hosts: &str| document.replace("rules:", &format!("tls: [{{hosts: [{hosts}]}}], rules:"));
+    let owner = || plain("owner", "x.example", "/");
+    let rows = [
+        ("its own host", vec![listing(owner(), "x.example")], ""),
+        ("no host at all", vec![listing(owner(), "")], ""),
+        ("in another case", vec![listing(owner(), "X.Example")], ""),
+        ("a host that nobody has", vec![listing(owner(), "www.x.example")], ""),
+        ("what is no host", vec![listing(owner(), "'a b'")], ""),
+        ("another's", vec![owner(), listing(plain("other", "y.example", "/"), "x.example")], "\"x.example\""),
+        (
+            "several",
+            vec![
+                owner(),
+                plain("z", "z.example", "/"),
+                listing(plain("other", "y.example", "/"), "'y.example', 'x.example', 'z.example'"),
+            ],
+            "\"x.example\" and 1 more of its hosts",
+        ),
+        ("for hosts within it", vec![plain("all", "*.example", "/"), listing(owner(), "'*.example'")], ""),
+        (
+            "of others within it",
+            vec![plain("all", "*.example", "/"), listing(plain("other", "x.test", "/"), "'*.example'")],
+            "\"*.example\"",
+        ),
+        ("without a rule", vec![owner(), listing(plain("other", "", "/"), "x.example")], "\"x.example\""),
+        (
+            "of another namespace, which got no path",
+            vec![
+                owner(),
+                listing(plain("other", "x.example", "/"), "x.example")
+                    .replace("namespace: default", "namespace: other"),
+            ],
+            "\"x.example\"",
+        ),
+        (
+            "of another namespace, which got one",
+            vec![
+                owner(),
+                listing(plain("other", "x.example", "/b"), "x.example")
+                    .replace("namespace: default", "namespace: other"),
+            ],
+            "",
+        ),
+    ];
+    for (what, documents, expected) in rows {
+        let dated = documents.iter().enumerate().map(|(number, document)| {
+            document.replace(
+                "metadata: {",
+                &format!("metadata: {{creationTimestamp: '20{:02}-01-01T00:00:00Z', ", number + 10),
+            )
+        });
+        let translation = translate(&dated.collect::<Vec<_>>().join("\n---\n"), shared());
+        let told = translation.findings.iter().filter(|finding| finding.reason == Reason::TlsWithoutPath);
+        let told: Vec<_> = told
+            .map(|finding| (&*finding.origin.object.name, finding.origin.field.to_string(), &*finding.note))
+            .collect();
+        match expected {
+            "" => assert!(told.is_empty(), "{what}: {told:?}"),
+            expected => {
+                assert_eq!(told.len(), 1, "{what}: {:?}", translation.findings);
+                let note = format!("the entry has no effect on {expected}, where");
+                assert!(
+                    told[0].0 == "other" && told[0].1 == "spec.tls[0]" && told[0].2.starts_with(&note),
+                    "{what}: {told:?}"
+                );
+            }
+        }
     }
 }

@@ -8,6 +8,7 @@ mod keys;
 pub mod manifests;
 mod modes;
 mod order;
+mod served;
 mod tenants;
 
 use super::{ClassRule, Dialect, HostOwnership, Names, Options, Translation, Translator, host};
@@ -93,6 +94,7 @@ fn line(route: &Route) -> String {
         Action::Proxy { upstream } => format!("{} {:?}", upstream.service, upstream.protocol),
         Action::Redirect { status, location } => format!("{status} {location}"),
         Action::Respond { status } => status.to_string(),
+        Action::Closed => "503".to_owned(),
     };
     let rewrite = route.behaviour.rewrite.as_ref().map(|rewrite| match &rewrite.pattern {
         RewritePattern::Unanchored(pattern) => format!(" rewrite {pattern}"),

@@ -61,6 +61,7 @@ impl Stages for Hosts {
             version: stored.version.clone(),
             hosts: self.hosts(&stored.id.name),
             routes: 1,
+            closed: 0,
             served: 1,
         });
         self.accepted = accepted.collect();

@@ -1,0 +1,96 @@
+//! Which names are to be asked for: those behind Services to which something refers that is served; it must not know who asks DNS.
+
+use std::collections::BTreeMap;
+
+use crate::model::HostName;
+use crate::translate::{Names, Namespaces, Wanted};
+
+/// Names with the namespaces that have them.
+type Referred = BTreeMap<HostName, Namespaces>;
+
+/// What is known of what is wanted. What is served is known after a translation: before the cycle that carries a name nobody has asked
+/// for yet, it is found out whether it is, so that its first generation need not go without addresses.
+#[derive(Debug, Default)]
+pub struct Wishes {
+    /// What the newest snapshot names.
+    candidates: Wanted,
+    /// What is served, as was found out last.
+    served: Referred,
+    /// What was named then.
+    judged: Referred,
+    /// What is named where it is being found out.
+    under_way: Referred,
+}
+
+impl Wishes {
+    /// A newer snapshot names these.
+    pub fn read(&mut self, candidates: Wanted) -> Wanted {
+        self.candidates = candidates;
+        self.wanted()
+    }
+
+    /// Whether there is a name of which nobody knows whether it is served, and nothing else either.
+    pub fn are_open(&self, known: &Names) -> bool {
+        self.candidates.referred.iter().any(|(name, namespaces)| {
+            let judged = self.judged.get(name);
+            !known.0.contains_key(name) && !judged.is_some_and(|judged| namespaces.is_subset(judged))
+        })
+    }
+
+    /// What the newest snapshot names is being judged.
+    pub fn begin(&mut self) {
+        self.under_way.clone_from(&self.candidates.referred);
+    }
+
+    /// Of what was being judged, this is served.
+    pub fn judged(&mut self, served: Referred) -> Wanted {
+        self.judged = std::mem::take(&mut self.under_way);
+        self.served = served;
+        self.wanted()
+    }
+
+    fn wanted(&self) -> Wanted {
+        self.candidates.clone().of_served(&self.served)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translate::Answer;
+
+    /// Names from `NAME/NAMESPACE` and so on.
+    fn names(written: &str) -> Referred {
+        let mut names = Referred::new();
+        for (name, namespace) in written.split_whitespace().filter_map(|pair| pair.split_once('/')) {
+            names.entry(HostName::new(name).unwrap()).or_default().insert(namespace.into());
+        }
+        names
+    }
+
+    fn written(names: &Referred) -> String {
+        let pairs =
+            names.iter().flat_map(|(name, namespaces)| namespaces.iter().map(move |one| format!("{name}/{one}")));
+        pairs.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn only_what_is_served_is_wanted() {
+        let mut wishes = Wishes::default();
+        let nothing = Names::default();
+        let read = |referred: &str| Wanted { referred: names(referred), others: names("o.x/a") };
+        let told = |Wanted { referred, others }: Wanted| format!("{}; others {}", written(&referred), written(&others));
+        assert_eq!(told(wishes.read(read("n.x/a n.x/b m.x/b"))), "; others m.x/b n.x/a n.x/b o.x/a");
+        assert!(wishes.are_open(&nothing), "nobody knows what is served");
+        wishes.begin();
+        assert_eq!(told(wishes.judged(names("n.x/b"))), "n.x/b; others m.x/b n.x/a o.x/a");
+        assert!(!wishes.are_open(&nothing), "what is not served is not looked at again");
+        // What came while it was found out is open.
+        wishes.begin();
+        wishes.read(read("n.x/a n.x/b m.x/b m.x/c"));
+        wishes.judged(names("n.x/b"));
+        assert!(wishes.are_open(&nothing));
+        let known = Names(names("m.x/c").into_keys().map(|name| (name, Answer::default())).collect());
+        assert!(!wishes.are_open(&known), "nobody has to wait for what is known");
+    }
+}

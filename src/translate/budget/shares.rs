@@ -1,0 +1,75 @@
+//! What each namespace may have where all together ask for more than the node has; it must not know what they ask for.
+
+use super::BUDGETS;
+use crate::model::cost::Cost;
+use crate::translate::Limits;
+
+/// The most that each namespace may have of each of [`BUDGETS`], besides its own limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shares([u64; BUDGETS.len()]);
+
+impl Shares {
+    /// Nothing has to be shared.
+    pub const NONE: Shares = Shares([u64::MAX; BUDGETS.len()]);
+
+    /// What is fair when the namespaces cost this much.
+    pub fn of(costs: &[Cost], limits: &Limits) -> Self {
+        let mut shares = Shares::NONE;
+        for (share, budget) in shares.0.iter_mut().zip(BUDGETS) {
+            if let Some(total) = &budget.total {
+                let used = costs.iter().map(|cost| (budget.used)(cost)).collect();
+                *share = fair(used, (total.limit)(limits)).unwrap_or(u64::MAX);
+            }
+        }
+        shares
+    }
+
+    /// The share of the budget with this number.
+    pub fn get(&self, number: usize) -> u64 {
+        self.0.get(number).copied().unwrap_or(u64::MAX)
+    }
+
+    /// Whether something costs more than its share.
+    pub fn are_exceeded(&self, cost: &Cost) -> bool {
+        BUDGETS.iter().zip(self.0).any(|(budget, share)| (budget.used)(cost) > share)
+    }
+}
+
+/// The most that anybody may have when those who want less get all they want, and the others as much as each other; `None` when
+/// there is enough for everybody.
+fn fair(mut wanted: Vec<u64>, total: u64) -> Option<u64> {
+    wanted.sort_unstable();
+    let mut left = total;
+    let mut without = u64::try_from(wanted.len()).unwrap_or(u64::MAX);
+    for wanted in wanted {
+        let share = left / without;
+        if wanted > share {
+            return Some(share);
+        }
+        left -= wanted;
+        without -= 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_wants_little_gets_it_and_the_others_the_same() {
+        for (wanted, total, expected) in [
+            (&[][..], 10, None),
+            (&[4, 6], 10, None),
+            (&[4, 7], 10, Some(6)),
+            (&[20, 1], 10, Some(9)),
+            (&[20, 30, 1], 10, Some(4)),
+            (&[5, 5, 5], 10, Some(3)),
+            (&[1, 2, 9, 8], 17, Some(7)),
+            (&[7], 0, Some(0)),
+            (&[u64::MAX, u64::MAX], 10, Some(5)),
+        ] {
+            assert_eq!(fair(wanted.to_vec(), total), expected, "{wanted:?} of {total}");
+        }
+    }
+}

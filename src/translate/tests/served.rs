@@ -1,0 +1,99 @@
+//! What counts as served of an object: how many of its routes are open and how many are closed; it must not know what is published of that.
+
+use crate::finding::Severity;
+use crate::translate::tests::{ingress, options, path, shared, translate};
+use crate::translate::{Limits, Options};
+
+const HOST: &str = "a.example";
+const WRONG: &str = "allowlist-source-range: everybody";
+const LIST: &str = "allowlist-source-range: 10.0.0.0/8";
+const REGEX: &str = "use-regex: 'true'";
+
+/// An Ingress `NAMESPACE/NAME` with paths `/path SERVICE`; those of the dialect of ingress-nginx are expressions where an annotation says so.
+fn of(name: &str, annotations: &str, paths: &[&str]) -> String {
+    let (namespace, name) = name.split_once('/').unwrap_or(("default", name));
+    let paths = paths.iter().map(|written| written.split_once(' ').unwrap_or((written, "web")));
+    let paths: Vec<_> = paths.map(|(text, service)| path(text, "ImplementationSpecific", service)).collect();
+    ingress(name, "nginx", HOST, annotations, &paths).replace("namespace: default", &format!("namespace: {namespace}"))
+}
+
+fn with_default(document: String) -> String {
+    document.replace("rules: [", "defaultBackend: {service: {name: web, port: {number: 80}}}, rules: [")
+}
+
+fn with(limits: impl FnOnce(&mut Limits)) -> Options {
+    let mut options = shared();
+    limits(&mut options.limits);
+    options
+}
+
+#[test]
+fn what_is_closed_does_not_count_and_is_told() {
+    let heavy = "/[a-z](x+)+y";
+    type Row = (&'static str, Options, Vec<String>, &'static str);
+    let rows: Vec<Row> = vec![
+        ("all well", options(), vec![of("a", "", &["/", "/b"])], "a 2+0"),
+        // Kubernetes waits for Services and endpoints: nobody closed these.
+        ("no Service", options(), vec![of("a", "", &["/ none"])], "a 1+0"),
+        ("no endpoints", options(), vec![of("a", "", &["/ empty"])], "a 1+0"),
+        ("a redirect", options(), vec![of("a", "permanent-redirect: 'https://example.org'", &["/"])], "a 1+0"),
+        ("what protects it is wrong", options(), vec![of("a", WRONG, &["/", "/b"])], "a 0+2"),
+        ("its default backend, too", options(), vec![with_default(of("a", WRONG, &["/"]))], "a 0+2"),
+        ("another object", options(), vec![of("a", "", &["/"]), of("b", WRONG, &["/b"])], "a 1+0, b 0+1"),
+        ("an expression", options(), vec![of("a", REGEX, &["/ok.*", heavy])], "a 1+1"),
+        ("nothing but one", options(), vec![of("a", REGEX, &[heavy])], "a 0+1"),
+        (
+            "a limit",
+            with(|limits| limits.paths_of_host = 1),
+            vec![of("a", LIST, &["/", "/b"]), of("b", LIST, &["/c"])],
+            "a 1+1, b 0+1",
+        ),
+        (
+            "the weight of expressions",
+            with(|limits| limits.expressions_of_host = 1),
+            vec![of("a", &format!("{REGEX}, {LIST}"), &["/a.*", "/b.*"])],
+            "a 1+1",
+        ),
+        (
+            // It is left out, but for paths that stay closed.
+            "a budget",
+            with(|limits| limits.namespace.routes = 1),
+            vec![of("a", "", &["/"]), of("b", LIST, &["/b"])],
+            "a 1+0",
+        ),
+        (
+            "a budget that leaves no room for what is closed",
+            with(|limits| limits.namespace.routes = 1),
+            vec![of("a", "", &["/"]), of("b", LIST, &["/b", "/c"])],
+            "a 0+1",
+        ),
+        (
+            "a protected path that another namespace has",
+            options(),
+            vec![of("evil/e", "", &["/b"]), of("a", LIST, &["/"]), of("b", LIST, &["/b"])],
+            "a 1+0, b 0+1, e 1+0",
+        ),
+    ];
+    for (what, options, documents, expected) in rows {
+        // The first is the oldest.
+        let dated = documents.iter().enumerate().map(|(number, document)| {
+            document.replace(
+                "metadata: {",
+                &format!("metadata: {{creationTimestamp: '20{:02}-01-01T00:00:00Z', ", number + 10),
+            )
+        });
+        let translation = translate(&dated.collect::<Vec<_>>().join("\n---\n"), options);
+        let mut found: Vec<_> = translation
+            .accepted
+            .iter()
+            .map(|accepted| format!("{} {}+{}", accepted.id.name, accepted.routes, accepted.closed))
+            .collect();
+        found.sort();
+        assert_eq!(found.join(", "), expected, "{what}");
+        for closed in translation.accepted.iter().filter(|accepted| accepted.closed > 0) {
+            let tells = |finding: &&crate::finding::Finding| finding.severity > Severity::Info;
+            let told = translation.findings.iter().filter(tells).any(|finding| finding.origin.object == closed.id);
+            assert!(told, "{what}: nothing is told of {}: {:?}", closed.id, translation.findings);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Entries of `spec.tls` for hosts of which the object has nothing; it must not know which certificates are served.
+
+use std::collections::{BTreeMap, HashSet};
+
+use k8s_openapi::api::networking::v1::IngressTLS;
+
+use super::site::{Refusals, Site};
+use super::subject::Subject;
+use super::{FEW_HOSTS, host, position};
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, ObjectId, Origin, ServerName};
+
+/// Tells of entries that have no effect on a host that others have: those of objects that do not ask for it, and of `outsiders`, which
+/// do and got no path there. A host that nobody has is left alone: nothing is refused there.
+pub fn tell(
+    subjects: &[Subject<'_>],
+    sites: &BTreeMap<ServerName, Site<'_, '_>>,
+    outsiders: &Refusals<'_>,
+    findings: &mut Vec<Finding>,
+) {
+    for subject in subjects {
+        let entries = subject.spec().and_then(|spec| spec.tls.as_deref()).unwrap_or_default();
+        let is_ordinary = outsiders.is_empty() && lists_its_own(subject, entries);
+        if entries.is_empty() || is_ordinary || subject.closed_rules.is_some() {
+            continue;
+        }
+        let own = subject.rules().filter_map(|(_, rule)| rule.host.as_deref());
+        let own: HashSet<String> = own.map(str::to_ascii_lowercase).collect();
+        let above: HashSet<&str> = own.iter().filter_map(|own| Some(own.split_once('.')?.1)).collect();
+        for (number, entry) in entries.iter().enumerate() {
+            let idle = entry
+                .hosts
+                .iter()
+                .flatten()
+                .filter(|listed| is_idle(listed, (subject.id(), &own, &above), sites, outsiders));
+            let mut idle = idle.map(|listed| listed.escape_debug());
+            let Some(first) = idle.next() else { continue };
+            let more = match idle.count() {
+                0 => String::new(),
+                more => format!(" and {more} more of its hosts"),
+            };
+            let note = format!(
+                "the entry has no effect on \"{first}\"{more}, where other objects have paths and this one has none; list the host \
+                 in an object that has a path there, or not at all"
+            );
+            let origin = Origin::field(subject.id(), Field::Tls(position(number)));
+            findings.push(Finding::new(Reason::TlsWithoutPath, origin, note));
+        }
+    }
+}
+
+/// Whether an object with few rules lists nothing but their hosts, as most do: nothing has to be looked up then.
+fn lists_its_own(subject: &Subject<'_>, entries: &[IngressTLS]) -> bool {
+    let rules = || subject.rules().filter_map(|(_, rule)| rule.host.as_ref());
+    let mut listed = entries.iter().flat_map(|entry| entry.hosts.iter().flatten());
+    rules().nth(FEW_HOSTS).is_none() && listed.all(|listed| rules().any(|own| own == listed))
+}
+
+fn is_idle(
+    listed: &str,
+    (id, own, above): (&ObjectId, &HashSet<String>, &HashSet<&str>),
+    sites: &BTreeMap<ServerName, Site<'_, '_>>,
+    outsiders: &Refusals<'_>,
+) -> bool {
+    let lower = listed.to_ascii_lowercase();
+    let is_asked = own.contains(&lower);
+    if is_asked && outsiders.is_empty() {
+        return false;
+    }
+    let Ok(name) = host::server_name(&lower) else { return false };
+    if is_asked {
+        return outsiders.contains(&(id, name));
+    }
+    // One that stands for hosts within it counts there.
+    sites.contains_key(&name) && !lower.strip_prefix("*.").is_some_and(|parent| above.contains(parent))
+}
