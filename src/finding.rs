@@ -157,7 +157,9 @@ reasons! {
     InvalidSecret, Error, Author, "The Secret cannot be used; the last good version, if there is one, goes on being served.";
     InvalidCertificate, Error, Author, "The certificate and key cannot be used; the last good certificate, or the default one, is served.";
     CertificateHostMismatch, Warning, Author, "The certificate does not name the host; browsers will complain.";
-    CertificateExpired, Warning, Author, "The certificate is served although its validity has ended or not begun.";
+    CertificateExpired, Warning, Author, "The certificate is served although its validity has ended; clients refuse it.";
+    CertificateEnding, Warning, Author, "The certificate ends soon and was not renewed. It is told 30, 14 and 3 days before, though not before two thirds of its validity are over, when cert-manager and others renew it; one that is valid for some days, when a sixth is left.";
+    CertificateNotYetValid, Warning, Author, "The certificate is served although its validity has not begun; clients refuse it. Where it was made right now, the clock of this host or of its issuer is wrong by more than five minutes.";
     CrossNamespace, Error, Author, "A reference to another namespace is refused unless the administrator allows it.";
     InvalidValue, Warning, Author, "The value is not of the form the key takes; the key has no effect.";
     AboveCeiling, Warning, Author, "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";

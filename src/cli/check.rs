@@ -1,13 +1,13 @@
 //! The command `check`: it must not know the other commands.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::exit::{Ended, Exit};
 use super::offline::{Manifests, Processed};
+use super::output;
 use crate::finding::{Finding, Severity};
 use crate::model::{Field, Kind};
 use crate::source::place::Lines;
@@ -42,13 +42,9 @@ pub fn run(arguments: &Arguments) -> Ended {
         Format::Text => text(&processed),
         Format::Json => format!("{:#}\n", json(&processed)),
     };
-    // A reader that closed the pipe has seen enough.
-    let _ = io::stdout().write_all(written.as_bytes());
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
-    match processed.findings.iter().any(|finding| finding.severity >= least) {
-        true => Ok(Exit::Findings),
-        false => Ok(Exit::Success),
-    }
+    let is_found = processed.findings.iter().any(|finding| finding.severity >= least);
+    output::show(written, if is_found { Exit::Findings } else { Exit::Success })
 }
 
 fn text(processed: &Processed) -> String {

@@ -1,6 +1,6 @@
 //! The command `demo`: it must not know the other commands.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{ErrorKind, IsTerminal, stdout};
 use std::path::PathBuf;
 
 use super::exit::Exit;
@@ -37,7 +37,11 @@ pub fn run(arguments: &Arguments) -> Exit {
 }
 
 fn complain(error: &DemoError) -> Exit {
-    eprintln!("ingressd demo: {error}");
+    // Whoever watched has seen enough.
+    if matches!(error, DemoError::Output(error) if error.kind() == ErrorKind::BrokenPipe) {
+        return Exit::Success;
+    }
+    complain!("ingressd demo: {error}");
     match error {
         DemoError::Write { source, .. } | DemoError::Listen { source, .. } => Exit::of_error(source),
         _ => Exit::Unavailable,

@@ -1,11 +1,11 @@
 //! The command `doctor`: looks whether host and cluster are fit for each other; it must not know the checks.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write as _};
 
 use clap::builder::PossibleValuesParser;
 
 use super::exit::{Ended, Exit};
+use super::output;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::doctor::{CHECKS, Level, Line, Report, examine, manual};
@@ -55,13 +55,12 @@ pub fn run(arguments: &Arguments) -> Ended {
         Format::Text => report.text(),
         Format::Json => format!("{:#}\n", report.json()),
     };
-    // A reader that closed the pipe has seen enough.
-    let _ = io::stdout().write_all(written.as_bytes());
-    Ok(match report.worst() {
+    let end = match report.worst() {
         Level::Ok | Level::Note => Exit::Success,
         Level::Warning => Exit::Findings,
         Level::Error => Exit::Failures,
-    })
+    };
+    output::show(written, end)
 }
 
 /// Makes these checks.
@@ -71,7 +70,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 /// When threads cannot be started.
 pub fn examine_now(settings: &Settings, names: &BTreeSet<&str>) -> Result<Report, Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        eprintln!("ingressd: {error}");
+        complain!("ingressd: {error}");
         Exit::of_error(&error)
     })?;
     Ok(runtime.block_on(examine(settings, names)))

@@ -1,5 +1,8 @@
 //! The command line: the list of commands and what they share; it must not know what a command does.
 
+#[macro_use]
+mod output;
+
 pub mod check;
 pub mod demo;
 pub mod diff;
@@ -86,7 +89,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Rollback(arguments) => rollback::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
         Command::Demo(arguments) => Ok(demo::run(&arguments)),
-        Command::Completions(arguments) => Ok(generate::run(&arguments)),
+        Command::Completions(arguments) => generate::run(&arguments),
     };
     ended.unwrap_or_else(|exit| exit)
 }

@@ -62,7 +62,7 @@ fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
         return Ok(Names::default());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        eprintln!("ingressd: {error}");
+        complain!("ingressd: {error}");
         Exit::of_error(&error)
     })?;
     Ok(runtime
@@ -76,11 +76,11 @@ impl Manifests {
         let mut directory = Directory::new(self.files.clone());
         let read = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {});
         let snapshot = read.map_err(|error| {
-            eprintln!("ingressd: {error}");
+            complain!("ingressd: {error}");
             Exit::NoInput
         })?;
         let options = to_look_with(&settings).map_err(|error| {
-            eprintln!("ingressd: {error}");
+            complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
         let most_findings = options.limits.findings_of_object;
@@ -107,7 +107,7 @@ impl Manifests {
         match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
             Ok(survey) => (survey.capabilities, survey.neighbours),
             Err(error) => {
-                eprintln!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
+                complain!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
                 (Capabilities::profile(ASSUMED), Neighbours::default())
             }
         }

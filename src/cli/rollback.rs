@@ -54,11 +54,11 @@ pub fn run(arguments: &Arguments) -> Ended {
 fn told(answer: &Value) -> Exit {
     match (answer["done"].as_str(), answer["error"].as_str()) {
         (Some(done), _) => {
-            println!("{}", done.escape_debug());
+            say!("{}", done.escape_debug());
             Exit::Success
         }
         (None, why) => {
-            eprintln!("ingressd: {}", why.unwrap_or("the daemon did not say what came of it").escape_debug());
+            complain!("ingressd: {}", why.unwrap_or("the daemon did not say what came of it").escape_debug());
             Exit::Findings
         }
     }
@@ -66,18 +66,18 @@ fn told(answer: &Value) -> Exit {
 
 /// No daemon runs: at night, the one that cannot start may be the reason to go back.
 fn alone(settings: &Settings, wish: Wish) -> Exit {
-    eprintln!("ingressd: no daemon runs here; this is done without it");
+    complain!("ingressd: no daemon runs here; this is done without it");
     match without_daemon(settings, wish) {
         Ok(Ok(done)) => {
-            println!("{}", done.escape_debug());
+            say!("{}", done.escape_debug());
             Exit::Success
         }
         Ok(Err(why)) => {
-            eprintln!("ingressd: {}", why.escape_debug());
+            complain!("ingressd: {}", why.escape_debug());
             Exit::Findings
         }
         Err(error) => {
-            eprintln!("ingressd: {error}");
+            complain!("ingressd: {error}");
             if error.is_permission() { Exit::Permission } else { Exit::Unavailable }
         }
     }

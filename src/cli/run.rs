@@ -52,12 +52,12 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load(arguments.named())?;
     daemon::log::start(&settings.log).map_err(|error| {
-        eprintln!("ingressd: {error}");
+        complain!("ingressd: {error}");
         Exit::Configuration
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| {
-        eprintln!("ingressd: threads cannot be started: {error}");
+        complain!("ingressd: threads cannot be started: {error}");
         Exit::of_error(&error)
     })?;
     runtime.block_on(serve(arguments.clone(), settings)).map_err(|error| {

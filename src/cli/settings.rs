@@ -57,8 +57,8 @@ impl SettingsArguments {
 
 /// Tells what is wrong with the settings.
 pub fn complain(error: &Error) -> Exit {
-    eprintln!("ingressd: the settings cannot be used");
-    eprintln!("{error}");
+    complain!("ingressd: the settings cannot be used");
+    complain!("{error}");
     match error {
         Error::Read { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => Exit::Permission,
         Error::Read { .. } | Error::Mistakes(_) => Exit::Configuration,
