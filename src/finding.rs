@@ -179,6 +179,7 @@ reasons! {
     HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";
     DrainingWorkers, Warning, Operator, "Old workers of nginx finish connections that last, such as WebSockets, and there are more than half as many as `pacing.most-draining` allows: reloads are spaced out by up to `pacing.crowded-spacing`. When there are as many as may be, the oldest are ended before each reload, and their connections with them.";
     Pinned, Warning, Operator, "The administrator went back to an earlier generation with `ingressd rollback`: nothing that changes is applied until `ingressd rollback --resume`, and endpoints of that generation may be gone.";
+    SettingsRefused, Error, Operator, "The settings were read again (`systemctl reload ingressd`) and cannot be used: those from before are in force, and the next start of the daemon would fail. The note names file, line and key.";
     ReloadFailed, Error, Operator, "nginx did not take a new configuration; the last confirmed one is served.";
     WriteFailed, Error, Operator, "A file could not be written; the last confirmed configuration is served.";
     NginxDown, Error, Operator, "nginx does not run; the configuration is ready for its start.";

@@ -39,18 +39,20 @@ enum Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let report = match arguments.settings.sources([]).load() {
-        Ok(settings) => {
-            let all = arguments.checks.is_empty();
-            let wanted = CHECKS.iter().map(|check| check.name);
-            let names = wanted.filter(|name| all || arguments.checks.iter().any(|check| check == name)).collect();
-            examine_now(&settings, &names)?
-        }
-        Err(error) => {
-            let remedy = "mend the settings; nothing else is looked at without them";
-            Report { lines: vec![(SETTINGS, Line::error(error.to_string(), remedy))] }
-        }
+    let sources = arguments.settings.sources([]);
+    let (settings, wrong) = match sources.load() {
+        Ok(settings) => (settings, None),
+        Err(wrong) => (sources.load_what_can_be().0, Some(wrong)),
     };
+    let all = arguments.checks.is_empty();
+    let wanted = CHECKS.iter().map(|check| check.name);
+    let names = wanted.filter(|name| all || arguments.checks.iter().any(|check| check == name)).collect();
+    let mut report = examine_now(&settings, &names)?;
+    if let Some(wrong) = wrong {
+        let remedy = "mend the settings, then `systemctl reload ingressd`: a daemon that runs goes on with those from before, and \
+                      the next start fails; what follows is judged by the settings that can be used";
+        report.lines.insert(0, (SETTINGS, Line::error(wrong.to_string(), remedy)));
+    }
     let written = match arguments.format {
         Format::Text => report.text(),
         Format::Json => format!("{:#}\n", report.json()),

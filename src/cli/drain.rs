@@ -59,13 +59,13 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Runs the command `undrain`.
 pub fn undo(arguments: &UndoArguments) -> Ended {
-    order(&arguments.settings.load_without_templates()?, "undrain")?;
+    order(&arguments.settings.load_to_ask()?, "undrain")?;
     Ok(Exit::Success)
 }
 
 /// Runs the command `drain`.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load_without_templates()?;
+    let settings = arguments.settings.load_to_ask()?;
     order(&settings, "drain")?;
     if arguments.no_wait {
         return Ok(Exit::Success);

@@ -13,6 +13,7 @@ pub mod generate;
 pub mod kubeconfig;
 mod members;
 mod offline;
+pub mod reload;
 pub mod render;
 pub mod rollback;
 pub mod run;
@@ -46,6 +47,8 @@ pub enum Command {
     Render(render::Arguments),
     /// Ask the running daemon how it is.
     Status(status::Arguments),
+    /// Have the running daemon read its settings again.
+    Reload(reload::Arguments),
     /// Take this node out of what is published, and wait until nobody is connected.
     Drain(drain::Arguments),
     /// Make this host's nginx ready for ingressd, or as it was before.
@@ -81,6 +84,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Check(arguments) => check::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Reload(arguments) => reload::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),
         Command::Setup(arguments) => setup::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),

@@ -1,5 +1,6 @@
 //! The flags by which commands find their settings; it must not know what the settings mean.
 
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use crate::cli::exit::Exit;
@@ -47,6 +48,21 @@ impl SettingsArguments {
     /// Reads the settings for a command that writes no configuration, or tells what is wrong with them; templates are not looked at.
     pub fn load_without_templates(&self) -> Result<Settings, Exit> {
         self.sources([]).load_without_templates().map_err(|error| complain(&error))
+    }
+
+    /// The settings for a command that asks the daemon. Where one runs, settings that it would not take are told, and do not keep anybody
+    /// from asking it.
+    pub fn load_to_ask(&self) -> Result<Settings, Exit> {
+        let (settings, wrong) = self.sources([]).load_what_can_be();
+        match wrong {
+            Some(wrong) if UnixStream::connect(&settings.control_socket).is_err() => Err(complain(&wrong)),
+            Some(wrong) => {
+                complain!("ingressd: the settings cannot be used; the daemon goes on with those it has read before:");
+                complain!("{wrong}");
+                Ok(settings)
+            }
+            None => Ok(settings),
+        }
     }
 
     /// Reads the settings, or tells what is wrong with them.

@@ -46,7 +46,7 @@ enum Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load_without_templates()?;
+    let settings = arguments.settings.load_to_ask()?;
     let (answer, status) = ask(&settings, "status")?;
     let is_json = arguments.format == Format::Json;
     if arguments.cluster && status["publishes"].is_null() {
