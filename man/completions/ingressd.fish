@@ -125,7 +125,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l print -
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l without-namespace -d 'Leave the Namespace of publish.namespace alone: it is there already, or has to stay'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l force -d 'Replace the file if it is there'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch, instead of examples/demo here, or where there is none /usr/share/ingressd/demo' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand completions" -s h -l help -d 'Print help'

@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use super::exit::Exit;
 use crate::demo::{self, DemoError};
 
+/// Where the examples are: in a clone of the repository, and where packages put them.
+const PLACES: [&str; 2] = ["examples/demo", "/usr/share/ingressd/demo"];
+
 /// Arguments of `ingressd demo`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Folder of manifests to serve and watch.
-    #[arg(long, value_name = "FOLDER", default_value = "examples/demo")]
-    manifests: PathBuf,
+    /// Folder of manifests to serve and watch, instead of examples/demo here, or where there is none /usr/share/ingressd/demo.
+    #[arg(long, value_name = "FOLDER")]
+    manifests: Option<PathBuf>,
     /// Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened.
     #[arg(long)]
     check: bool,
@@ -23,10 +26,14 @@ pub fn run(arguments: &Arguments) -> Exit {
         Ok(runtime) => runtime,
         Err(error) => return complain(&DemoError::Daemon(error.to_string())),
     };
+    let manifests = arguments.manifests.clone().unwrap_or_else(|| {
+        let places = PLACES.map(PathBuf::from);
+        places.iter().find(|place| place.is_dir()).unwrap_or(&places[0]).clone()
+    });
     let done = runtime.block_on(async {
         match arguments.check {
-            true => demo::check(&arguments.manifests, &mut stdout()).await,
-            false => demo::serve(&arguments.manifests, &mut stdout(), stdout().is_terminal()).await.map(|()| true),
+            true => demo::check(&manifests, &mut stdout()).await,
+            false => demo::serve(&manifests, &mut stdout(), stdout().is_terminal()).await.map(|()| true),
         }
     });
     match done {
