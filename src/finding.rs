@@ -165,6 +165,7 @@ reasons! {
     AboveCeiling, Warning, Author, "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";
     InvalidSecurityValue, Error, Author, "A value that protects the route is wrong: its routes answer 503 until it is mended.";
     RefusedValue, Error, Author, "The value would change where requests go in a way that cannot be served; the object version is not used.";
+    UnknownField, Warning, Author, "The object has no such field at that place, often one that is indented too far or too little; it has no effect. `ingressd check` tells it; an API server drops it, or refuses the object when `kubectl` asks it to.";
     UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up.";

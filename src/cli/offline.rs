@@ -38,6 +38,8 @@ pub struct Manifests {
 pub struct Processed {
     /// What was read.
     pub snapshot: std::sync::Arc<Snapshot>,
+    /// How many Ingresses are ours.
+    pub ours: usize,
     /// What nginx is to do.
     pub plan: Plan,
     /// What is wrong, sorted.
@@ -70,10 +72,14 @@ fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
 }
 
 impl Manifests {
-    /// Reads, translates and gates; tells on standard error what keeps it from doing so.
-    pub fn process(&self) -> Result<Processed, Exit> {
+    /// Reads, translates and gates; tells on standard error what keeps it from doing so. To `judge` goes on with objects that an API server would
+    /// refuse.
+    pub fn process(&self, judge: bool) -> Result<Processed, Exit> {
         let settings = self.settings.load([])?;
-        let mut directory = Directory::new(self.files.clone());
+        let mut directory = match judge {
+            true => Directory::to_judge(self.files.clone()),
+            false => Directory::new(self.files.clone()),
+        };
         let read = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {});
         let snapshot = read.map_err(|error| {
             complain!("ingressd: {error}");
@@ -86,16 +92,24 @@ impl Manifests {
         let most_findings = options.limits.findings_of_object;
         let names = resolve(&settings, &Wanted::of(&snapshot, &options))?;
         let translation = Translator::new(options).translate(&snapshot, &names, &std::sync::Arc::default());
+        let ours = translation.accepted.len();
         let (capabilities, neighbours) = self.host(&settings);
         let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
-        let mut findings = snapshot.findings.clone();
+        // What keeps a part of an object from being served is said once.
+        let again = |finding: &&Finding| {
+            translation
+                .findings
+                .iter()
+                .any(|other| other.reason == finding.reason && other.origin.to_string() == finding.origin.to_string())
+        };
+        let mut findings: Vec<_> = snapshot.findings.iter().filter(|finding| !again(finding)).cloned().collect();
         findings.extend(translation.findings);
         findings.extend(gated);
         findings.sort();
         findings.dedup();
         limit(&mut findings, most_findings);
         let Settings { instance, templates, .. } = settings;
-        Ok(Processed { snapshot, plan, findings, instance, templates })
+        Ok(Processed { snapshot, ours, plan, findings, instance, templates })
     }
 
     /// What nginx is judged for, and what its other sites claim.

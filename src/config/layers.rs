@@ -254,7 +254,11 @@ impl Reading {
     }
 
     fn unknown(&mut self, place: Place, key: &str) {
-        let hint = nearest(key, rows().map(|row| row.key));
+        // The right key in another section is nearer than any other in this one.
+        let name = |key: &str| key.rsplit('.').next().map(str::to_owned);
+        let elsewhere = rows().map(|row| row.key).find(|known| name(known) == name(key));
+        let hint = elsewhere
+            .map_or_else(|| nearest(key, rows().map(|row| row.key)), |known| format!("; did you mean {known}?"));
         self.mistake(place, key, format!("there is no such key{hint}"));
     }
 
@@ -339,6 +343,11 @@ mod tests {
                 "pacing.gather = '20 parsecs'\n",
                 "ingressd.toml:1: pacing.gather: \"20 parsecs\" is not a duration such as \"20ms\", \"1s\" or \"5m\"",
             ),
+            (
+                "[http]\nmost-draining = 2\n",
+                "ingressd.toml:2: http.most-draining: there is no such key; did you mean pacing.most-draining?",
+            ),
+            ("log-level = 'info'\n", "ingressd.toml:1: log-level: there is no such key; did you mean log.level?"),
             ("# one\n\nlisten = 1\n", "ingressd.toml:3: listen: it is a section, not a value"),
             ("[nonsense.deep]\nx = 1\n", "ingressd.toml:1: nonsense: there is no such key"),
             ("[listen\n", "ingressd.toml:1: "),
