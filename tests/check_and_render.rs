@@ -141,7 +141,8 @@ spec:
     let output = ingressd("check", &[folder.path().to_str().unwrap()]);
     let told = output.text.lines().filter_map(|line| {
         let (line, rest) = line.split_once("a.yaml:")?.1.split_once(": ")?;
-        let reasons = ["UnknownField", "InvalidValue", "InvalidPath", "InvalidHost", "ForeignClass"].into_iter();
+        let reasons = ["UnknownField", "InvalidValue", "InvalidPath", "MissingService", "InvalidHost", "ForeignClass"]
+            .into_iter();
         Some((line.parse().unwrap(), reasons.filter(|reason| rest.contains(reason)).collect::<String>()))
     });
     let told: Vec<(u32, String)> = told.collect();

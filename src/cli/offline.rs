@@ -95,15 +95,12 @@ impl Manifests {
         let ours = translation.accepted.len();
         let (capabilities, neighbours) = self.host(&settings);
         let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
-        // What keeps a part of an object from being served is said once.
-        let again = |finding: &&Finding| {
-            translation
-                .findings
-                .iter()
-                .any(|other| other.reason == finding.reason && other.origin.to_string() == finding.origin.to_string())
-        };
-        let mut findings: Vec<_> = snapshot.findings.iter().filter(|finding| !again(finding)).cloned().collect();
-        findings.extend(translation.findings);
+        let mut findings = translation.findings;
+        // What keeps a part of an object from being served is said once, in the words of an API server.
+        let known: Vec<_> = snapshot.findings.iter().map(|known| (known.reason, known.origin.clone())).collect();
+        findings.retain(|finding| {
+            snapshot.findings.contains(finding) || !known.contains(&(finding.reason, finding.origin.clone()))
+        });
         findings.extend(gated);
         findings.sort();
         findings.dedup();
