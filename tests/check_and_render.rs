@@ -151,6 +151,7 @@ spec:
         (7, "InvalidValue"),
         (9, "UnknownField"),
         (15, "InvalidPath"),
+        (16, "MissingService"),
         (16, "InvalidPath"),
         (16, "UnknownField"),
         (17, "InvalidHost"),
