@@ -183,7 +183,7 @@ reasons! {
     SettingsRefused, Error, Operator, "The settings were read again (`systemctl reload ingressd`) and cannot be used: those from before are in force, and the next start of the daemon would fail. The note names file, line and key.";
     ReloadFailed, Error, Operator, "nginx did not take a new configuration; the last confirmed one is served.";
     WriteFailed, Error, Operator, "A file could not be written; the last confirmed configuration is served.";
-    NginxDown, Error, Operator, "nginx does not run; the configuration is ready for its start.";
+    NginxDown, Error, Operator, "nginx does not run; a configuration that it takes is ready for its start.";
 }
 
 /// Where packages put what a clone of the repository has in its first folder.
