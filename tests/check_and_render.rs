@@ -159,7 +159,7 @@ spec:
     ];
     assert_eq!(told, expected.map(|(line, reason)| (line, reason.to_owned())), "{}", output.text);
     assert!(
-        output.text.ends_with("5 objects read, 1 of 2 Ingresses are ours: 4 errors, 4 warnings\n"),
+        output.text.ends_with("5 objects read, 1 of 2 Ingresses are ours: 3 errors, 6 warnings\n"),
         "{}",
         output.text
     );
