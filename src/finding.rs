@@ -158,12 +158,15 @@ reasons! {
     InvalidSecret, Error, Author, "The Secret cannot be used; the last good version, if there is one, goes on being served.";
     InvalidCertificate, Error, Author, "The certificate and key cannot be used; the last good certificate, or the default one, is served.";
     CertificateHostMismatch, Warning, Author, "The certificate does not name the host; browsers will complain.";
-    CertificateExpired, Warning, Author, "The certificate is served although its validity has ended or not begun.";
+    CertificateExpired, Warning, Author, "The certificate is served although its validity has ended; clients refuse it.";
+    CertificateEnding, Warning, Author, "The certificate ends soon and was not renewed. It is told 30, 14 and 3 days before, though not before two thirds of its validity are over, when cert-manager and others renew it; one that is valid for some days, when a sixth is left.";
+    CertificateNotYetValid, Warning, Author, "The certificate is served although its validity has not begun; clients refuse it. Where it was made right now, the clock of this host or of its issuer is wrong by more than five minutes.";
     CrossNamespace, Error, Author, "A reference to another namespace is refused unless the administrator allows it.";
     InvalidValue, Warning, Author, "The value is not of the form the key takes; the key has no effect.";
     AboveCeiling, Warning, Author, "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";
     InvalidSecurityValue, Error, Author, "A value that protects the route is wrong: its routes answer 503 until it is mended.";
     RefusedValue, Error, Author, "The value would change where requests go in a way that cannot be served; the object version is not used.";
+    UnknownField, Warning, Author, "The object has no such field at that place, often one that is indented too far or too little; it has no effect. `ingressd check` tells it; an API server drops it, or refuses the object when `kubectl` asks it to.";
     UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up, and does not count as served. An object with nothing but such routes keeps the addresses in its status and gets no new ones.";
@@ -178,6 +181,7 @@ reasons! {
     HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";
     DrainingWorkers, Warning, Operator, "Old workers of nginx finish connections that last, such as WebSockets, and there are more than half as many as `pacing.most-draining` allows: reloads are spaced out by up to `pacing.crowded-spacing`. When there are as many as may be, the oldest are ended before each reload, and their connections with them.";
     Pinned, Warning, Operator, "The administrator went back to an earlier generation with `ingressd rollback`: nothing that changes is applied until `ingressd rollback --resume`, and endpoints of that generation may be gone.";
+    SettingsRefused, Error, Operator, "The settings were read again (`systemctl reload ingressd`) and cannot be used: those from before are in force, and the next start of the daemon would fail. The note names file, line and key.";
     ReloadFailed, Error, Operator, "nginx did not take a new configuration; the last confirmed one is served.";
     WriteFailed, Error, Operator, "A file could not be written; the last confirmed configuration is served.";
     NginxDown, Error, Operator, "nginx does not run; a configuration that it takes is ready for its start.";

@@ -69,7 +69,13 @@ fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
 fn check_ends_by_what_it_finds_and_says_where() {
     type Row<'a> = (&'a str, String, &'a [&'a str], i32, &'a str);
     let rows: [Row<'_>; 7] = [
-        ("good", ingress("a", "a.example", "web"), &[], 0, "4 objects read: 0 errors, 0 warnings"),
+        (
+            "good",
+            ingress("a", "a.example", "web"),
+            &[],
+            0,
+            "4 objects read, 1 of 1 Ingresses are ours: 0 errors, 0 warnings",
+        ),
         ("good and strict", ingress("a", "a.example", "web"), &["--strict"], 0, "0 errors, 0 warnings"),
         (
             "an invalid host",
@@ -103,6 +109,65 @@ fn check_ends_by_what_it_finds_and_says_where() {
     );
 }
 
+/// What an API server would refuse is not all that is told, and lines come in the order of the file.
+#[test]
+fn check_finds_everything_at_once() {
+    let text = "apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: a
+  proxy-read-timeout: 5
+  annotations:
+    nginx.ingress.kubernetes.io/proxy-read-timeout: soon
+spec:
+  ingressClass: ingressd
+  ingressClassName: ingressd
+  rules:
+  - host: a.example
+    http:
+      paths:
+      - {path: bad, pathType: Prefix, backend: {service: {name: web, port: {number: 80}}}}
+      - {path: /good, pathTyp: Prefix, backend: {service: {name: none, port: {number: 80}}}}
+  - host: not a host
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: other}
+spec:
+  ingressClassName: somebody
+  defaultBackend: {service: {name: web, port: {number: 80}}}
+";
+    let folder = folder(&[("a.yaml", text)]);
+    let output = ingressd("check", &[folder.path().to_str().unwrap()]);
+    let told = output.text.lines().filter_map(|line| {
+        let (line, rest) = line.split_once("a.yaml:")?.1.split_once(": ")?;
+        let reasons = ["UnknownField", "InvalidValue", "InvalidPath", "MissingService", "InvalidHost", "ForeignClass"]
+            .into_iter();
+        Some((line.parse().unwrap(), reasons.filter(|reason| rest.contains(reason)).collect::<String>()))
+    });
+    let told: Vec<(u32, String)> = told.collect();
+    let expected = [
+        (5, "UnknownField"),
+        (7, "InvalidValue"),
+        (9, "UnknownField"),
+        (15, "InvalidPath"),
+        (16, "MissingService"),
+        (16, "InvalidPath"),
+        (16, "UnknownField"),
+        (17, "InvalidHost"),
+        (23, "ForeignClass"),
+    ];
+    assert_eq!(told, expected.map(|(line, reason)| (line, reason.to_owned())), "{}", output.text);
+    assert!(
+        output.text.ends_with("5 objects read, 1 of 2 Ingresses are ours: 3 errors, 6 warnings\n"),
+        "{}",
+        output.text
+    );
+    // To be served it is not good enough.
+    let output = ingressd("render", &[folder.path().to_str().unwrap()]);
+    assert!(!output.text.contains("a.example"), "{}", output.text);
+}
+
 #[test]
 fn hosts_with_certificates_are_served_over_tls() {
     let made = rcgen::generate_simple_self_signed(["a.example".to_owned()]).unwrap();
@@ -116,7 +181,7 @@ fn hosts_with_certificates_are_served_over_tls() {
     let folder = folder(&[("a.yaml", &with_tls)]);
     let manifests = folder.path().to_str().unwrap();
     let output = ingressd("check", &[manifests]);
-    assert!(output.text.contains("5 objects read: 0 errors, 0 warnings"), "{}", output.text);
+    assert!(output.text.contains("5 objects read, 1 of 1 Ingresses are ours: 0 errors, 0 warnings"), "{}", output.text);
     let output = ingressd("render", &[manifests]);
     assert!(output.text.contains("listen 0.0.0.0:443 ssl"), "{}", output.text);
     assert!(!output.text.contains("PRIVATE KEY"), "{}", output.text);

@@ -79,6 +79,57 @@ fn exit_codes_follow_sysexits() {
     }
 }
 
+/// A pipe that nobody reads from.
+fn closed() -> Stdio {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    writer.into()
+}
+
+/// Commands that print, and how they end when somebody reads.
+const PRINTING: &[(&[&str], i32)] = &[
+    (&["--help"], 0),
+    (&["completions", "bash"], 0),
+    (&["kubeconfig", "--print"], 0),
+    // Their backends are on loopback, which is a finding.
+    (&["check", "examples/demo"], 1),
+    (&["render", "examples/demo"], 0),
+    (&["doctor", "--config", "DIR/bad.toml"], 2),
+    (&["setup", "--undo", "--config", "DIR/good.toml"], 0),
+    (&["status", "--config", "DIR/bad.toml"], 78),
+];
+
+#[test]
+fn a_closed_output_is_no_reason_to_complain() {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().to_str().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("bad.toml", "[listen]\nhttp-prot = 80\n");
+    write("good.toml", &format!("apply.root = '{directory}/root'\napply.state = '{directory}/state'\n"));
+    for (arguments, code) in PRINTING {
+        let arguments: Vec<_> = arguments.iter().map(|argument| argument.replace("DIR", directory)).collect();
+        let run = |output: Stdio, error: Stdio| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
+            command.args(&arguments).env_remove("INGRESSD_CONFIG").env_remove("NOTIFY_SOCKET");
+            command.stdout(output).stderr(error).spawn().unwrap().wait_with_output().unwrap()
+        };
+        let unread = run(closed(), Stdio::piped());
+        let complaint = String::from_utf8_lossy(&unread.stderr);
+        assert_eq!(unread.status.code(), Some(*code), "{arguments:?}: {complaint}");
+        assert!(!complaint.contains("panicked") && !complaint.contains("output"), "{arguments:?}: {complaint}");
+        assert_eq!(run(closed(), closed()).status.code(), Some(*code), "{arguments:?}, standard error too");
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_told() {
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
+    let ended = command.args(["kubeconfig", "--print"]).stdout(full).output().unwrap();
+    assert_eq!(ended.status.code(), Some(69));
+    assert!(String::from_utf8_lossy(&ended.stderr).contains("standard output cannot be written: No space left"));
+}
+
 /// What it would apply is what packages bring, and the Secret for a token where one is wanted.
 #[test]
 fn kubeconfig_prints_the_manifests_of_packages() {

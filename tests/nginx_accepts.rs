@@ -123,7 +123,7 @@ fn model() -> Model {
             origin: origin(),
             chain: key.cert.pem().into_bytes().into(),
             key: SecretBytes(key.signing_key.serialize_pem().into_bytes().into()),
-            not_after: 0,
+            validity: ingressd::model::Validity::default(),
         })
     };
     let own = CertificateId::Secret(object(Kind::Secret, "tls"));

@@ -40,6 +40,9 @@ _ingressd() {
             ingressd,kubeconfig)
                 cmd="ingressd__subcmd__kubeconfig"
                 ;;
+            ingressd,reload)
+                cmd="ingressd__subcmd__reload"
+                ;;
             ingressd,render)
                 cmd="ingressd__subcmd__render"
                 ;;
@@ -82,6 +85,9 @@ _ingressd() {
             ingressd__subcmd__help,kubeconfig)
                 cmd="ingressd__subcmd__help__subcmd__kubeconfig"
                 ;;
+            ingressd__subcmd__help,reload)
+                cmd="ingressd__subcmd__help__subcmd__reload"
+                ;;
             ingressd__subcmd__help,render)
                 cmd="ingressd__subcmd__help__subcmd__render"
                 ;;
@@ -107,7 +113,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help"
+            opts="-h -V --help --version run check render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -277,7 +283,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check render status drain setup doctor undrain diff rollback kubeconfig demo completions help"
+            opts="run check render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -389,6 +395,20 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help__subcmd__kubeconfig)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__reload)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -517,6 +537,32 @@ _ingressd() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__reload)
+            opts="-h --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --instance)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

@@ -1,13 +1,13 @@
 //! The command `check`: it must not know the other commands.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use super::exit::{Ended, Exit};
 use super::offline::{Manifests, Processed};
+use super::output;
 use crate::finding::{Finding, Severity};
 use crate::model::{Field, Kind};
 use crate::source::place::Lines;
@@ -37,25 +37,29 @@ enum Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let processed = arguments.manifests.process()?;
+    let processed = arguments.manifests.process(true)?;
     let written = match arguments.format {
         Format::Text => text(&processed),
         Format::Json => format!("{:#}\n", json(&processed)),
     };
-    // A reader that closed the pipe has seen enough.
-    let _ = io::stdout().write_all(written.as_bytes());
     let least = if arguments.strict { Severity::Warning } else { Severity::Error };
-    match processed.findings.iter().any(|finding| finding.severity >= least) {
-        true => Ok(Exit::Findings),
-        false => Ok(Exit::Success),
-    }
+    let is_found = processed.findings.iter().any(|finding| finding.severity >= least);
+    output::show(written, if is_found { Exit::Findings } else { Exit::Success })
+}
+
+/// The findings with the places in files that they are about, in the order of these; what is about no file comes last.
+fn placed(processed: &Processed) -> Vec<(Option<(Arc<str>, u32)>, &Finding)> {
+    let mut places = Places::default();
+    let mut placed: Vec<_> =
+        processed.findings.iter().map(|finding| (places.of(processed, finding), finding)).collect();
+    placed.sort_by(|(one, _), (other, _)| one.is_none().cmp(&other.is_none()).then_with(|| one.cmp(other)));
+    placed
 }
 
 fn text(processed: &Processed) -> String {
-    let mut places = Places::default();
     let mut text = String::new();
-    for finding in &processed.findings {
-        if let Some((file, line)) = places.of(processed, finding) {
+    for (place, finding) in placed(processed) {
+        if let Some((file, line)) = place {
             text += &format!("{}:{line}: ", file.escape_debug());
         }
         text += &format!("{}: {finding}\n", finding.severity.name());
@@ -63,14 +67,15 @@ fn text(processed: &Processed) -> String {
     let count = |severity| processed.findings.iter().filter(|finding| finding.severity == severity).count();
     let objects: usize = Kind::ALL.iter().map(|kind| processed.snapshot.count(*kind)).sum();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    text + &format!("{objects} objects read: {errors} errors, {warnings} warnings\n")
+    let (ours, ingresses) = (processed.ours, processed.snapshot.ingresses.len());
+    text + &format!(
+        "{objects} objects read, {ours} of {ingresses} Ingresses are ours: {errors} errors, {warnings} warnings\n"
+    )
 }
 
 fn json(processed: &Processed) -> Value {
-    let mut places = Places::default();
-    let finding = |finding: &Finding| {
+    let finding = |(place, finding): (Option<(Arc<str>, u32)>, &Finding)| {
         let object = &finding.origin.object;
-        let place = places.of(processed, finding);
         json!({
             "severity": finding.severity.name(),
             "reason": finding.reason.to_string(),
@@ -83,7 +88,7 @@ fn json(processed: &Processed) -> Value {
             "note": &*finding.note,
         })
     };
-    processed.findings.iter().map(finding).collect()
+    placed(processed).into_iter().map(finding).collect()
 }
 
 /// The texts of files with findings.

@@ -1,17 +1,20 @@
 //! The command `demo`: it must not know the other commands.
 
-use std::io::{IsTerminal, stdout};
+use std::io::{ErrorKind, IsTerminal, stdout};
 use std::path::PathBuf;
 
 use super::exit::Exit;
 use crate::demo::{self, DemoError};
 
+/// Where the examples are: in a clone of the repository, and where packages put them.
+const PLACES: [&str; 2] = ["examples/demo", "/usr/share/ingressd/demo"];
+
 /// Arguments of `ingressd demo`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Folder of manifests to serve and watch.
-    #[arg(long, value_name = "FOLDER", default_value = "examples/demo")]
-    manifests: PathBuf,
+    /// Folder of manifests to serve and watch, instead of examples/demo here, or where there is none /usr/share/ingressd/demo.
+    #[arg(long, value_name = "FOLDER")]
+    manifests: Option<PathBuf>,
     /// Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened.
     #[arg(long)]
     check: bool,
@@ -23,10 +26,14 @@ pub fn run(arguments: &Arguments) -> Exit {
         Ok(runtime) => runtime,
         Err(error) => return complain(&DemoError::Daemon(error.to_string())),
     };
+    let manifests = arguments.manifests.clone().unwrap_or_else(|| {
+        let places = PLACES.map(PathBuf::from);
+        places.iter().find(|place| place.is_dir()).unwrap_or(&places[0]).clone()
+    });
     let done = runtime.block_on(async {
         match arguments.check {
-            true => demo::check(&arguments.manifests, &mut stdout()).await,
-            false => demo::serve(&arguments.manifests, &mut stdout(), stdout().is_terminal()).await.map(|()| true),
+            true => demo::check(&manifests, &mut stdout()).await,
+            false => demo::serve(&manifests, &mut stdout(), stdout().is_terminal()).await.map(|()| true),
         }
     });
     match done {
@@ -37,7 +44,11 @@ pub fn run(arguments: &Arguments) -> Exit {
 }
 
 fn complain(error: &DemoError) -> Exit {
-    eprintln!("ingressd demo: {error}");
+    // Whoever watched has seen enough.
+    if matches!(error, DemoError::Output(error) if error.kind() == ErrorKind::BrokenPipe) {
+        return Exit::Success;
+    }
+    complain!("ingressd demo: {error}");
     match error {
         DemoError::Write { source, .. } | DemoError::Listen { source, .. } => Exit::of_error(source),
         _ => Exit::Unavailable,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io;
 
 use similar::{ChangeTag, TextDiff};
 
 use super::exit::{Ended, Exit};
+use super::output;
 use super::settings::SettingsArguments;
 use crate::apply::{ApplyError, Difference, History, Side};
 
@@ -47,10 +48,10 @@ pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load_without_templates()?;
     let history = History::read(&settings.apply.root, &settings.apply.state).map_err(|error| unreadable(&error))?;
     if arguments.list {
-        return show(&list(&history), Exit::Success);
+        return output::show(list(&history), Exit::Success);
     }
     let (before, after) = chosen(&history, arguments.before, arguments.after).map_err(|why| {
-        eprintln!("ingressd: {why}");
+        complain!("ingressd: {why}");
         Exit::NoInput
     })?;
     let differences = history.compare(before, after).map_err(|error| unreadable(&error))?;
@@ -59,19 +60,11 @@ pub fn run(arguments: &Arguments) -> Ended {
         false => unified(difference, before, after),
     });
     let end = if differences.is_empty() { Exit::Success } else { Exit::Findings };
-    show(&shown.collect::<String>(), end)
-}
-
-fn show(text: &str, end: Exit) -> Ended {
-    match io::stdout().write_all(text.as_bytes()) {
-        // Whoever reads may have seen enough.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Exit::of_error(&error)),
-        _ => Ok(end),
-    }
+    output::show(shown.collect::<String>(), end)
 }
 
 fn unreadable(error: &ApplyError) -> Exit {
-    eprintln!("ingressd: {error}");
+    complain!("ingressd: {error}");
     match error {
         ApplyError::Files { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Exit::Permission,
         _ => Exit::NoInput,

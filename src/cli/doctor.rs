@@ -1,11 +1,11 @@
 //! The command `doctor`: looks whether host and cluster are fit for each other; it must not know the checks.
 
 use std::collections::BTreeSet;
-use std::io::{self, Write as _};
 
 use clap::builder::PossibleValuesParser;
 
 use super::exit::{Ended, Exit};
+use super::output;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::doctor::{CHECKS, Level, Line, Report, examine, manual};
@@ -39,29 +39,30 @@ enum Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let report = match arguments.settings.sources([]).load() {
-        Ok(settings) => {
-            let all = arguments.checks.is_empty();
-            let wanted = CHECKS.iter().map(|check| check.name);
-            let names = wanted.filter(|name| all || arguments.checks.iter().any(|check| check == name)).collect();
-            examine_now(&settings, &names)?
-        }
-        Err(error) => {
-            let remedy = "mend the settings; nothing else is looked at without them";
-            Report { lines: vec![(SETTINGS, Line::error(error.to_string(), remedy))] }
-        }
+    let sources = arguments.settings.sources([]);
+    let (settings, wrong) = match sources.load() {
+        Ok(settings) => (settings, None),
+        Err(wrong) => (sources.load_what_can_be().0, Some(wrong)),
     };
+    let all = arguments.checks.is_empty();
+    let wanted = CHECKS.iter().map(|check| check.name);
+    let names = wanted.filter(|name| all || arguments.checks.iter().any(|check| check == name)).collect();
+    let mut report = examine_now(&settings, &names)?;
+    if let Some(wrong) = wrong {
+        let remedy = "mend the settings, then `systemctl reload ingressd`: a daemon that runs goes on with those from before, and \
+                      the next start fails; what follows is judged by the settings that can be used";
+        report.lines.insert(0, (SETTINGS, Line::error(wrong.to_string(), remedy)));
+    }
     let written = match arguments.format {
         Format::Text => report.text(),
         Format::Json => format!("{:#}\n", report.json()),
     };
-    // A reader that closed the pipe has seen enough.
-    let _ = io::stdout().write_all(written.as_bytes());
-    Ok(match report.worst() {
+    let end = match report.worst() {
         Level::Ok | Level::Note => Exit::Success,
         Level::Warning => Exit::Findings,
         Level::Error => Exit::Failures,
-    })
+    };
+    output::show(written, end)
 }
 
 /// Makes these checks.
@@ -71,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 /// When threads cannot be started.
 pub fn examine_now(settings: &Settings, names: &BTreeSet<&str>) -> Result<Report, Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        eprintln!("ingressd: {error}");
+        complain!("ingressd: {error}");
         Exit::of_error(&error)
     })?;
     Ok(runtime.block_on(examine(settings, names)))

@@ -59,19 +59,19 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Runs the command `undrain`.
 pub fn undo(arguments: &UndoArguments) -> Ended {
-    order(&arguments.settings.load_without_templates()?, "undrain")?;
+    order(&arguments.settings.load_to_ask()?, "undrain")?;
     Ok(Exit::Success)
 }
 
 /// Runs the command `drain`.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load_without_templates()?;
+    let settings = arguments.settings.load_to_ask()?;
     order(&settings, "drain")?;
     if arguments.no_wait {
         return Ok(Exit::Success);
     }
     let Some(withdrawal) = wait(&settings, arguments.timeout, &mut Withdrawing::default())? else {
-        eprintln!(
+        complain!(
             "ingressd: the node is drained, but its withdrawal was not seen within {} s: is there a leader, and does it reach the \
              API server? `ingressd status` tells. The node stays drained.",
             arguments.timeout.as_secs()
@@ -82,14 +82,14 @@ pub fn run(arguments: &Arguments) -> Ended {
         Some(true) => "no status of the cluster has an address of this node",
         _ => "the source is a folder: nothing is published of this node",
     };
-    eprintln!("{withdrawn}");
+    complain!("{withdrawn}");
     match wait(&settings, arguments.connections_timeout, &mut Emptying::default())? {
         Some(_) => {
-            eprintln!("no client is connected");
+            complain!("no client is connected");
             Ok(Exit::Success)
         }
         None => {
-            eprintln!("ingressd: clients are still connected; the node stays drained");
+            complain!("ingressd: clients are still connected; the node stays drained");
             Ok(Exit::Findings)
         }
     }
@@ -100,7 +100,7 @@ fn order(settings: &Settings, request: &str) -> Result<(), Exit> {
     match answer["error"].as_str() {
         None => Ok(()),
         Some(why) => {
-            eprintln!("ingressd: {}", why.escape_debug());
+            complain!("ingressd: {}", why.escape_debug());
             Err(Exit::Unavailable)
         }
     }
@@ -137,7 +137,7 @@ struct Withdrawing {
 impl Progress for Withdrawing {
     fn look(&mut self, withdrawal: &Value) -> bool {
         if withdrawal["others"] == 0 && !std::mem::replace(&mut self.warned, true) {
-            eprintln!(
+            complain!(
                 "ingressd: warning: no other node is published: hosts are left without any address, and clients who look them up \
                  get none. `ingressd undrain` takes this node back in."
             );
@@ -187,7 +187,7 @@ impl Teller {
     fn tell(&mut self, words: String) {
         let is_due = |(told, at): &(String, Instant)| *told != words && at.elapsed() >= SPACING;
         if self.told.as_ref().is_none_or(is_due) {
-            eprintln!("{words}");
+            complain!("{words}");
             self.told = Some((words, Instant::now()));
         }
     }

@@ -1,12 +1,11 @@
 //! Man pages and shell completions from the definition of the command line; it must not know what a command does.
 
-use std::io::Write as _;
-
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
 use super::Cli;
-use super::exit::Exit;
+use super::exit::{Ended, Exit};
+use super::output;
 
 /// Arguments of `ingressd completions`.
 #[derive(Debug, clap::Args)]
@@ -16,11 +15,8 @@ pub struct Arguments {
 }
 
 /// Runs the command.
-pub fn run(arguments: &Arguments) -> Exit {
-    match std::io::stdout().write_all(&completions(arguments.shell)) {
-        Ok(()) => Exit::Success,
-        Err(error) => Exit::of_error(&error),
-    }
+pub fn run(arguments: &Arguments) -> Ended {
+    output::show(completions(arguments.shell), Exit::Success)
 }
 
 /// The completion script for a shell.

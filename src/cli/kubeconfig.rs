@@ -9,6 +9,7 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use super::exit::{Ended, Exit};
+use super::output;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::daemon::access::Grant;
@@ -94,10 +95,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         documents.push(grant.secret());
     }
     if arguments.print {
-        return match io::stdout().write_all(documents.concat().as_bytes()) {
-            Ok(()) => Ok(Exit::Success),
-            Err(error) => Err(Exit::of_error(&error)),
-        };
+        return output::show(documents.concat(), Exit::Success);
     }
     let path = path(arguments, &settings);
     // Before anything is changed in the cluster.
@@ -105,11 +103,11 @@ pub fn run(arguments: &Arguments) -> Ended {
         return Err(there_already(&path));
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        eprintln!("ingressd: threads cannot be started: {error}");
+        complain!("ingressd: threads cannot be started: {error}");
         Exit::of_error(&error)
     })?;
     let unwritten = |error: io::Error| {
-        eprintln!("ingressd: {} cannot be written: {error}", path.display());
+        complain!("ingressd: {} cannot be written: {error}", path.display());
         Exit::of_error(&error)
     };
     let begun = Begun::at(&path).map_err(unwritten)?;
@@ -132,13 +130,13 @@ fn path(arguments: &Arguments, settings: &Settings) -> PathBuf {
 }
 
 fn there_already(path: &Path) -> Exit {
-    eprintln!("ingressd: {} is there already and stays; --force replaces it", path.display());
+    complain!("ingressd: {} is there already and stays; --force replaces it", path.display());
     Exit::CannotCreate
 }
 
 fn complain(error: &AdministratorError) -> Exit {
     // It may quote what others wrote: nothing of it may steer a terminal.
-    eprintln!("ingressd: {}", error.to_string().replace(char::is_control, " "));
+    complain!("ingressd: {}", error.to_string().replace(char::is_control, " "));
     match error {
         AdministratorError::Kubeconfig(_) => Exit::Configuration,
         AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
@@ -201,15 +199,15 @@ impl Begun {
 }
 
 fn tell(path: &Path, grant: &Grant, asked: Option<Duration>, token: &Token) {
-    println!("{} is written, for ServiceAccount {}/{}", path.display(), grant.namespace, grant.account);
+    say!("{} is written, for ServiceAccount {}/{}", path.display(), grant.namespace, grant.account);
     let Some(ends) = token.ends else {
-        println!("its token lasts until Secret {}/{} is deleted", grant.namespace, grant.secret_name());
+        say!("its token lasts until Secret {}/{} is deleted", grant.namespace, grant.secret_name());
         return;
     };
-    println!("its token ends at {ends}: write it again before, with --force");
+    say!("its token ends at {ends}: write it again before, with --force");
     let left = Duration::try_from(ends.duration_since(jiff::Timestamp::now())).unwrap_or_default();
     if asked.is_some_and(|asked| left < asked - asked / 20) {
-        println!("the API server gives no longer ones");
+        say!("the API server gives no longer ones");
     }
 }
 

@@ -1,5 +1,8 @@
 //! The command line: the list of commands and what they share; it must not know what a command does.
 
+#[macro_use]
+mod output;
+
 pub mod check;
 pub mod demo;
 pub mod diff;
@@ -10,6 +13,7 @@ pub mod generate;
 pub mod kubeconfig;
 mod members;
 mod offline;
+pub mod reload;
 pub mod render;
 pub mod rollback;
 pub mod run;
@@ -43,6 +47,8 @@ pub enum Command {
     Render(render::Arguments),
     /// Ask the running daemon how it is.
     Status(status::Arguments),
+    /// Have the running daemon read its settings again.
+    Reload(reload::Arguments),
     /// Take this node out of what is published, and wait until nobody is connected.
     Drain(drain::Arguments),
     /// Make this host's nginx ready for ingressd, or as it was before.
@@ -78,6 +84,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Check(arguments) => check::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
+        Command::Reload(arguments) => reload::run(&arguments),
         Command::Drain(arguments) => drain::run(&arguments),
         Command::Setup(arguments) => setup::run(&arguments),
         Command::Doctor(arguments) => doctor::run(&arguments),
@@ -86,7 +93,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Rollback(arguments) => rollback::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
         Command::Demo(arguments) => Ok(demo::run(&arguments)),
-        Command::Completions(arguments) => Ok(generate::run(&arguments)),
+        Command::Completions(arguments) => generate::run(&arguments),
     };
     ended.unwrap_or_else(|exit| exit)
 }

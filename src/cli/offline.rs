@@ -38,6 +38,8 @@ pub struct Manifests {
 pub struct Processed {
     /// What was read.
     pub snapshot: std::sync::Arc<Snapshot>,
+    /// How many Ingresses are ours.
+    pub ours: usize,
     /// What nginx is to do.
     pub plan: Plan,
     /// What is wrong, sorted.
@@ -59,7 +61,7 @@ fn version(text: &str) -> Result<Version, String> {
 /// Asks DNS as the daemon would, when there is something to ask.
 fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
-        eprintln!("ingressd: {error}");
+        complain!("ingressd: {error}");
         Exit::of_error(&error)
     })?;
     Ok(runtime
@@ -67,17 +69,21 @@ fn resolve(settings: &Settings, wanted: &Wanted) -> Result<Names, Exit> {
 }
 
 impl Manifests {
-    /// Reads, translates and gates; tells on standard error what keeps it from doing so.
-    pub fn process(&self) -> Result<Processed, Exit> {
+    /// Reads, translates and gates; tells on standard error what keeps it from doing so. To `judge` goes on with objects that an API server would
+    /// refuse.
+    pub fn process(&self, judge: bool) -> Result<Processed, Exit> {
         let settings = self.settings.load([])?;
-        let mut directory = Directory::new(self.files.clone());
+        let mut directory = match judge {
+            true => Directory::to_judge(self.files.clone()),
+            false => Directory::new(self.files.clone()),
+        };
         let read = directory.refresh(&Changes::All, &BTreeSet::new(), &mut |_| {});
         let snapshot = read.map_err(|error| {
-            eprintln!("ingressd: {error}");
+            complain!("ingressd: {error}");
             Exit::NoInput
         })?;
         let options = to_look_with(&settings).map_err(|error| {
-            eprintln!("ingressd: {error}");
+            complain!("ingressd: {error}");
             Exit::Unavailable
         })?;
         let most_findings = options.limits.findings_of_object;
@@ -88,16 +94,21 @@ impl Manifests {
             let names = resolve(&settings, &Wanted { referred, ..Wanted::default() })?;
             translation = translator.translate(&snapshot, &names, &claims);
         }
+        let ours = translation.accepted.len();
         let (capabilities, neighbours) = self.host(&settings);
         let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
-        let mut findings = snapshot.findings.clone();
-        findings.extend(translation.findings);
+        let mut findings = translation.findings;
+        // What keeps a part of an object from being served is said once, in the words of an API server.
+        let known: Vec<_> = snapshot.findings.iter().map(|known| (known.reason, known.origin.clone())).collect();
+        findings.retain(|finding| {
+            snapshot.findings.contains(finding) || !known.contains(&(finding.reason, finding.origin.clone()))
+        });
         findings.extend(gated);
         findings.sort();
         findings.dedup();
         limit(&mut findings, most_findings);
         let Settings { instance, templates, .. } = settings;
-        Ok(Processed { snapshot, plan, findings, instance, templates })
+        Ok(Processed { snapshot, ours, plan, findings, instance, templates })
     }
 
     /// What nginx is judged for, and what its other sites claim.
@@ -109,7 +120,7 @@ impl Manifests {
         match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
             Ok(survey) => (survey.capabilities, survey.neighbours),
             Err(error) => {
-                eprintln!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
+                complain!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
                 (Capabilities::profile(ASSUMED), Neighbours::default())
             }
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Ended, Exit};
 use super::offline::Manifests;
+use super::output;
 use crate::render::{FileSet, Renderer};
 
 /// Marks a folder that an earlier `render` wrote, so that it may be written again.
@@ -24,35 +25,35 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let processed = arguments.manifests.process()?;
+    let processed = arguments.manifests.process(false)?;
     for finding in &processed.findings {
-        eprintln!("{}: {finding}", finding.severity.name());
+        complain!("{}: {finding}", finding.severity.name());
     }
     let files = Renderer::of(&processed.instance, &processed.templates).render(&processed.plan);
     let Some(folder) = &arguments.output else {
-        // A reader that closed the pipe has seen enough.
-        let _ = print(&files, &mut io::stdout().lock());
-        return Ok(Exit::Success);
+        return output::show(text(&files), Exit::Success);
     };
     match write(&files, folder) {
         Ok(()) => Ok(Exit::Success),
         Err(error) => {
-            eprintln!("ingressd: {} cannot be written: {error}", folder.display());
+            complain!("ingressd: {} cannot be written: {error}", folder.display());
             Err(Exit::of_error(&error))
         }
     }
 }
 
-fn print(files: &FileSet, output: &mut impl io::Write) -> io::Result<()> {
+fn text(files: &FileSet) -> Vec<u8> {
+    let mut text = Vec::new();
     for (path, file) in &files.files {
-        if file.content.secret {
-            writeln!(output, "# {path}: secret, not shown")?;
-            continue;
+        match file.content.secret {
+            true => text.extend(format!("# {path}: secret, not shown\n").into_bytes()),
+            false => {
+                text.extend(format!("# {path}\n").into_bytes());
+                text.extend_from_slice(&file.content.bytes());
+            }
         }
-        writeln!(output, "# {path}")?;
-        output.write_all(&file.content.bytes())?;
     }
-    Ok(())
+    text
 }
 
 fn write(files: &FileSet, folder: &Path) -> io::Result<()> {

@@ -36,14 +36,14 @@ pub struct Arguments {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load_without_templates()?;
+    let settings = arguments.settings.load_to_ask()?;
     let (wish, request) = match (arguments.resume, arguments.generation) {
         (true, _) => (Wish::Resume, "resume".to_owned()),
         (false, None) => (Wish::RollBack(None), "rollback".to_owned()),
         (false, Some(number)) => (Wish::RollBack(Some(number)), format!("rollback {number}")),
     };
     match control::ask(&settings.control_socket, &request, None) {
-        Ok(answer) => Ok(told(&understood(&settings, answer)?.1)),
+        Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Findings)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
             Ok(alone(&settings, wish))
         }
@@ -51,33 +51,34 @@ pub fn run(arguments: &Arguments) -> Ended {
     }
 }
 
-fn told(answer: &Value) -> Exit {
+/// Tells what became of an order; `failed` is the end where it could not be carried out.
+pub fn told(answer: &Value, failed: Exit) -> Exit {
     match (answer["done"].as_str(), answer["error"].as_str()) {
         (Some(done), _) => {
-            println!("{}", done.escape_debug());
+            say!("{}", done.escape_debug());
             Exit::Success
         }
         (None, why) => {
-            eprintln!("ingressd: {}", why.unwrap_or("the daemon did not say what came of it").escape_debug());
-            Exit::Findings
+            complain!("ingressd: {}", why.unwrap_or("the daemon did not say what came of it").escape_debug());
+            failed
         }
     }
 }
 
 /// No daemon runs: at night, the one that cannot start may be the reason to go back.
 fn alone(settings: &Settings, wish: Wish) -> Exit {
-    eprintln!("ingressd: no daemon runs here; this is done without it");
+    complain!("ingressd: no daemon runs here; this is done without it");
     match without_daemon(settings, wish) {
         Ok(Ok(done)) => {
-            println!("{}", done.escape_debug());
+            say!("{}", done.escape_debug());
             Exit::Success
         }
         Ok(Err(why)) => {
-            eprintln!("ingressd: {}", why.escape_debug());
+            complain!("ingressd: {}", why.escape_debug());
             Exit::Findings
         }
         Err(error) => {
-            eprintln!("ingressd: {error}");
+            complain!("ingressd: {error}");
             if error.is_permission() { Exit::Permission } else { Exit::Unavailable }
         }
     }

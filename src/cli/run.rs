@@ -13,9 +13,11 @@ use crate::daemon::{self, Error, Request, Status};
 
 /// Arguments of `ingressd run`.
 #[derive(Debug, Clone, clap::Args)]
-#[command(after_long_help = "Signals: TERM and INT end the daemon, nginx goes on; HUP reads the settings again.\n\n\
+#[command(
+    after_long_help = "Signals: TERM and INT end the daemon, nginx goes on; HUP reads the settings again, as `ingressd reload` does.\n\n\
     Exit status: 0 after a signal to end, 64 for a wrong command line, 69 when an address or nginx is not to be had, \
-    77 when a file may not be used, 78 for wrong settings.")]
+    77 when a file may not be used, 78 for wrong settings."
+)]
 pub struct Arguments {
     /// Address of the cluster to serve, and the credentials for it.
     #[arg(long, value_name = "FILE", conflicts_with = "manifests")]
@@ -52,12 +54,12 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load(arguments.named())?;
     daemon::log::start(&settings.log).map_err(|error| {
-        eprintln!("ingressd: {error}");
+        complain!("ingressd: {error}");
         Exit::Configuration
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| {
-        eprintln!("ingressd: threads cannot be started: {error}");
+        complain!("ingressd: threads cannot be started: {error}");
         Exit::of_error(&error)
     })?;
     runtime.block_on(serve(arguments.clone(), settings)).map_err(|error| {
@@ -70,14 +72,18 @@ pub fn run(arguments: &Arguments) -> Ended {
 async fn serve(arguments: Arguments, settings: Settings) -> Result<(), Error> {
     let (sender, requests) = mpsc::channel(1);
     let (status, _) = watch::channel(Arc::<Status>::default());
-    let listening = tokio::spawn(listen(arguments, sender));
-    let ended = daemon::run(settings, requests, status).await;
+    let load = move || {
+        let loaded = arguments.settings.sources(arguments.named()).load();
+        loaded.map(Box::new).map_err(|error| error.to_string())
+    };
+    let listening = tokio::spawn(listen(sender));
+    let ended = daemon::run(settings, Box::new(load), requests, status).await;
     listening.abort();
     ended
 }
 
 /// Passes signals on for as long as the daemon runs.
-async fn listen(arguments: Arguments, requests: mpsc::Sender<Request>) -> std::io::Result<()> {
+async fn listen(requests: mpsc::Sender<Request>) -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut hang_up = signal(SignalKind::hangup())?;
@@ -85,10 +91,7 @@ async fn listen(arguments: Arguments, requests: mpsc::Sender<Request>) -> std::i
         let request = tokio::select! {
             _ = terminate.recv() => Request::Stop,
             _ = interrupt.recv() => Request::Stop,
-            _ = hang_up.recv() => {
-                let loaded = arguments.settings.sources(arguments.named()).load();
-                Request::Reload(loaded.map(Box::new).map_err(|error| error.to_string()))
-            }
+            _ = hang_up.recv() => Request::Reload,
         };
         if requests.send(request).await.is_err() {
             return Ok(());

@@ -1,5 +1,6 @@
 //! The flags by which commands find their settings; it must not know what the settings mean.
 
+use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use crate::cli::exit::Exit;
@@ -49,6 +50,21 @@ impl SettingsArguments {
         self.sources([]).load_without_templates().map_err(|error| complain(&error))
     }
 
+    /// The settings for a command that asks the daemon. Where one runs, settings that it would not take are told, and do not keep anybody
+    /// from asking it.
+    pub fn load_to_ask(&self) -> Result<Settings, Exit> {
+        let (settings, wrong) = self.sources([]).load_what_can_be();
+        match wrong {
+            Some(wrong) if UnixStream::connect(&settings.control_socket).is_err() => Err(complain(&wrong)),
+            Some(wrong) => {
+                complain!("ingressd: the settings cannot be used; the daemon goes on with those it has read before:");
+                complain!("{wrong}");
+                Ok(settings)
+            }
+            None => Ok(settings),
+        }
+    }
+
     /// Reads the settings, or tells what is wrong with them.
     pub fn load(&self, named: impl IntoIterator<Item = (&'static str, String)>) -> Result<Settings, Exit> {
         self.sources(named).load().map_err(|error| complain(&error))
@@ -57,8 +73,8 @@ impl SettingsArguments {
 
 /// Tells what is wrong with the settings.
 pub fn complain(error: &Error) -> Exit {
-    eprintln!("ingressd: the settings cannot be used");
-    eprintln!("{error}");
+    complain!("ingressd: the settings cannot be used");
+    complain!("{error}");
     match error {
         Error::Read { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => Exit::Permission,
         Error::Read { .. } | Error::Mistakes(_) => Exit::Configuration,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::doctor::examine_now;
 use super::exit::{Ended, Exit};
+use super::output;
 use super::settings::SettingsArguments;
 use crate::config::{DEFAULT_FILE, Settings};
 use crate::doctor::FIRST;
@@ -63,10 +64,10 @@ pub fn run(arguments: &Arguments) -> Ended {
     let folder = file.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned);
     let wishes = Wishes { disable_default_site: arguments.disable_default_site };
     let done = match arguments.undo_script {
-        true => undo_script(&settings).map(|script| {
-            print!("{script}");
-            Exit::Success
-        }),
+        true => match undo_script(&settings) {
+            Ok(script) => return output::show(script, Exit::Success),
+            Err(error) => Err(error),
+        },
         false => Setup::open(&settings, &folder, wishes).and_then(|mut setup| match (arguments.undo, arguments.yes) {
             (true, _) => undo(&mut setup, arguments.step, arguments.keep_edited),
             (_, true) => carry_out(&mut setup),
@@ -80,7 +81,7 @@ pub fn run(arguments: &Arguments) -> Ended {
             Ok(exit)
         }
         Err(error) => {
-            eprintln!("ingressd: {error}");
+            complain!("ingressd: {error}");
             Err(if error.is_permission() { Exit::Permission } else { Exit::Unavailable })
         }
     }
@@ -93,8 +94,8 @@ fn preview(setup: &mut Setup<'_>) -> Result<Exit, Error> {
         show(step, &planned, "would");
     }
     match pending {
-        true => println!("Nothing was changed: `ingressd setup --yes` does what would be done."),
-        false => println!("There is nothing to do."),
+        true => say!("Nothing was changed: `ingressd setup --yes` does what would be done."),
+        false => say!("There is nothing to do."),
     }
     Ok(Exit::Success)
 }
@@ -106,9 +107,9 @@ fn carry_out(setup: &mut Setup<'_>) -> Result<Exit, Error> {
         show(step, planned, "did");
     })?;
     if changed {
-        println!("nginx was not reloaded: the daemon does that when it has something to serve.");
+        say!("nginx was not reloaded: the daemon does that when it has something to serve.");
     } else {
-        println!("There was nothing to do.");
+        say!("There was nothing to do.");
     }
     Ok(Exit::Success)
 }
@@ -116,11 +117,11 @@ fn carry_out(setup: &mut Setup<'_>) -> Result<Exit, Error> {
 fn show(step: &Step, planned: &Planned, verb: &str) {
     let name = step.name;
     match planned {
-        Planned::Nothing(why) => println!("ok      {name}: {why}"),
-        Planned::Left(why) => println!("left    {name}: {why}"),
+        Planned::Nothing(why) => say!("ok      {name}: {why}"),
+        Planned::Left(why) => say!("left    {name}: {why}"),
         Planned::Change(changes) => {
             for (what, _) in changes {
-                println!("{verb:7} {name}: {what}");
+                say!("{verb:7} {name}: {what}");
             }
         }
     }
@@ -131,21 +132,21 @@ fn undo(setup: &mut Setup<'_>, step: Option<&Step>, keep_edited: bool) -> Result
     setup.undo(step, keep_edited, &mut |undone| {
         any = true;
         match undone {
-            Undone::Restored(path) => println!("undone  {}", path.display()),
-            Undone::InUse(path) => println!("left    {}: it is in use, and stays with what is in it", path.display()),
+            Undone::Restored(path) => say!("undone  {}", path.display()),
+            Undone::InUse(path) => say!("left    {}: it is in use, and stays with what is in it", path.display()),
             Undone::Edited { path, step, forgotten: false } => {
                 edited = true;
-                println!(
+                say!(
                     "left    {}: somebody changed it after the step {step} did; take out by hand what setup added, and run this \
                      again with --keep-edited",
                     path.display()
                 );
             }
-            Undone::Edited { path, .. } => println!("kept    {}: it stays as somebody changed it", path.display()),
+            Undone::Edited { path, .. } => say!("kept    {}: it stays as somebody changed it", path.display()),
         }
     })?;
     if !any {
-        println!("There is nothing to undo.");
+        say!("There is nothing to undo.");
     }
     Ok(if edited { Exit::Findings } else { Exit::Success })
 }
@@ -153,6 +154,6 @@ fn undo(setup: &mut Setup<'_>, step: Option<&Step>, keep_edited: bool) -> Result
 /// The first look at kubeconfig, permissions and nginx.
 fn first_checks(settings: &Settings) {
     if let Ok(report) = examine_now(settings, &FIRST.iter().copied().collect()) {
-        print!("\nThe first checks of `ingressd doctor`:\n{}", report.text());
+        say!("\nThe first checks of `ingressd doctor`:\n{}", report.text().trim_end());
     }
 }

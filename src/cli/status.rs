@@ -1,11 +1,12 @@
 //! The command `status`: asks the daemon and shows what it says; it must not know the other commands.
 
-use std::io::{self, Write as _};
+use std::io;
 
 use serde_json::Value;
 
 use super::exit::{Ended, Exit};
 use super::members;
+use super::output;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::daemon::control;
@@ -45,11 +46,11 @@ enum Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let settings = arguments.settings.load_without_templates()?;
+    let settings = arguments.settings.load_to_ask()?;
     let (answer, status) = ask(&settings, "status")?;
     let is_json = arguments.format == Format::Json;
     if arguments.cluster && status["publishes"].is_null() {
-        eprintln!("ingressd: the daemon serves a folder of manifests: it knows no other nodes");
+        complain!("ingressd: the daemon serves a folder of manifests: it knows no other nodes");
         return Err(Exit::Unavailable);
     }
     let (shown, is_well) = match (arguments.cluster, is_json) {
@@ -58,11 +59,7 @@ pub fn run(arguments: &Arguments) -> Ended {
         (false, true) => (answer + "\n", status["ready"] == true),
         (false, false) => (table(&status), status["ready"] == true),
     };
-    match io::stdout().write_all(shown.as_bytes()) {
-        Ok(()) if is_well => Ok(Exit::Success),
-        Ok(()) => Ok(Exit::Findings),
-        Err(error) => Err(Exit::of_error(&error)),
-    }
+    output::show(shown, if is_well { Exit::Success } else { Exit::Findings })
 }
 
 /// Asks the daemon; what is wrong is told on standard error.
@@ -77,9 +74,9 @@ pub fn unanswered(settings: &Settings, error: &io::Error) -> Exit {
     let path = settings.control_socket.display();
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            eprintln!("ingressd: no daemon runs here: nobody answers on {path}");
+            complain!("ingressd: no daemon runs here: nobody answers on {path}");
         }
-        _ => eprintln!("ingressd: the daemon cannot be asked on {path}: {error}"),
+        _ => complain!("ingressd: the daemon cannot be asked on {path}: {error}"),
     }
     Exit::of_error(error)
 }
@@ -90,7 +87,7 @@ pub fn understood(settings: &Settings, answer: String) -> Result<(String, Value)
     match serde_json::from_str(&answer) {
         Ok(value) => Ok((answer, value)),
         Err(_) => {
-            eprintln!("ingressd: the answer on {} is not to be understood: is it another version?", path.display());
+            complain!("ingressd: the answer on {} is not to be understood: is it another version?", path.display());
             Err(Exit::Unavailable)
         }
     }

@@ -119,6 +119,14 @@ impl Sources {
         self.read()?.end()
     }
 
+    /// The settings as far as they can be used, and what is wrong with the rest: for whoever asks a daemon that runs, which has read others.
+    pub fn load_what_can_be(&self) -> (Settings, Option<Error>) {
+        match self.read() {
+            Ok(reading) => (reading.settings.clone(), reading.end().err()),
+            Err(error) => (Settings::of_instance(&self.instance), Some(error)),
+        }
+    }
+
     fn read(&self) -> Result<Reading, Error> {
         let settings = Settings::of_instance(&self.instance);
         let mut reading = Reading { settings, places: BTreeMap::new(), mistakes: Vec::new() };
@@ -172,7 +180,14 @@ impl Reading {
                 self.table(&place, "", document.as_table());
             }
             Err(error) => {
-                let place = Place::File(path, line_of(error.span().map_or(0, |span| span.start)));
+                let start = error.span().map_or(0, |span| span.start);
+                // What stands before it, for those who use what can be used.
+                let before = text.get(..start).and_then(|before| before.rfind('\n')).map_or("", |end| &text[..end]);
+                if let Ok(document) = Document::parse(before) {
+                    let place = |offset| Place::File(Arc::clone(&path), line_of(offset));
+                    self.table(&place, "", document.as_table());
+                }
+                let place = Place::File(path, line_of(start));
                 self.mistakes.push(Mistake { place, key: String::new(), why: error.message().to_owned() });
             }
         }
@@ -239,7 +254,11 @@ impl Reading {
     }
 
     fn unknown(&mut self, place: Place, key: &str) {
-        let hint = nearest(key, rows().map(|row| row.key));
+        // The right key in another section is nearer than any other in this one.
+        let name = |key: &str| key.rsplit('.').next().map(str::to_owned);
+        let elsewhere = rows().map(|row| row.key).find(|known| name(known) == name(key));
+        let hint = elsewhere
+            .map_or_else(|| nearest(key, rows().map(|row| row.key)), |known| format!("; did you mean {known}?"));
         self.mistake(place, key, format!("there is no such key{hint}"));
     }
 
@@ -324,6 +343,11 @@ mod tests {
                 "pacing.gather = '20 parsecs'\n",
                 "ingressd.toml:1: pacing.gather: \"20 parsecs\" is not a duration such as \"20ms\", \"1s\" or \"5m\"",
             ),
+            (
+                "[http]\nmost-draining = 2\n",
+                "ingressd.toml:2: http.most-draining: there is no such key; did you mean pacing.most-draining?",
+            ),
+            ("log-level = 'info'\n", "ingressd.toml:1: log-level: there is no such key; did you mean log.level?"),
             ("# one\n\nlisten = 1\n", "ingressd.toml:3: listen: it is a section, not a value"),
             ("[nonsense.deep]\nx = 1\n", "ingressd.toml:1: nonsense: there is no such key"),
             ("[listen\n", "ingressd.toml:1: "),
@@ -390,6 +414,24 @@ mod tests {
     fn lists_may_be_split_by_commas_outside_of_files() {
         let settings = load(&[], &[], &[("listen.addresses", "127.0.0.1, ::1")]).unwrap();
         assert_eq!(settings.gate.addresses.len(), 2);
+    }
+
+    #[test]
+    fn what_can_be_used_is_there_beside_what_is_wrong() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ingressd.toml");
+        for wrong in ["http-prt = 1", "http-port = 'many'", "= nothing", "[listen", ""] {
+            std::fs::write(&file, format!("control.socket = '/x/y.sock'\n[listen]\nhttps-port = 444\n{wrong}\n"))
+                .unwrap();
+            let sources = Sources { file: Some(file.clone()), ..Sources::default() };
+            let (settings, error) = sources.load_what_can_be();
+            assert_eq!(
+                (settings.control_socket.to_str(), settings.gate.https_port),
+                (Some("/x/y.sock"), 444),
+                "{wrong}"
+            );
+            assert_eq!(error.is_none(), wrong.is_empty(), "{wrong}");
+        }
     }
 
     #[test]

@@ -241,14 +241,14 @@ pub const ROWS: &[Row] = &[
         key: "limits.node-memory-mib",
         form: Form::Number,
         default: "8192",
-        doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of all namespaces cause together, as estimated. While old workers finish their connections there is twice as much: set it to less than half of what the host has to spare.",
+        doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of all namespaces cause together, as estimated. While old workers finish their connections there is twice as much: set it to less than half of what the host has to spare. Unless it is set to another number, half of the memory of this host where that is less.",
         set: |settings, value| mebibytes(&mut settings.translate.limits.node.memory, value),
     },
     Row {
         key: "limits.node-test-seconds",
         form: Form::Number,
-        default: "60",
-        doc: "Seconds of a processor that nginx may need to read what the Ingresses of all namespaces cause together, as estimated, which is some two to three times what it takes. Each change of anybody waits for a reload, which has to end within `apply.confirm-timeout`. Four namespaces with 5000 Ingresses each, all with certificates, limits for clients and CORS, come to some 55.",
+        default: "80",
+        doc: "Seconds of a processor that nginx may need to read what the Ingresses of all namespaces cause together, as estimated, which is some two to three times what it takes. Each change of anybody waits for a reload, which has to end within `apply.confirm-timeout`. Four namespaces with 5000 Ingresses each, all with certificates, limits for clients and CORS, come to some 70.",
         set: |settings, value| {
             count(&mut settings.translate.limits.node.test, value)?;
             let seconds = &mut settings.translate.limits.node.test;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rcgen::{CertificateParams, DnType, KeyPair};
 
 use super::state_file;
-use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes};
+use crate::model::{Certificate, CertificateId, Kind, ObjectId, Origin, SecretBytes, Validity};
 
 /// Name in the certificate: it tells whoever looks what is missing.
 const COMMON_NAME: &str = "ingressd default certificate";
@@ -58,26 +58,29 @@ fn make() -> Result<(Certificate, String), Error> {
     parameters.distinguished_name.push(DnType::CommonName, COMMON_NAME);
     let certificate = parameters.self_signed(&key)?;
     let (key, chain) = (key.serialize_pem(), certificate.pem());
-    Ok((of_parts(&key, &chain, parameters.not_after.unix_timestamp()), format!("{key}{chain}")))
+    let validity =
+        Validity { begins: parameters.not_before.unix_timestamp(), ends: parameters.not_after.unix_timestamp() };
+    Ok((of_parts(&key, &chain, validity), format!("{key}{chain}")))
 }
 
 fn read(path: &Path) -> Option<Certificate> {
     let text = std::fs::read_to_string(path).ok()?;
     let (key, chain) = text.split_at(text.find("-----BEGIN CERTIFICATE-----")?);
     let (_, pem) = x509_parser::pem::parse_x509_pem(chain.as_bytes()).ok()?;
-    let not_after = pem.parse_x509().ok()?.validity().not_after.timestamp();
+    let parsed = pem.parse_x509().ok()?;
+    let (begins, ends) = (parsed.validity().not_before.timestamp(), parsed.validity().not_after.timestamp());
     KeyPair::from_pem(key).ok()?;
-    Some(of_parts(key, chain, not_after))
+    Some(of_parts(key, chain, Validity { begins, ends }))
 }
 
-fn of_parts(key: &str, chain: &str, not_after: i64) -> Certificate {
+fn of_parts(key: &str, chain: &str, validity: Validity) -> Certificate {
     let settings = Arc::new(ObjectId::new(Kind::Settings, "", "tls.default-certificate"));
     Certificate {
         id: CertificateId::SelfSigned,
         origin: Origin::object(&settings),
         chain: chain.as_bytes().into(),
         key: SecretBytes(key.as_bytes().into()),
-        not_after,
+        validity,
     }
 }
 

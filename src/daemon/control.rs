@@ -114,7 +114,8 @@ async fn exchange(
             Err(_) => serde_json::json!({ "error": "a generation is named by its number" }).to_string(),
         },
         (Some("resume"), None, _) => obey(orders, Wish::Resume, &mut stream).await?,
-        _ => String::from("{\"error\":\"the requests are status, drain, undrain, rollback and resume\"}"),
+        (Some("reload"), None, _) => obey(orders, Wish::Reload, &mut stream).await?,
+        _ => String::from("{\"error\":\"the requests are status, drain, undrain, rollback, resume and reload\"}"),
     };
     timeout(TIMEOUT, stream.write_all(content.as_bytes())).await??;
     stream.shutdown().await
@@ -151,8 +152,8 @@ fn set(drain: &Drain, drained: bool) -> String {
     }
 }
 
-/// Asks the daemon behind this socket: for its `status`, to `drain` this node or to `undrain` it, to `rollback` or to
-/// `resume`. The answer is JSON. The last two are answered when they are carried out: their `patience` is none.
+/// Asks the daemon behind this socket: for its `status`, to `drain` this node or to `undrain` it, to `rollback`, to `resume` or to
+/// `reload`. The answer is JSON. The last three are answered when they are carried out: their `patience` is none.
 ///
 /// # Errors
 ///

@@ -48,5 +48,5 @@ pub use offline::{Offline, without_daemon};
 pub use options::to_look_with;
 pub use order::Wish;
 pub use pipeline::Pipeline;
-pub use run::{Request, run};
+pub use run::{Load, Request, run};
 pub use status::{Phase, Status};

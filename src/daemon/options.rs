@@ -20,7 +20,7 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
     options.now = now();
     options.own_addresses = own_addresses(settings, &BTreeSet::new());
     let memory = procfs::Meminfo::current().ok().map(|memory| memory.mem_total);
-    options.limits.namespace.fit(memory, settings.apply.confirm_timeout);
+    options.limits.fit(memory, settings.apply.confirm_timeout);
     options
 }
 

@@ -15,6 +15,8 @@ pub enum Wish {
     RollBack(Option<u64>),
     /// Apply again what the cluster says.
     Resume,
+    /// Read the settings again.
+    Reload,
 }
 
 /// A wish, and whoever waits for the answer.
@@ -150,6 +152,7 @@ pub fn carry_out(wish: Wish, pipeline: &mut Pipeline) -> Result<String, String> 
             Ok(None) => Err("no generation is pinned".to_owned()),
             Err(error) => Err(error.to_string()),
         },
+        Wish::Reload => Err("settings are read again by a daemon that runs, and at its start".to_owned()),
     }
 }
 

@@ -374,7 +374,7 @@ fn certificates(model: &Model) -> Vec<(Arc<ObjectId>, i64)> {
     };
     let certificates = model.certificates.iter();
     let mut certificates: Vec<_> =
-        certificates.filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.not_after))).collect();
+        certificates.filter_map(|certificate| Some((of_secret(&certificate.id)?, certificate.validity.ends))).collect();
     certificates.sort();
     certificates
 }

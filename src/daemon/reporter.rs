@@ -218,15 +218,14 @@ impl Reporter {
         self.notifier.reloading();
     }
 
-    /// New settings are in force, or the old ones again.
-    pub fn reloaded(&mut self) {
-        self.notifier.reloaded();
-    }
-
-    /// The new settings are wrong.
-    pub fn kept_settings(&mut self, why: &str) {
-        tracing::error!("the new settings cannot be used, those in force stay:\n{why}");
-        // Nothing follows: systemd would wait for the end of the reload.
+    /// New settings are in force, or those from before still are, and why.
+    pub fn reloaded(&mut self, result: &Result<(), String>) {
+        match result {
+            Ok(()) => tracing::info!("the settings were read again"),
+            Err(why) => tracing::error!("the new settings cannot be used, those in force stay:\n{why}"),
+        }
+        self.change(|status| status.refused_settings = result.as_ref().err().map(|why| why.as_str().into()));
+        // systemd waits for the end of the reload, whatever it is.
         self.notifier.reloaded();
     }
 

@@ -16,9 +16,12 @@ use crate::config::Settings;
 pub enum Request {
     /// End. nginx goes on as it is.
     Stop,
-    /// Go on with these settings, or keep those in force because of what is wrong with the new ones.
-    Reload(Result<Box<Settings>, String>),
+    /// Read the settings again, and go on with them, or keep those in force because of what is wrong with the new ones.
+    Reload,
 }
+
+/// Reads the settings from wherever they come, or says what is wrong with them.
+pub type Load = Box<dyn Fn() -> Result<Box<Settings>, String> + Send + Sync>;
 
 /// Runs until it is asked to stop, or until whoever could ask is gone. `status` always holds what is true.
 ///
@@ -27,25 +30,26 @@ pub enum Request {
 /// When something that the settings name cannot be used: at the start, or by the settings in force after new ones failed.
 pub async fn run(
     mut settings: Settings,
+    load: Load,
     mut requests: mpsc::Receiver<Request>,
     status: watch::Sender<Arc<Status>>,
 ) -> Result<(), Error> {
     let mut reporter = Reporter::new(status);
     let mut daemon = Daemon::start(&settings, &mut reporter, &mut Carried::default()).await?;
-    while let Some(new) = daemon.serve(&mut requests, &mut reporter).await {
+    while let Some(new) = daemon.serve(&load, &mut requests, &mut reporter).await {
         // Folders may stay the same: they have to be let go first.
         let mut carried = daemon.close().await;
+        let mut result = Ok(());
         daemon = match Daemon::start(&new, &mut reporter, &mut carried).await {
             Ok(daemon) => {
                 settings = *new;
                 if let Err(error) = log::set(&settings.log) {
                     tracing::error!("what is logged, and where to, stays as it was: {error}");
                 }
-                tracing::info!("the settings were read again");
                 daemon
             }
             Err(error) => {
-                tracing::error!("the new settings cannot be used, those in force stay: {error}");
+                result = Err(error.to_string());
                 match Daemon::start(&settings, &mut reporter, &mut carried).await {
                     Ok(daemon) => daemon,
                     Err(error) => {
@@ -55,7 +59,7 @@ pub async fn run(
                 }
             }
         };
-        reporter.reloaded();
+        daemon.reloaded(result, &mut reporter);
     }
     reporter.stopping();
     daemon.end().await;

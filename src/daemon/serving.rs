@@ -19,12 +19,12 @@ use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
 use super::notify;
 use super::options;
-use super::order::{Desk, Order};
+use super::order::{Desk, Order, Wish};
 use super::pacing::Pacer;
 use super::publication::Publication;
 use super::reporter::Reporter;
 use super::retry::Retry;
-use super::run::Request;
+use super::run::{Load, Request};
 use super::work::{Done, Finished, Nginx, Work, joined};
 use crate::apply::{Outcome, host_stops};
 use crate::config::Settings;
@@ -186,9 +186,10 @@ impl Daemon {
         entrance.close().await;
     }
 
-    /// Serves until it is asked to stop (`None`) or to go on with other settings.
+    /// Serves until it is asked to stop (`None`) or to go on with other settings, which `load` reads.
     pub async fn serve(
         &mut self,
+        load: &Load,
         requests: &mut mpsc::Receiver<Request>,
         reporter: &mut Reporter,
     ) -> Option<Box<Settings>> {
@@ -199,7 +200,7 @@ impl Daemon {
             let event = self.next(requests, &mut ticks).await;
             let now = Instant::now();
             self.heartbeat.beat(now);
-            if let ControlFlow::Break(next) = self.handle(event, now, reporter) {
+            if let ControlFlow::Break(next) = self.handle(event, load, now, reporter) {
                 return next;
             }
             self.publication.expect_alive();
@@ -246,23 +247,23 @@ impl Daemon {
         due.map(|due| if self.names.is_waiting() { due.max(self.patience) } else { due })
     }
 
-    fn handle(&mut self, event: Event, now: Instant, reporter: &mut Reporter) -> ControlFlow<Option<Box<Settings>>> {
+    fn handle(
+        &mut self,
+        event: Event,
+        load: &Load,
+        now: Instant,
+        reporter: &mut Reporter,
+    ) -> ControlFlow<Option<Box<Settings>>> {
         match event {
             Event::Requested(None | Some(Request::Stop)) => self.stopping = Some(None),
-            Event::Requested(Some(Request::Reload(loaded))) => {
-                reporter.reloading();
-                match loaded {
-                    Ok(settings) => self.stopping = Some(Some(settings)),
-                    Err(why) => reporter.kept_settings(&why),
-                }
-            }
+            Event::Requested(Some(Request::Reload)) => self.reload(load, reporter),
             Event::Read(reading) => self.read(reading, now, reporter),
             Event::Resolved => self.change(now, now),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
             // It is told with everything else after each turn; who is still connected is looked at.
             Event::Drained => self.begin_look(),
-            Event::Ordered(order) => self.obey(order),
+            Event::Ordered(order) => self.obey(order, load, reporter),
             Event::Tick => self.begin_look(),
         }
         // A cycle that runs is not cut off: it ends with a generation that is confirmed or put back.
@@ -322,10 +323,29 @@ impl Daemon {
         self.running = Some(work.turn(snapshot, self.names.answers(), Arc::clone(&self.peers)));
     }
 
-    fn obey(&mut self, order: Order) {
+    fn obey(&mut self, order: Order, load: &Load, reporter: &mut Reporter) {
         let Some(wish) = self.desk.begin(order) else { return };
+        if wish == Wish::Reload {
+            return self.reload(load, reporter);
+        }
         let Some(work) = self.take_work() else { return };
         self.running = Some(work.obey(wish));
+    }
+
+    /// Reads the settings. Those that can be read are taken into use as soon as nothing runs any more.
+    fn reload(&mut self, load: &Load, reporter: &mut Reporter) {
+        reporter.reloading();
+        match load() {
+            Ok(settings) => self.stopping = Some(Some(settings)),
+            Err(why) => self.reloaded(Err(why), reporter),
+        }
+    }
+
+    /// Other settings are in force, or those from before still are, and why.
+    pub fn reloaded(&mut self, result: Result<(), String>, reporter: &mut Reporter) {
+        reporter.reloaded(&result);
+        let told = result.map(|()| "the settings were read again and are in force".to_owned());
+        self.desk.obeyed(Wish::Reload, told, false);
     }
 
     /// Takes what is needed to work, if nobody has it.

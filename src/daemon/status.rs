@@ -74,6 +74,8 @@ pub struct Status {
     pub objects: Vec<(&'static str, usize)>,
     /// What is wrong.
     pub findings: Arc<[Finding]>,
+    /// What is wrong with the settings that were read last; those from before are in force.
+    pub refused_settings: Option<Arc<str>>,
     /// How much of it is told.
     pub limits: Limits,
     /// Certificates that are served, and the end of their validity in seconds since 1970.
@@ -140,13 +142,23 @@ impl Status {
     /// What is wrong with objects and host, and with what is published.
     pub fn all_findings(&self) -> Vec<Finding> {
         let of_publishing = self.outlook.as_ref().map(Outlook::findings).unwrap_or_default();
-        self.findings.iter().cloned().chain(of_publishing).chain(self.crowd_finding()).collect()
+        let of_itself = self.settings_finding().into_iter().chain(self.crowd_finding());
+        self.findings.iter().cloned().chain(of_publishing).chain(of_itself).collect()
     }
 
     /// How many those are.
     fn count_findings(&self) -> usize {
         let of_publishing = self.outlook.as_ref().map_or(0, |outlook| outlook.findings().len());
-        self.findings.len() + of_publishing + usize::from(self.crowd_finding().is_some())
+        let of_itself = self.settings_finding().into_iter().chain(self.crowd_finding());
+        self.findings.len() + of_publishing + of_itself.count()
+    }
+
+    /// That the settings could not be read again.
+    fn settings_finding(&self) -> Option<Finding> {
+        let why = self.refused_settings.as_ref()?;
+        let settings = Arc::new(ObjectId::new(Kind::Settings, "", "ingressd.toml"));
+        let note = format!("{why}; those from before are in force, and the next start will fail");
+        Some(Finding::new(Reason::SettingsRefused, Origin::object(&settings), note))
     }
 
     /// That old workers come close to their ceiling.
@@ -211,6 +223,10 @@ impl Status {
         let findings = self.count_findings();
         let state = match &self.pinned {
             Some(pinned) => format!("PINNED to {}; {state}", place(pinned)),
+            None => state,
+        };
+        let state = match self.refused_settings.as_deref().and_then(|why| why.lines().next()) {
+            Some(why) => format!("NEW SETTINGS REFUSED ({why}); {state}"),
             None => state,
         };
         let drained = match (self.told.drained, self.connections) {

@@ -7,7 +7,7 @@ use tokio::task::JoinHandle;
 
 use super::session::DemoError;
 use crate::config::Settings;
-use crate::daemon::{self, Request, Status};
+use crate::daemon::{self, Load, Request, Status};
 
 /// A running daemon.
 pub struct Running {
@@ -20,7 +20,8 @@ pub fn start(settings: Settings) -> Running {
     let (requests, received) = mpsc::channel(1);
     // Whoever wants to know asks over HTTP, as users' tools do.
     let (status, _) = watch::channel(Arc::new(Status::default()));
-    Running { requests, task: tokio::spawn(daemon::run(settings, received, status)) }
+    let load: Load = Box::new(|| Err("the demo has no settings to read".to_owned()));
+    Running { requests, task: tokio::spawn(daemon::run(settings, load, received, status)) }
 }
 
 impl Running {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write;
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -50,8 +51,9 @@ fn print(output: &mut impl Write, text: &str) -> Result<(), DemoError> {
 
 fn introduction(session: &Session) -> Result<String, DemoError> {
     let mut text = format!(
-        "nginx serves the manifests of {} on 127.0.0.1:{HTTP_PORT} and :{HTTPS_PORT}.\nEdit them and watch; Ctrl-C ends the demo. To try:\n\n",
-        session.examples.display()
+        "nginx serves the manifests of {} on 127.0.0.1:{HTTP_PORT} and :{HTTPS_PORT}.\n{} Ctrl-C ends the demo. To try:\n\n",
+        session.examples.display(),
+        how_to_edit(&session.examples)
     );
     for (_, trials) in Examples::read(&session.examples)?.trials()? {
         for trial in trials {
@@ -59,6 +61,17 @@ fn introduction(session: &Session) -> Result<String, DemoError> {
         }
     }
     Ok(text)
+}
+
+/// Files of a package are not for editing.
+fn how_to_edit(examples: &Path) -> String {
+    match examples.starts_with("/usr") {
+        false => "Edit them and watch;".to_owned(),
+        true => format!(
+            "To edit and watch them: cp -r {} examples && ingressd demo --manifests examples\n",
+            examples.display()
+        ),
+    }
 }
 
 /// The status as a table.

@@ -173,7 +173,14 @@ impl Session {
             return Err(DemoError::Nginx(log.lines().last().unwrap_or("it ended without a word").to_owned()));
         }
         self.daemon.check().await?;
-        Ok(Status::ask(self.daemon_status).await)
+        let mut status = Status::ask(self.daemon_status).await;
+        // What the daemon watches is a link to what the user edits.
+        let (link, examples) = (link(self.folder.path()).display().to_string(), self.examples.display().to_string());
+        for finding in status.iter_mut().flat_map(|status| &mut status.findings) {
+            finding.name = finding.name.replace(&link, &examples);
+            finding.note = finding.note.replace(&link, &examples);
+        }
+        Ok(status)
     }
 
     /// Stops everything in order and removes the folder.
@@ -181,6 +188,11 @@ impl Session {
         self.daemon.stop().await;
         self.nginx.stop().await;
     }
+}
+
+/// Where the daemon finds the examples, in the folder of the demo.
+fn link(folder: &Path) -> PathBuf {
+    folder.join("manifests/examples")
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, DemoError> {
@@ -219,7 +231,7 @@ fn write_manifests(
     let manifests = folder.join("manifests");
     std::fs::create_dir(&manifests).map_err(failed(&manifests))?;
     let examples = examples.canonicalize().map_err(failed(examples))?;
-    let link = manifests.join("examples");
+    let link = link(folder);
     std::os::unix::fs::symlink(&examples, &link).map_err(failed(&link))?;
 
     let mut hosts = read.hosts();

@@ -11,6 +11,7 @@ use crate::apply::process::Table;
 use crate::apply::{Survey, Tested};
 use crate::config::Settings;
 use crate::finding::Finding;
+use crate::model::Validity;
 use crate::publish::probe::Leases;
 use crate::setup::Layout;
 use crate::source::cluster::probe::{NodeNetworks, Server, Wish};
@@ -102,8 +103,8 @@ pub struct Served {
     pub names: Vec<String>,
     /// The hosts that use it.
     pub hosts: Vec<String>,
-    /// Its end, in seconds since 1970, or why it cannot be read.
-    pub end: Result<i64, String>,
+    /// When it is valid, or why it cannot be read.
+    pub validity: Result<Validity, String>,
 }
 
 /// Where objects come from.

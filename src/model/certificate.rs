@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{ObjectId, Origin};
+use super::{ObjectId, Origin, Validity};
 
 /// Bytes that are never printed.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -35,8 +35,8 @@ pub struct Certificate {
     pub chain: Arc<[u8]>,
     /// The private key, PEM.
     pub key: SecretBytes,
-    /// End of validity, seconds since 1970-01-01 UTC.
-    pub not_after: i64,
+    /// When clients accept it.
+    pub validity: Validity,
 }
 
 /// Names a password file by the Secret it comes from.

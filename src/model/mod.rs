@@ -11,6 +11,7 @@ mod origin;
 mod route;
 mod server;
 mod upstream;
+mod validity;
 mod value;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
@@ -22,6 +23,7 @@ pub use origin::{Field, Kind, ObjectId, Origin};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
+pub use validity::{Standing, Validity, in_words};
 pub use value::{
     ByteSize, Cidr, HeaderName, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart,
     Text, UrlPath, Variable,

@@ -121,14 +121,13 @@ impl Journal {
         self.replace(all)
     }
 
-    /// Forgets a change that was undone or never made.
+    /// Forgets changes that were undone or never made.
     ///
     /// # Errors
     ///
     /// What the file system says.
-    pub fn forget(&mut self, index: usize) -> io::Result<()> {
-        let mut all = self.changes.clone();
-        all.remove(index);
+    pub fn forget(&mut self, gone: &[Change]) -> io::Result<()> {
+        let all = self.changes.iter().filter(|change| !gone.contains(change)).cloned().collect();
         self.replace(all)
     }
 
@@ -180,9 +179,9 @@ mod tests {
         journal.add(&[change("/x"), change("/y")]).unwrap();
         assert_eq!(Journal::open(folder.path()).unwrap().changes(), [change("/x"), change("/y")]);
         assert_eq!(fs::metadata(journal.path()).unwrap().permissions().mode() & 0o777, 0o600);
-        journal.forget(0).unwrap();
+        journal.forget(&[change("/x")]).unwrap();
         assert_eq!(Journal::open(folder.path()).unwrap().changes(), [change("/y")]);
-        journal.forget(0).unwrap();
+        journal.forget(&[change("/y")]).unwrap();
         assert!(!journal.path().exists());
         fs::write(journal.path(), r#"{"version": 2, "changes": []}"#).unwrap();
         assert!(Journal::open(folder.path()).unwrap_err().to_string().contains("another version"));

@@ -22,6 +22,21 @@ pub enum Error {
     /// nginx refuses its configuration before anything is changed.
     #[error("nginx refuses its configuration as it is, so nothing is changed; mend that first:\n{}", .0.trim_end())]
     RefusedBefore(String),
+    /// nginx would refuse its configuration without a change, which was made again.
+    #[error(
+        "nginx refuses its configuration without what the step {step} did to {}, so that stays:\n{}\nmend what it names, or take back all \
+         steps with `ingressd setup --undo` where this was one of them",
+        path.display(),
+        .words.trim_end()
+    )]
+    KeptByNginx {
+        /// The step.
+        step: String,
+        /// What it changed.
+        path: PathBuf,
+        /// What nginx said.
+        words: String,
+    },
     /// nginx refuses its configuration after a step, which was taken back.
     #[error("nginx refuses its configuration after the step {step}, which was taken back:\n{}", .words.trim_end())]
     TakenBack {
@@ -196,7 +211,6 @@ impl<'s> Setup<'s> {
         if !noted {
             journal.add(changes).map_err(Error::files("write", journal.path()))?;
         }
-        let first = journal.changes().len() - changes.len();
         reached();
         let made = changes.iter().try_for_each(|change| {
             let put = change.after.put(&change.path).map_err(Error::files("change", &change.path));
@@ -205,14 +219,14 @@ impl<'s> Setup<'s> {
         });
         let judged = made.and_then(|()| self.judge(step));
         if let Err(error) = judged {
-            for (index, change) in changes.iter().enumerate().rev() {
+            for change in changes.iter().rev() {
                 let back = match change.before.put(&change.path) {
                     // A folder that is in use meanwhile, as that of the journal is.
                     Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
                     put => put.and_then(|()| remove_scratch(&change.path)),
                 };
                 back.map_err(Error::files("put back", &change.path))?;
-                journal.forget(first + index).map_err(Error::files("write", journal.path()))?;
+                journal.forget(std::slice::from_ref(change)).map_err(Error::files("write", journal.path()))?;
             }
             return Err(error);
         }

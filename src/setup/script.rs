@@ -6,9 +6,10 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::journal::{Change, Journal};
+use super::journal::Journal;
 use super::run::Error;
 use super::state::State;
+use super::undo::Group;
 use crate::config::Settings;
 
 /// What it does with each change, after `test_nginx`, which the settings make.
@@ -28,22 +29,12 @@ pub fn undo_script(settings: &Settings) -> Result<String, Error> {
         let _ = write!(test, " -p {}", quoted(&path(prefix)));
     }
     let mut script = HEAD.replace("TEST_NGINX", &test);
-    for (place, before, after) in at_once(journal.changes()).into_iter().rev() {
-        if let (Some(before), Some(after)) = (word(before), word(after)) {
-            let _ = writeln!(script, "take_back {} {} {}", quoted(&path(place)), quoted(&before), quoted(&after));
+    for group in Group::all(journal.changes()) {
+        if let (Some(before), Some(after)) = (word(&group.before), word(&group.after)) {
+            let _ = writeln!(script, "take_back {} {} {}", quoted(&path(&group.path)), quoted(&before), quoted(&after));
         }
     }
     Ok(script)
-}
-
-/// Each path once, in the order of its last change, with what stood there before the first one and after the last one.
-fn at_once(changes: &[Change]) -> Vec<(&Path, &State, &State)> {
-    let mut all = Vec::<(&Path, &State, &State)>::new();
-    for change in changes {
-        let earlier = all.iter().position(|(path, ..)| *path == change.path).map(|place| all.remove(place));
-        all.push((&change.path, earlier.map_or(&change.before, |(_, before, _)| before), &change.after));
-    }
-    all
 }
 
 /// A state as one word; `None` for those that stay as they are.

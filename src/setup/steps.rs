@@ -58,7 +58,7 @@ pub enum Planned {
     Change(Vec<(String, Change)>),
 }
 
-/// Every step, in the order in which they are taken.
+/// Every step, in the order in which they are taken: who has the requests for unknown hosts is seen when our files are included.
 pub const STEPS: &[Step] = &[
     Step {
         name: "folders",
@@ -86,6 +86,11 @@ pub const STEPS: &[Step] = &[
         plan: kubeconfig_mode,
     },
 ];
+
+/// The steps in the order in which they are taken back: what we serve is not included any more when the default site comes back, because
+/// both have the requests for unknown hosts; and the folders hold the journal.
+pub(super) const TAKEN_BACK: &[&str] =
+    &["kubeconfig-mode", "stream-include", "http-include", "default-site", "folders"];
 
 impl Ground<'_> {
     /// `ingressd`, and behind it the name of the instance if it has one: several may share an nginx.
@@ -365,5 +370,18 @@ fn kubeconfig_mode(ground: &Ground<'_>) -> io::Result<Planned> {
             "{} is not there yet: `ingressd kubeconfig` makes one, see /usr/share/doc/ingressd/docs/install.md",
             path.display()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_step_is_taken_back() {
+        let taken: BTreeSet<_> = STEPS.iter().map(|step| step.name).collect();
+        assert_eq!(taken, TAKEN_BACK.iter().copied().collect());
     }
 }

@@ -1,12 +1,12 @@
 //! Puts back what setup changed, as far as nobody changed it since; it must not know what the steps were for.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::journal::{Change, Journal, remove_unfinished};
 use super::points::reached;
 use super::run::{Error, Setup};
 use super::state::{State, remove_scratch};
-use super::steps::Step;
+use super::steps::{Step, TAKEN_BACK};
 use crate::apply::Host as _;
 
 /// What became of one change.
@@ -28,7 +28,7 @@ pub enum Undone {
 }
 
 impl Setup<'_> {
-    /// Puts everything back, or what one step did, the last change first, and tells what became of each. What was edited since
+    /// Puts everything back, or what one step did, in the order that nginx takes, and tells what became of each. What was edited since
     /// stays, and stays in the journal unless `keep_edited` lets it go.
     ///
     /// # Errors
@@ -44,10 +44,13 @@ impl Setup<'_> {
         let (mut journal, _lock) = self.open_journal()?;
         // A configuration that is refused is perhaps what all this is about: it cannot get worse.
         let mut accepted = self.host.test(None)?.accepted;
-        let changes = journal.changes().to_vec();
-        let asked = |change: &Change| step.is_none_or(|step| step.name == change.step);
-        for (index, change) in changes.iter().enumerate().rev().filter(|(_, change)| asked(change)) {
-            let undone = self.take_back(change, index, &mut journal, keep_edited, &mut accepted)?;
+        let asked = |group: &Group| step.is_none_or(|step| step.name == group.step);
+        let groups = match step {
+            None => Group::all(journal.changes()),
+            Some(_) => journal.changes().iter().rev().map(Group::of).collect(),
+        };
+        for group in groups.iter().filter(|group| asked(group)) {
+            let undone = self.take_back(group, &mut journal, keep_edited, &mut accepted)?;
             tell(&undone);
         }
         Ok(())
@@ -55,16 +58,15 @@ impl Setup<'_> {
 
     fn take_back(
         &mut self,
-        change: &Change,
-        index: usize,
+        group: &Group,
         journal: &mut Journal,
         keep_edited: bool,
         accepted: &mut bool,
     ) -> Result<Undone, Error> {
-        let Change { step, path, before, after } = change;
+        let Group { step, path, before, after, changes } = group;
         let failed = |action| Error::files(action, path);
         let journal_path = journal.path();
-        let forget = |journal: &mut Journal| journal.forget(index).map_err(Error::files("write", &journal_path));
+        let forget = |journal: &mut Journal| journal.forget(changes).map_err(Error::files("write", &journal_path));
         remove_scratch(path).map_err(failed("remove what was left beside"))?;
         let now = after.read_alike(path).map_err(failed("read"))?;
         if now.is_like(before) {
@@ -76,9 +78,10 @@ impl Setup<'_> {
         }
         let made_folder = matches!((before, after, &now), (State::Absent, State::Folder(_), State::Folder(_)));
         if made_folder {
-            return take_folder_back(path, index, journal);
+            return take_folder_back(group, journal);
         }
-        if now != *after {
+        // Of several changes the last ones may never have been made.
+        if !changes.iter().any(|change| now == change.after) {
             if keep_edited {
                 forget(journal)?;
             }
@@ -88,9 +91,8 @@ impl Setup<'_> {
         reached();
         let tested = self.host.test(None)?;
         if *accepted && !tested.accepted {
-            after.put(path).map_err(failed("change"))?;
-            let step = format!("{step} was taken back");
-            return Err(Error::TakenBack { step, words: tested.words });
+            now.put(path).map_err(failed("change"))?;
+            return Err(Error::KeptByNginx { step: step.clone(), path: path.clone(), words: tested.words });
         }
         *accepted = tested.accepted;
         forget(journal)?;
@@ -99,16 +101,56 @@ impl Setup<'_> {
     }
 }
 
+/// What was changed at one place, which is taken back at once.
+#[derive(Debug)]
+pub struct Group {
+    step: String,
+    /// Where.
+    pub path: PathBuf,
+    /// What stood there before the first change.
+    pub before: State,
+    /// What stands there after the last one.
+    pub after: State,
+    changes: Vec<Change>,
+}
+
+impl Group {
+    fn of(change: &Change) -> Self {
+        let Change { step, path, before, after } = change.clone();
+        Group { step, path, before, after, changes: vec![change.clone()] }
+    }
+
+    /// All changes in the order in which they are taken back. Those of one file or link are one.
+    pub fn all(changes: &[Change]) -> Vec<Self> {
+        let is_content = |state: &State| matches!(state, State::Absent | State::File(_) | State::Link(_));
+        let mut groups = Vec::<Group>::new();
+        for change in changes {
+            let earlier = groups.iter_mut().find(|group| group.path == change.path && is_content(&group.after));
+            match earlier.filter(|_| is_content(&change.before) && is_content(&change.after)) {
+                Some(group) => {
+                    group.after = change.after.clone();
+                    group.changes.push(change.clone());
+                }
+                None => groups.push(Group::of(change)),
+            }
+        }
+        groups.reverse();
+        groups.sort_by_key(|group| TAKEN_BACK.iter().position(|step| *step == group.step));
+        groups
+    }
+}
+
 /// A folder goes only when nothing is in it, but for the journal in its own.
-fn take_folder_back(path: &Path, index: usize, journal: &mut Journal) -> Result<Undone, Error> {
+fn take_folder_back(group: &Group, journal: &mut Journal) -> Result<Undone, Error> {
+    let path = &group.path;
     let failed = |error| Error::files("remove the folder", path)(error);
     let journal_path = journal.path();
     if journal_path.starts_with(path) && journal.changes().iter().any(|change| !journal_path.starts_with(&change.path))
     {
         // What somebody changed since is still noted in it.
-        return Ok(Undone::InUse(path.to_owned()));
+        return Ok(Undone::InUse(path.clone()));
     }
-    let gone = match journal.path().parent() == Some(path) {
+    let gone = match journal.path().parent() == Some(path.as_path()) {
         true => journal.remove().map_err(failed)?,
         false => match State::Absent.put(path) {
             Ok(()) => true,
@@ -119,7 +161,7 @@ fn take_folder_back(path: &Path, index: usize, journal: &mut Journal) -> Result<
     reached();
     // With its own folder the whole journal is gone.
     if !journal.changes().is_empty() {
-        journal.forget(index).map_err(Error::files("write", journal.path()))?;
+        journal.forget(&group.changes).map_err(Error::files("write", journal.path()))?;
     }
-    Ok(if gone { Undone::Restored(path.to_owned()) } else { Undone::InUse(path.to_owned()) })
+    Ok(if gone { Undone::Restored(path.clone()) } else { Undone::InUse(path.clone()) })
 }

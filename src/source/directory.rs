@@ -11,6 +11,7 @@ use rayon::prelude::{IntoParallelIterator as _, ParallelIterator as _};
 
 use super::collection::collect;
 use super::file::ReadFile;
+use super::manifest::Purpose;
 use super::yaml::LARGEST_FILE;
 use super::{Snapshot, file};
 use crate::finding::{Finding, Reason};
@@ -20,6 +21,7 @@ use crate::model::{Field, Kind, ObjectId, Origin};
 #[derive(Debug, Default)]
 pub struct Directory {
     roots: Vec<PathBuf>,
+    purpose: Purpose,
     files: BTreeMap<PathBuf, Known>,
     /// Folders and roots that could not be listed, and why.
     unlisted: BTreeMap<PathBuf, String>,
@@ -75,6 +77,11 @@ impl Directory {
         Directory { roots, ..Directory::default() }
     }
 
+    /// The same, to be judged rather than served.
+    pub fn to_judge(roots: Vec<PathBuf>) -> Self {
+        Directory { purpose: Purpose::Judge, ..Directory::new(roots) }
+    }
+
     /// What was read last.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         Arc::clone(&self.snapshot)
@@ -103,11 +110,12 @@ impl Directory {
             }
             Changes::All | Changes::Content => self.list(unfinished, entering),
         };
-        let reread = !matches!(changes, Changes::All);
+        let (reread, purpose) = (!matches!(changes, Changes::All), self.purpose);
         let work: Vec<_> =
             candidates.into_iter().map(|path| (self.files.remove(&path).unwrap_or_default(), path)).collect();
         // Each file is read and decoded on its own; the order of the results does not depend on who is done first.
-        let done: Vec<_> = work.into_par_iter().map(|(known, path)| (known.refreshed(&path, reread), path)).collect();
+        let done: Vec<_> =
+            work.into_par_iter().map(|(known, path)| (known.refreshed(&path, reread, purpose), path)).collect();
         for (known, path) in done {
             if let Some(known) = known {
                 self.files.insert(path, known);
@@ -158,8 +166,8 @@ impl Directory {
 
 impl Known {
     /// The file as it is now, `None` when it is gone.
-    fn refreshed(mut self, path: &Path, reread: bool) -> Option<Known> {
-        match self.read_again(path, reread) {
+    fn refreshed(mut self, path: &Path, reread: bool, purpose: Purpose) -> Option<Known> {
+        match self.read_again(path, reread, purpose) {
             Ok(()) => self.error = None,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => (self.stamp, self.error) = (None, Some(error.to_string())),
@@ -167,7 +175,7 @@ impl Known {
         Some(self)
     }
 
-    fn read_again(&mut self, path: &Path, reread: bool) -> io::Result<()> {
+    fn read_again(&mut self, path: &Path, reread: bool, purpose: Purpose) -> io::Result<()> {
         // Asked by name first: opening a pipe would wait for its writer.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
@@ -183,7 +191,7 @@ impl Known {
         if bytes.len() as u64 > LARGEST_FILE {
             return Err(io::Error::other(format!("it is larger than {} MiB", LARGEST_FILE >> 20)));
         }
-        if let Some(read) = file::read(&path.to_string_lossy(), &bytes, &self.read) {
+        if let Some(read) = file::read(&path.to_string_lossy(), &bytes, purpose, &self.read) {
             self.read = Arc::new(read);
         }
         self.stamp = stamp;

@@ -6,7 +6,7 @@ use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 use sha2::{Digest as _, Sha256};
 
 use super::document::split;
-use super::manifest::{Decoded, Entry, Object, decode};
+use super::manifest::{Decoded, Entry, Object, Purpose, decode};
 use super::validation::Problem;
 use super::{LeftOut, Place, Version};
 use crate::finding::{Finding, Reason};
@@ -44,7 +44,7 @@ pub struct Held {
 }
 
 /// Reads a file's content, given what it held before; `None` when nothing changed.
-pub fn read(path: &str, bytes: &[u8], before: &ReadFile) -> Option<ReadFile> {
+pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Option<ReadFile> {
     let digest = Sha256::digest(bytes).into();
     if digest == before.digest {
         return None;
@@ -66,7 +66,7 @@ pub fn read(path: &str, bytes: &[u8], before: &ReadFile) -> Option<ReadFile> {
         let digest: Digest = Sha256::digest(document.text).into();
         let known = before.documents.binary_search_by_key(&digest, |(digest, _)| *digest);
         let known = known.ok().map(|index| Arc::clone(&before.documents[index].1));
-        (digest, known.unwrap_or_else(|| Arc::new(decode(document))))
+        (digest, known.unwrap_or_else(|| Arc::new(decode(document, purpose))))
     });
     let mut decoded: Vec<(Digest, Arc<Decoded>)> = decoded.collect();
     let mut anything_may_be_broken = false;
@@ -87,19 +87,14 @@ pub fn read(path: &str, bytes: &[u8], before: &ReadFile) -> Option<ReadFile> {
 
 impl ReadFile {
     fn add(&mut self, entry: &Entry, place: Place) {
-        match (&entry.outcome, &entry.id) {
-            (Ok((version, object)), Some(id)) => {
-                let (id, version, object) = (Arc::clone(id), version.clone(), object.clone());
-                self.held.push(Held { id, version, object, place });
+        let found = entry.problems.iter().map(|problem| finding(&place, entry.id.as_ref(), problem.clone()));
+        self.findings.extend(found);
+        let Some(id) = entry.id.as_ref().map(Arc::clone) else { return };
+        match &entry.object {
+            Some((version, object)) => {
+                self.held.push(Held { id, version: version.clone(), object: object.clone(), place });
             }
-            (Ok(_), None) => {}
-            (Err(problems), id) => {
-                let found = problems.iter().map(|problem| finding(&place, id.as_ref(), problem.clone()));
-                self.findings.extend(found);
-                let left_out =
-                    |id: &Arc<ObjectId>| LeftOut { id: Arc::clone(id), place: Some(place.clone()), uid: None };
-                self.left_out.extend(id.iter().map(left_out));
-            }
+            None => self.left_out.push(LeftOut { id, place: Some(place), uid: None }),
         }
     }
 

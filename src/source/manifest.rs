@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -34,8 +35,20 @@ pub struct Entry {
     pub line: u32,
     /// Its name, as far as it can be told.
     pub id: Option<Arc<ObjectId>>,
-    /// The object, or what is wrong.
-    pub outcome: Result<(Version, Object), Vec<Problem>>,
+    /// The object, where it can be used.
+    pub object: Option<(Version, Object)>,
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+}
+
+/// What manifests are read for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be served: an object that an API server would refuse is not used.
+    #[default]
+    Serve,
+    /// To be judged: it is used all the same, so that everything that is wrong with it is found at once, and fields that do not exist are told.
+    Judge,
 }
 
 /// An object of one of the kinds that mean something to us.
@@ -52,37 +65,37 @@ pub enum Object {
 }
 
 /// Decodes one document, whatever it holds.
-pub fn decode(document: &Document<'_>) -> Decoded {
+pub fn decode(document: &Document<'_>, purpose: Purpose) -> Decoded {
     let mut decoded = Decoded::default();
     match yaml::read(document.text) {
-        Ok(yaml::Content::Single(value)) => decoded.add(0, value),
-        Ok(yaml::Content::List(items)) => items.into_iter().for_each(|(line, value)| decoded.add(line, value)),
-        Err(broken) => {
-            let problem = Problem { reason: Reason::Undecodable, field: Field::Object, note: broken.note };
-            let id = identity::guess(document.text).map(Arc::new);
-            decoded.entries.push(Entry { line: broken.line, id, outcome: Err(vec![problem]) });
-        }
+        Ok(yaml::Content::Single(value)) => decoded.add(0, value, purpose),
+        Ok(yaml::Content::List(items)) => items.into_iter().for_each(|(line, value)| decoded.add(line, value, purpose)),
+        Err(broken) => decoded.refuse(broken.line, identity::guess(document.text), broken.note),
     }
     decoded.entries.shrink_to_fit();
     decoded
 }
 
 impl Decoded {
-    fn add(&mut self, line: u32, mut value: Value) {
+    fn refuse(&mut self, line: u32, id: Option<ObjectId>, note: String) {
+        let problems = vec![Problem { reason: Reason::Undecodable, field: Field::Object, note }];
+        self.entries.push(Entry { line, id: id.map(Arc::new), object: None, problems });
+    }
+
+    fn add(&mut self, line: u32, mut value: Value, purpose: Purpose) {
         if value.is_null() {
             return;
         }
         match identity::of(&value) {
             Ok(Some(id)) => {
                 trim(&mut value);
-                let outcome = object(id.kind, value);
-                self.entries.push(Entry { line, id: Some(Arc::new(id)), outcome });
+                let mut problems = Vec::new();
+                let object = object(id.kind, value, purpose, &mut problems);
+                let object = object.filter(|_| purpose == Purpose::Judge || problems.is_empty());
+                self.entries.push(Entry { line, id: Some(Arc::new(id)), object, problems });
             }
             Ok(None) => self.skipped += 1,
-            Err((id, note)) => {
-                let problem = Problem { reason: Reason::Undecodable, field: Field::Object, note };
-                self.entries.push(Entry { line, id: id.map(Arc::new), outcome: Err(vec![problem]) });
-            }
+            Err((id, note)) => self.refuse(line, id, note),
         }
     }
 }
@@ -96,35 +109,78 @@ fn trim(value: &mut Value) {
     }
 }
 
-fn object(kind: Kind, value: Value) -> Result<(Version, Object), Vec<Problem>> {
-    let problems = unquoted(&value);
+/// The object, as far as it can be read, and what is wrong with it.
+fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<(Version, Object)> {
+    problems.extend(unquoted(&value));
     if !problems.is_empty() {
-        return Err(problems);
+        return None;
     }
     // serde_json sorts the keys of maps, so equal content gives equal text.
     let digest = Sha256::digest(value.to_string());
     let version = Version(digest[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>().into());
     let object = match kind {
-        Kind::Ingress => Object::Ingress(Arc::new(typed(value)?)),
-        Kind::IngressClass => Object::IngressClass(Arc::new(typed(value)?)),
-        Kind::Service => Object::Service(Arc::new(typed::<Service>(value)?.into())),
-        Kind::EndpointSlice => Object::EndpointSlice(Arc::new(typed::<EndpointSlice>(value)?.into())),
-        Kind::Secret => Object::Secret(Arc::new(typed(value)?)),
-        Kind::ConfigMap => Object::ConfigMap(Arc::new(typed(value)?)),
-        Kind::Node => Object::Node(Arc::new(typed(value)?)),
-        Kind::Namespace => Object::Namespace(Arc::new(typed::<Namespace>(value)?.into())),
-        Kind::File | Kind::Settings | Kind::Host => return Err(vec![Problem::undecodable("it is not an object")]),
+        Kind::Ingress => Object::Ingress(Arc::new(typed(value, purpose, problems)?)),
+        Kind::IngressClass => Object::IngressClass(Arc::new(typed(value, purpose, problems)?)),
+        Kind::Service => Object::Service(Arc::new(typed::<Service>(value, purpose, problems)?.into())),
+        Kind::EndpointSlice => {
+            Object::EndpointSlice(Arc::new(typed::<EndpointSlice>(value, purpose, problems)?.into()))
+        }
+        Kind::Secret => Object::Secret(Arc::new(typed(value, purpose, problems)?)),
+        Kind::ConfigMap => Object::ConfigMap(Arc::new(typed(value, purpose, problems)?)),
+        Kind::Node => Object::Node(Arc::new(typed(value, purpose, problems)?)),
+        Kind::Namespace => Object::Namespace(Arc::new(typed::<Namespace>(value, purpose, problems)?.into())),
+        Kind::File | Kind::Settings | Kind::Host => {
+            problems.push(Problem::undecodable("it is not an object"));
+            return None;
+        }
     };
-    Ok((version, object))
+    Some((version, object))
 }
 
-fn typed<K: DeserializeOwned + Validate + DropUnread>(value: Value) -> Result<K, Vec<Problem>> {
-    let mut object: K = serde_json::from_value(value).map_err(|error| vec![Problem::undecodable(error.to_string())])?;
+fn typed<K>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<K>
+where
+    K: DeserializeOwned + Serialize + Validate + DropUnread,
+{
+    let written = (purpose == Purpose::Judge).then(|| value.clone());
+    let mut object: K = match serde_json::from_value(value) {
+        Ok(object) => object,
+        Err(error) => {
+            problems.push(Problem::undecodable(error.to_string()));
+            return None;
+        }
+    };
+    if let (Some(written), Ok(understood)) = (written, serde_json::to_value(&object)) {
+        unknown("", &written, &understood, problems);
+    }
     object.complete();
-    let mut problems = Vec::new();
-    object.validate(&mut problems);
+    object.validate(problems);
     object.drop_unread();
-    if problems.is_empty() { Ok(object) } else { Err(problems) }
+    Some(object)
+}
+
+/// Fields of what is written that are not in what was understood of it, which an API server drops, or refuses when it is asked to.
+fn unknown(path: &str, written: &Value, understood: &Value, problems: &mut Vec<Problem>) {
+    match (written, understood) {
+        (Value::Object(written), Value::Object(understood)) => {
+            for (key, value) in written.iter().filter(|(_, value)| !value.is_null()) {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                match understood.get(key) {
+                    Some(known) => unknown(&path, value, known, problems),
+                    None => problems.push(Problem {
+                        reason: Reason::UnknownField,
+                        field: Field::Other(path.into()),
+                        note: "there is no such field here, so it has no effect; `kubectl explain` shows those that there are".to_owned(),
+                    }),
+                }
+            }
+        }
+        (Value::Array(written), Value::Array(understood)) => {
+            for (index, (written, understood)) in written.iter().zip(understood).enumerate() {
+                unknown(&format!("{path}[{index}]"), written, understood, problems);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Annotations that are no strings, by far the most common mistake of form.
@@ -149,9 +205,10 @@ mod tests {
 
     /// `kind namespace/name` for objects, `!` in front for those with problems, and `?` without a name.
     fn summary(text: &str) -> Vec<String> {
-        let entries = split(text).iter().flat_map(|document| decode(document).entries).collect::<Vec<_>>();
+        let entries =
+            split(text).iter().flat_map(|document| decode(document, Purpose::Serve).entries).collect::<Vec<_>>();
         let name = |entry: &Entry| entry.id.as_ref().map_or("?".to_owned(), ToString::to_string);
-        let mark = |entry: &Entry| if entry.outcome.is_ok() { "" } else { "!" };
+        let mark = |entry: &Entry| if entry.problems.is_empty() { "" } else { "!" };
         entries.iter().map(|entry| format!("{}{} +{}", mark(entry), name(entry), entry.line)).collect()
     }
 
@@ -192,8 +249,8 @@ mod tests {
     #[test]
     fn the_version_is_that_of_the_content() {
         let version = |text: &str| {
-            let decoded = decode(&split(text)[0]);
-            decoded.entries[0].outcome.as_ref().map(|(version, _)| version.clone()).unwrap()
+            let decoded = decode(&split(text)[0], Purpose::Serve);
+            decoded.entries[0].object.as_ref().map(|(version, _)| version.clone()).unwrap()
         };
         let one =
             "apiVersion: v1\nkind: Secret\nmetadata: {name: s, managedFields: [{manager: a}]}\nstringData: {a: b}";
@@ -205,8 +262,8 @@ mod tests {
     #[test]
     fn secrets_get_their_plain_data() {
         let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: eA==, b: eA==}\nstringData: {b: y}";
-        let decoded = decode(&split(text)[0]);
-        let Ok((_, Object::Secret(secret))) = &decoded.entries[0].outcome else { panic!("{decoded:?}") };
+        let decoded = decode(&split(text)[0], Purpose::Serve);
+        let Some((_, Object::Secret(secret))) = &decoded.entries[0].object else { panic!("{decoded:?}") };
         let data: Vec<_> = secret.data.iter().flatten().map(|(key, value)| (key.as_str(), &*value.0)).collect();
         assert_eq!(data, [("a", &b"x"[..]), ("b", &b"y"[..])]);
     }
@@ -215,8 +272,8 @@ mod tests {
     fn namespaces_get_the_label_of_their_name() {
         let text =
             "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {team: a, kubernetes.io/metadata.name: x}}";
-        let decoded = decode(&split(text)[0]);
-        let Ok((_, Object::Namespace(namespace))) = &decoded.entries[0].outcome else { panic!("{decoded:?}") };
+        let decoded = decode(&split(text)[0], Purpose::Serve);
+        let Some((_, Object::Namespace(namespace))) = &decoded.entries[0].object else { panic!("{decoded:?}") };
         let labels: Vec<_> = namespace.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(labels, [("kubernetes.io/metadata.name", "n"), ("team", "a")]);
     }
@@ -228,11 +285,11 @@ mod tests {
             let alias = format!("*a{}", level - 1);
             text += &format!("a{level}: &a{level} [{}]\n", vec![alias; 10].join(", "));
         }
-        assert_eq!(decode(&split(&text)[0]).entries.len(), 1);
+        assert_eq!(decode(&split(&text)[0], Purpose::Serve).entries.len(), 1);
         let deep = "[".repeat(100_000);
-        assert_eq!(decode(&split(&deep)[0]).entries.len(), 1);
+        assert_eq!(decode(&split(&deep)[0], Purpose::Serve).entries.len(), 1);
         let deep = "{\"a\":".repeat(100_000);
-        assert_eq!(decode(&split(&deep)[0]).entries.len(), 1);
+        assert_eq!(decode(&split(&deep)[0], Purpose::Serve).entries.len(), 1);
     }
 
     proptest! {
@@ -240,7 +297,7 @@ mod tests {
         #[test]
         fn arbitrary_text_is_no_danger(bytes in proptest::collection::vec(any::<u8>(), 0..200), tail in "[-a-z:{}\\[\\]&*!|>'\"\n #%]{0,80}") {
             let text = String::from_utf8_lossy(&bytes).into_owned() + &tail;
-            split(&text).iter().for_each(|document| drop(decode(document)));
+            split(&text).iter().for_each(|document| drop(decode(document, Purpose::Serve)));
         }
     }
 }

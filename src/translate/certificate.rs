@@ -12,7 +12,7 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use x509_parser::prelude::{FromDer as _, GeneralName, X509Certificate};
 
 use super::{host, key};
-use crate::model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName};
+use crate::model::{Certificate, CertificateId, ObjectId, Origin, SecretBytes, ServerName, Validity};
 use crate::source::{Stored, Version};
 
 /// The key of a Secret that holds the chain.
@@ -34,8 +34,6 @@ pub struct Checked {
     pub certificate: Arc<Certificate>,
     /// The names that it stands for.
     names: Vec<String>,
-    /// Start of validity, seconds since 1970-01-01 UTC.
-    not_before: i64,
 }
 
 impl Checked {
@@ -47,15 +45,6 @@ impl Checked {
     /// The names that it stands for.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
-    }
-
-    /// Why it is not valid at this time, as one clause.
-    pub fn outside_validity(&self, now: i64) -> Option<&'static str> {
-        match () {
-            () if now > self.certificate.not_after => Some("its validity has ended"),
-            () if now < self.not_before => Some("its validity has not begun"),
-            () => None,
-        }
     }
 }
 
@@ -117,7 +106,8 @@ fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let parsed = parsed.collect::<Result<Vec<_>, _>>()?;
     let leaf = parsed.first().ok_or("tls.crt holds no certificate")?;
     let names = names(leaf);
-    let (not_before, not_after) = (leaf.validity().not_before.timestamp(), leaf.validity().not_after.timestamp());
+    let validity = leaf.validity();
+    let validity = Validity { begins: validity.not_before.timestamp(), ends: validity.not_after.timestamp() };
     let (written_chain, written_key) = (write_chain(&chain), write_key(&private)?);
     let (sort, public) = (key::sort(leaf)?, leaf.public_key().subject_public_key.data.to_vec());
     drop(parsed);
@@ -127,9 +117,9 @@ fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
         origin: Origin::object(&secret.id),
         chain: written_chain.into_bytes().into(),
         key: SecretBytes(written_key.into_bytes().into()),
-        not_after,
+        validity,
     };
-    Ok(Checked { certificate: Arc::new(certificate), names, not_before })
+    Ok(Checked { certificate: Arc::new(certificate), names })
 }
 
 /// Alternative names; the common name only where there is none, as old certificates have it.

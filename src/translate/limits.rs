@@ -150,16 +150,21 @@ impl Default for NamespaceLimits {
 const MEMORY_SHARE: u64 = 4;
 const TIME_SHARE: u64 = 3;
 
-impl NamespaceLimits {
+impl Limits {
     /// What is right on a host with so many bytes of memory, if that is known, whose nginx has so long to take a configuration.
     /// Another number than the default is the administrator's decision.
     pub fn fit(&mut self, memory: Option<u64>, time: Duration) {
-        let default = NamespaceLimits::default();
-        if self.memory == default.memory {
-            self.memory = memory.map_or(default.memory, |memory| default.memory.min(memory / MEMORY_SHARE));
+        let default = (NamespaceLimits::default(), NodeLimits::default());
+        let share = |default: u64, parts: u64| memory.map_or(default, |memory| default.min(memory / parts));
+        if self.namespace.memory == default.0.memory {
+            self.namespace.memory = share(default.0.memory, MEMORY_SHARE);
         }
-        if self.test == default.test {
-            self.test = default.test.min(u64::try_from(time.as_micros()).unwrap_or(u64::MAX) / TIME_SHARE);
+        // Old workers have as much again for as long as they finish connections.
+        if self.node.memory == default.1.memory {
+            self.node.memory = share(default.1.memory, 2);
+        }
+        if self.namespace.test == default.0.test {
+            self.namespace.test = default.0.test.min(u64::try_from(time.as_micros()).unwrap_or(u64::MAX) / TIME_SHARE);
         }
     }
 }
@@ -171,23 +176,26 @@ mod tests {
     #[test]
     fn nobody_gets_more_by_default_than_leaves_room_for_others() {
         const GIB: u64 = 1 << 30;
-        let set = NamespaceLimits { memory: 7 * GIB, test: 90_000_000, ..NamespaceLimits::default() };
+        let mut set = Limits::default();
+        set.namespace = NamespaceLimits { memory: 7 * GIB, test: 90_000_000, ..NamespaceLimits::default() };
+        set.node = NodeLimits { memory: 9 * GIB, ..NodeLimits::default() };
         for (limits, memory, seconds, expected) in [
-            (NamespaceLimits::default(), Some(64 * GIB), 600, (2 * GIB, 20_000_000)),
-            (NamespaceLimits::default(), Some(4 * GIB), 60, (GIB, 20_000_000)),
-            (NamespaceLimits::default(), Some(2 * GIB), 9, (GIB / 2, 3_000_000)),
-            (NamespaceLimits::default(), None, 60, (2 * GIB, 20_000_000)),
-            (set, Some(GIB), 1, (7 * GIB, 90_000_000)),
+            (Limits::default(), Some(64 * GIB), 600, (2 * GIB, 20_000_000, 8 * GIB)),
+            (Limits::default(), Some(4 * GIB), 60, (GIB, 20_000_000, 2 * GIB)),
+            (Limits::default(), Some(2 * GIB), 9, (GIB / 2, 3_000_000, GIB)),
+            (Limits::default(), None, 60, (2 * GIB, 20_000_000, 8 * GIB)),
+            (set, Some(GIB), 1, (7 * GIB, 90_000_000, 9 * GIB)),
         ] {
             let mut limits = limits;
             limits.fit(memory, Duration::from_secs(seconds));
-            assert_eq!((limits.memory, limits.test), expected, "{memory:?} {seconds}");
+            let found = (limits.namespace.memory, limits.namespace.test, limits.node.memory);
+            assert_eq!(found, expected, "{memory:?} {seconds}");
         }
     }
 }
 
 impl Default for NodeLimits {
     fn default() -> Self {
-        NodeLimits { configuration: 512 * MIB, memory: 8192 * MIB, test: 60_000_000 }
+        NodeLimits { configuration: 512 * MIB, memory: 8192 * MIB, test: 80_000_000 }
     }
 }

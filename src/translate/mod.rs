@@ -76,7 +76,7 @@ pub struct Translation {
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// The claims on hosts and paths with those that are new: what the next translation has to know once this one is served.
     pub claims: Arc<Claims>,
-    /// When time alone changes what is served, in seconds since 1970: a host stops being reserved.
+    /// When time alone changes what is served or told, in seconds since 1970: a host stops being reserved, a certificate ends.
     pub due: Option<i64>,
     /// The names behind Services to which what is served refers, with the namespaces that have them.
     pub names: BTreeMap<HostName, Namespaces>,
@@ -140,7 +140,7 @@ impl Translator {
         let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
         let Sites { sites, claims, ends, refusals, outsiders } = askers.settle(options, claims, &mut findings);
         tls_idle::tell(&subjects, &sites, &outsiders, &mut findings);
-        (translation.claims, translation.due) = (claims, ends);
+        translation.claims = claims;
 
         let default = options.default_certificate.as_ref();
         let default = default.and_then(|(namespace, name)| snapshot.secret(namespace, name));
@@ -180,6 +180,7 @@ impl Translator {
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
         let default_certificate = tls.default_certificate();
+        translation.due = [ends, tls.due].into_iter().flatten().min();
 
         translation.accepted = accepted(&subjects, &built, &refusals);
         translation.findings.extend(findings);

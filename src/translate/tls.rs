@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::api::networking::v1::IngressTLS;
 
@@ -12,7 +13,9 @@ use super::host;
 use super::subject::Subject;
 use super::tls_entries::Entries;
 use crate::finding::{Finding, Reason};
-use crate::model::{Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, TlsTermination};
+use crate::model::{
+    Certificate, CertificateId, Field, Kind, ObjectId, Origin, ServerName, Standing, TlsTermination, Validity, in_words,
+};
 use crate::source::{Snapshot, Stored, Version};
 
 /// Chooses certificates and gathers those that are in use.
@@ -27,6 +30,8 @@ pub struct Tls<'a> {
     pub refused: Vec<(Arc<ObjectId>, Version)>,
     /// What is wrong.
     pub findings: Vec<Finding>,
+    /// When time alone changes what is wrong, in seconds since 1970.
+    pub due: Option<i64>,
 }
 
 /// The Secrets that an object names for TLS, those that are there.
@@ -42,7 +47,7 @@ impl<'a> Tls<'a> {
     pub fn new(snapshot: &'a Snapshot, options: &'a Options, certificates: &'a Certificates) -> Self {
         let (refused, findings) = (Vec::new(), Vec::new());
         let entries = Entries::new(snapshot, certificates);
-        Tls { snapshot, options, certificates, entries, used: BTreeMap::new(), refused, findings }
+        Tls { snapshot, options, certificates, entries, used: BTreeMap::new(), refused, findings, due: None }
     }
 
     /// The termination of a host that these objects share, and the namespace that decided it where that is not the one whose host it is:
@@ -152,6 +157,7 @@ impl<'a> Tls<'a> {
         self.used.extend(other.used);
         self.refused.extend(other.refused);
         self.findings.extend(other.findings);
+        self.due = [self.due, other.due].into_iter().flatten().min();
     }
 
     /// The certificate of hosts that have none: from the settings, else the daemon's own.
@@ -186,10 +192,9 @@ impl<'a> Tls<'a> {
         };
         match self.certificates.check(secret) {
             Ok(checked) => {
-                if let Some(clause) = checked.outside_validity(self.options.now) {
-                    let note = format!("the certificate in Secret {name:?} is served although {clause}");
-                    self.findings.push(Finding::new(Reason::CertificateExpired, origin.clone(), note));
-                }
+                let now = self.options.now;
+                self.findings.extend(told_of_validity(name, checked.certificate.validity, now, origin));
+                self.due = [self.due, checked.certificate.validity.changes(now)].into_iter().flatten().min();
                 Some(checked)
             }
             Err(fault) => {
@@ -201,6 +206,26 @@ impl<'a> Tls<'a> {
             }
         }
     }
+}
+
+/// What is to be said of the validity of a certificate that is served.
+fn told_of_validity(secret: &str, validity: Validity, now: i64, origin: &Origin) -> Option<Finding> {
+    let at = |second: i64| Timestamp::from_second(second).map_or_else(|_| second.to_string(), |time| time.to_string());
+    let (reason, clause) = match validity.standing(now) {
+        Standing::Good => return None,
+        Standing::NotYet => (Reason::CertificateNotYetValid, format!("its validity begins at {}", at(validity.begins))),
+        Standing::Ended => (Reason::CertificateExpired, format!("its validity ended at {}", at(validity.ends))),
+        Standing::Ending(left) => {
+            let note = format!(
+                "the certificate in Secret {secret:?} ends at {}, in less than {}, and should have been renewed",
+                at(validity.ends),
+                in_words(left)
+            );
+            return Some(Finding::new(Reason::CertificateEnding, origin.clone(), note));
+        }
+    };
+    let note = format!("the certificate in Secret {secret:?} is served although {clause}");
+    Some(Finding::new(reason, origin.clone(), note))
 }
 
 /// The default certificate is the administrator's, also for requests to hosts that nobody has.

@@ -25,6 +25,9 @@ fn in_an_image(release: &str) {
     test();
     assert_eq!(run("ingressd --version").split(' ').next(), Some("ingressd"));
     assert_eq!(run("stat --format %a /etc/nginx/ingressd /var/lib/ingressd"), "755\n700\n");
+    // What README and man page begin with.
+    let demo = run("cd /root && ingressd demo --check");
+    assert!(demo.contains("ok") && !demo.contains("FAIL"), "{demo}");
     assert_eq!(run("cd / && md5sum --check --quiet /var/lib/dpkg/info/ingressd.md5sums"), "");
 
     // The scripts of the .rpm, with the number of packages that stay, find the same files.

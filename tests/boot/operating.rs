@@ -113,9 +113,12 @@ async fn takes_new_settings(node: &Node) {
             .until("the new settings", "cat /etc/nginx/ingressd/current/http/*", |text| text.contains("keepalive 33;"));
         // A mistake is told, and changes nothing.
         machine.disk.write(file, "upstreams.keepalife = 34\n");
-        machine.run("systemctl reload ingressd");
-        let journal = "journalctl --unit ingressd --output cat --no-pager";
-        machine.until("the mistake to be told", journal, |text| text.contains("keepalife"));
+        assert!(!machine.try_run("systemctl reload ingressd").status.success(), "a reload that fails says so");
+        let journal = machine.run("journalctl --unit ingressd --output cat --no-pager");
+        assert!(journal.contains("keepalife"), "{journal}");
+        let status = machine.run("systemctl status ingressd && ingressd status 2>&1");
+        assert!(status.contains("active (running)") && status.contains("NEW SETTINGS REFUSED"), "{status}");
+        assert!(status.contains("SettingsRefused"), "{status}");
     })
     .await;
     machine.disk.write(file, "listen.http-port = 8081\n");

@@ -27,9 +27,15 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         // The rig's own backend has the port that the demo wants.
         rig.backends.stop().await;
         let output = rig.folder().join("output");
+        let manifests = rig.folder().join("mine");
+        fs::create_dir(&manifests).unwrap();
+        let examples = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/demo")).unwrap();
+        for file in examples.map(Result::unwrap) {
+            fs::copy(file.path(), manifests.join(file.file_name())).unwrap();
+        }
         let mut demo = Command::new(env!("CARGO_BIN_EXE_ingressd"))
-            .arg("demo")
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .args(["demo", "--manifests", "mine"])
+            .current_dir(rig.folder())
             .env("TMPDIR", &temporary)
             .stdin(Stdio::null())
             .stdout(fs::File::create(&output).unwrap())
@@ -42,6 +48,11 @@ fn the_demo_serves_its_examples_and_leaves_nothing_behind() {
         wait::until_right("a line about what is served", told, |text| text.contains("serving: generation 1")).await;
         assert!(told().await.contains("curl http://hello.localhost:8080/"));
         assert!(processes_of(&temporary) > 0, "nginx runs");
+        // What is wrong is told of the file that the user edits.
+        let wrong = manifests.join("wrong.yaml");
+        fs::write(&wrong, "kind: [\n").unwrap();
+        let told = wait::until_right("what is wrong", told, |text| text.contains("wrong.yaml")).await;
+        assert!(told.contains(wrong.to_str().unwrap()) && !told.contains(temporary.to_str().unwrap()), "{told}");
 
         kill(Pid::from_raw(demo.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
         let status = wait::until("the end of the demo", async || demo.try_wait().unwrap()).await;

@@ -173,6 +173,8 @@ fn endpoints_that_do_not_answer_and_settings_that_are_wrong_are_told() {
         command.args(["--set", "listen.http-prot=80"]);
         let told = Told::by(command);
         told.expect("settings", "error", "listen.http-prot");
-        assert_eq!((told.code, told.json["lines"].as_array().unwrap().len()), (Some(2), 1));
+        // The rest is judged by what can be used.
+        told.expect("endpoints", "error", "0 of 1 addresses answer");
+        assert_eq!(told.code, Some(2));
     });
 }

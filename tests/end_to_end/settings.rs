@@ -10,6 +10,14 @@ use crate::rig::client::get;
 use crate::rig::manifests::ingress;
 use crate::rig::{self, wait};
 
+/// Runs a command beside the daemon: its exit status, and what it says.
+async fn ask(rig: &rig::Rig, command: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let mut command = tokio::process::Command::from(rig.daemon.command(command));
+    let output = command.args(arguments).output().await.unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
 #[test]
 fn broken_settings_are_refused_and_good_ones_are_used() {
     rig::run(async |rig| {
@@ -31,11 +39,23 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
         for (what, text, words) in cases {
             let known = rig.daemon.log().len();
             std::fs::write(&file, text).unwrap();
-            rig.daemon.signal(Signal::SIGHUP);
-            let log = async || rig.daemon.log().split_off(known);
-            let refused = |log: &String| log.contains("the new settings cannot be used") && log.contains(words);
-            wait::until_right(what, log, refused).await;
+            let (code, _, error) = ask(rig, "reload", &[]).await;
+            assert!(code == Some(78) && error.contains(words), "{what}: {error}");
+            let log = rig.daemon.log().split_off(known);
+            assert!(log.contains("the new settings cannot be used") && log.contains(words), "{what}: {log}");
             rig.daemon.ready().await;
+            // Whoever asks is answered, and told.
+            let (code, status, error) = ask(rig, "status", &[]).await;
+            assert!(
+                code == Some(0) && status.contains("SettingsRefused") && status.contains(words),
+                "{what}: {status}"
+            );
+            assert_eq!(error.contains(words), what != "an address of somebody else's", "{what}: {error}");
+            assert_eq!(ask(rig, "undrain", &[]).await.0, Some(0), "{what}");
+            assert_eq!(
+                rig.daemon.metric("ingressd_findings{reason=\"SettingsRefused\",severity=\"error\"}").await,
+                1.0
+            );
             assert_eq!(get("http://a.example/").send().await.status, 200, "{what}");
             assert_eq!(rig.nginx.workers(), workers, "{what}: nothing was reloaded");
         }
@@ -44,7 +64,9 @@ fn broken_settings_are_refused_and_good_ones_are_used() {
         get("http://b.example/").send_until("a change under the old settings", |reply| reply.status == 200).await;
 
         std::fs::write(&file, format!("{good}\n[listen]\nhttp-port = 81\n")).unwrap();
-        rig.daemon.signal(Signal::SIGHUP);
+        let (code, told, _) = ask(rig, "reload", &[]).await;
+        assert!(code == Some(0) && told.contains("in force"), "{told}");
+        assert!(!ask(rig, "status", &[]).await.1.contains("SettingsRefused"));
         get("http://a.example:81/").send_until("the new port", |reply| reply.status == 200).await;
         let old = async || get("http://a.example/").try_send().await;
         drop(wait::until_right("nobody to listen on the old port", old, Result::is_err).await);

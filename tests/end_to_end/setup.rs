@@ -53,6 +53,47 @@ fn every_layout_is_made_ready_and_put_back_to_the_byte() {
     }
 }
 
+/// What is served has the requests that the default site had: ours is not included any more when that comes back.
+#[test]
+fn what_is_served_is_no_obstacle_to_undo() {
+    for package in [Debian, Fedora, Rhel, NginxOrg] {
+        run(
+            move |host| {
+                let before = host.tree();
+                // The default site goes after the includes are there.
+                assert_eq!(host.setup(&["--yes"]).0, Some(0), "{package:?}");
+                assert_eq!(host.setup(&["--yes", "--disable-default-site"]).0, Some(0), "{package:?}");
+                host.write_generation();
+                let listens = ["80", "[::]:80"].map(|address| format!("listen {address} default_server;")).concat();
+                host.write("nginx/ingressd/current/http/b.conf", &format!("server {{ {listens} }}\n"));
+                assert_eq!(host.nginx("-t").0, Some(0), "{package:?}");
+
+                let (code, text) = host.setup(&["--undo", "--step", "default-site"]);
+                let is_taken = text.contains("duplicate default server");
+                assert_eq!(code, Some(if is_taken { 69 } else { 0 }), "{package:?}: {text}");
+                assert_eq!(text.contains("`ingressd setup --undo`"), is_taken, "{package:?}: {text}");
+                // The others name no default server.
+                assert_eq!(is_taken, matches!(package, Debian | Rhel), "{package:?}: {text}");
+
+                let (code, text) = host.setup(&["--undo"]);
+                assert!(code == Some(0) && text.contains("it is in use"), "{package:?}: {text}");
+                let (code, dump) = host.nginx("-T");
+                assert!(code == Some(0) && !dump.contains("generated-http"), "{package:?}: {dump}");
+                let files = |mut tree: host::Tree| {
+                    tree.retain(|path, about| {
+                        let is_ours =
+                            path.starts_with(host.path("nginx/ingressd")) || path.starts_with(host.path("var"));
+                        !is_ours && !about.contains("folder")
+                    });
+                    tree
+                };
+                assert_eq!(files(host.tree()), files(before), "{package:?}: {text}");
+            },
+            package,
+        );
+    }
+}
+
 #[test]
 fn the_default_site_goes_only_on_request_and_only_when_it_is_the_distributions() {
     for package in [Debian, Rhel, NginxOrg] {

@@ -6,13 +6,12 @@ use super::cluster::answering;
 use super::some;
 use crate::doctor::facts::{Facts, Served};
 use crate::doctor::report::Line;
+use crate::model::{Standing, Validity, in_words};
 use crate::publish::lease_name;
 use crate::publish::probe::Kept;
 
-/// Certificates are renewed before this many days are left.
-const EARLY: i64 = 14;
-
-const DAY: i64 = 86_400;
+/// What to do about a certificate that ends.
+const RENEW: &str = "renew it in its Secret; where cert-manager does that, look at its Certificate and Order";
 
 /// Seconds that a clock may be ahead without being told.
 const TOLERATED: i64 = 5;
@@ -98,7 +97,6 @@ pub fn certificates(facts: &Facts) -> Vec<Line> {
     if facts.certificates.is_empty() {
         return vec![Line::note(format!("no certificate is served: there is none below {}", root.display()))];
     }
-    let remedy = "renew it in its Secret; where cert-manager does that, look at its Certificate and Order";
     let mut lines = Vec::new();
     let mut good = Vec::<(&Served, i64)>::new();
     for served in &facts.certificates {
@@ -107,19 +105,26 @@ pub fn certificates(facts: &Facts) -> Vec<Line> {
                 if served.hosts.is_empty() { String::new() } else { format!(", used by {}", some(&served.hosts)) };
             format!("the certificate for {}{hosts}", some(&served.names))
         };
-        match &served.end {
+        let validity = match &served.validity {
+            Ok(validity) => *validity,
             Err(why) => {
                 let text = format!("{} cannot be read: {why}", served.file.display());
                 lines.push(Line::warning(text, "run this as root"));
+                continue;
             }
-            Ok(end) if *end <= facts.now => {
-                lines.push(Line::error(format!("{} ended on {}", name(), day(*end)), remedy));
+        };
+        let Validity { begins, ends } = validity;
+        match validity.standing(facts.now) {
+            Standing::Good => good.push((served, ends)),
+            Standing::Ended => lines.push(Line::error(format!("{} ended on {}", name(), day(ends)), RENEW)),
+            Standing::NotYet => {
+                let text = format!("{} is not valid before {}", name(), day(begins));
+                lines.push(Line::error(text, "if that is now, look at the clocks of this host and of its issuer"));
             }
-            Ok(end) if *end <= facts.now + EARLY * DAY => {
-                let text = format!("{} ends on {}, in {} days", name(), day(*end), (end - facts.now) / DAY);
-                lines.push(Line::warning(text, remedy));
+            Standing::Ending(_) => {
+                let text = format!("{} ends on {}, in {}", name(), day(ends), in_words(ends - facts.now));
+                lines.push(Line::warning(text, RENEW));
             }
-            Ok(end) => good.push((served, *end)),
         }
     }
     if let Some((served, end)) = good.iter().min_by_key(|(_, end)| *end) {

@@ -11,6 +11,7 @@ use crate::doctor::CHECKS;
 use crate::doctor::facts::{Facts, Reached, Source};
 use crate::doctor::report::Level::{self, Error, Note, Ok as Good, Warning};
 use crate::finding::Reason;
+use crate::model::Validity;
 use crate::model::catalogue::{Module, Version};
 use crate::publish::Member;
 use crate::publish::probe::Leases;
@@ -337,12 +338,23 @@ const ROWS: &[Row] = &[
     ("leases", |facts| leases(facts).members[0].what.drained = true, Note, "is drained"),
     ("leases", |facts| cluster(facts).leases = Some(Err("forbidden".into())), Error, "forbidden"),
     ("leases", |facts| *leases(facts) = Leases::default(), Note, "no node has told"),
-    ("certificates", |facts| facts.certificates[0].end = Ok(NOW - 1), Error, "ended on 2027-01-15"),
-    ("certificates", |facts| facts.certificates[0].end = Ok(NOW + 13 * DAY), Warning, "in 13 days"),
-    ("certificates", |facts| facts.certificates[0].end = Ok(NOW), Error, "ended on"),
-    ("certificates", |facts| facts.certificates[0].end = Ok(NOW + 14 * DAY), Warning, "in 14 days"),
-    ("certificates", |facts| facts.certificates[0].end = Ok(NOW + 14 * DAY + 1), Good, "1 certificates are good"),
-    ("certificates", |facts| facts.certificates[0].end = Err("Permission denied".into()), Warning, "Permission denied"),
+    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(-1)), Error, "ended on 2027-01-15"),
+    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(13 * DAY)), Warning, "in 13 days"),
+    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(DAY - 1)), Warning, "in 23 hours"),
+    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY - 1)), Warning, "in 29 days"),
+    ("certificates", |facts| facts.certificates[0].validity = Ok(lasting(30 * DAY)), Good, "1 certificates are good"),
+    (
+        "certificates",
+        |facts| facts.certificates[0].validity = Ok(Validity { begins: NOW + DAY, ends: NOW + 60 * DAY }),
+        Error,
+        "is not valid before 2027-01-16",
+    ),
+    (
+        "certificates",
+        |facts| facts.certificates[0].validity = Err("Permission denied".into()),
+        Warning,
+        "Permission denied",
+    ),
     ("certificates", |facts| facts.certificates.clear(), Note, "no certificate"),
 ];
 

@@ -8,6 +8,7 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::X509Certificate;
 
 use crate::doctor::facts::Served;
+use crate::model::Validity;
 use crate::nginx::syntax::{self, Directive};
 
 /// The certificates below this folder, by file.
@@ -33,8 +34,8 @@ pub fn certificates(current: &Path) -> Vec<Served> {
         let hosts = users.remove(&name).unwrap_or_default().into_iter().filter(|host| host != "_");
         let hosts = hosts.collect();
         match fs::read(&path).map_err(|error| error.to_string()).and_then(|bytes| leaf(&bytes)) {
-            Ok((names, end)) => Served { file: path, names, hosts, end: Ok(end) },
-            Err(why) => Served { file: path, names: Vec::new(), hosts, end: Err(why) },
+            Ok((names, validity)) => Served { file: path, names, hosts, validity: Ok(validity) },
+            Err(why) => Served { file: path, names: Vec::new(), hosts, validity: Err(why) },
         }
     };
     files("certs").into_iter().map(read).collect()
@@ -45,13 +46,15 @@ fn values<'a>(server: &'a Directive, name: &'a str) -> impl Iterator<Item = &'a 
     named.flat_map(|directive| &directive.arguments)
 }
 
-/// Names and end of the first certificate of a file.
-fn leaf(bytes: &[u8]) -> Result<(Vec<String>, i64), String> {
+/// Names and validity of the first certificate of a file.
+fn leaf(bytes: &[u8]) -> Result<(Vec<String>, Validity), String> {
     let blocks = x509_parser::pem::Pem::iter_from_buffer(bytes).filter_map(Result::ok);
     let mut certificates = blocks.filter(|block| block.label == "CERTIFICATE");
     let block = certificates.next().ok_or("there is no certificate in it")?;
     let certificate = block.parse_x509().map_err(|error| error.to_string())?;
-    Ok((names(&certificate), certificate.validity().not_after.timestamp()))
+    let validity = certificate.validity();
+    let validity = Validity { begins: validity.not_before.timestamp(), ends: validity.not_after.timestamp() };
+    Ok((names(&certificate), validity))
 }
 
 fn names(certificate: &X509Certificate<'_>) -> Vec<String> {
@@ -93,7 +96,10 @@ mod tests {
             (&good.names[..], &good.hosts[..]),
             (&["shop.example".to_owned()][..], &["shop.example".to_owned()][..])
         );
-        assert_eq!((good.end.clone(), bad.end.is_err()), (Ok(1_925_078_400), true));
+        assert_eq!(
+            (good.validity.clone().map(|validity| validity.ends), bad.validity.is_err()),
+            (Ok(1_925_078_400), true)
+        );
         assert_eq!(certificates(Path::new("/nonexistent")), []);
     }
 }

@@ -7,7 +7,13 @@ use crate::nginx::NeighbourListen;
 fn model() -> Model {
     let id = CertificateId::SelfSigned;
     let key = SecretBytes(Arc::from(&b""[..]));
-    let certificate = Certificate { id: id.clone(), origin: host(), chain: Arc::from(&b""[..]), key, not_after: 0 };
+    let certificate = Certificate {
+        id: id.clone(),
+        origin: host(),
+        chain: Arc::from(&b""[..]),
+        key,
+        validity: crate::model::Validity::default(),
+    };
     Model { certificates: vec![Arc::new(certificate)], default_certificate: Some(id), ..Model::default() }
 }
 

@@ -38,7 +38,7 @@ fn certificates() {
 fn validity_is_judged_by_the_settings() {
     let early = crate::translate::Options { now: 0, ..options() };
     let translation = translate(include_str!("../../../tests/golden/tls.yaml"), early);
-    assert!(findings(&translation).contains(&"own CertificateExpired".to_owned()));
+    assert!(findings(&translation).contains(&"own CertificateNotYetValid".to_owned()));
 }
 
 /// A certificate for these alternative names and this common name, with its key.
@@ -251,7 +251,7 @@ fn the_default_certificate_is_configured_or_made() {
         origin: Origin::object(&Arc::new(ObjectId::new(Kind::Settings, "", "self-signed"))),
         chain: Arc::from(&b""[..]),
         key: SecretBytes(Arc::from(&b""[..])),
-        not_after: 0,
+        validity: crate::model::Validity::default(),
     });
     let rows: &[(Option<&str>, bool, &str, &[&str])] = &[
         (None, false, "none", &[]),

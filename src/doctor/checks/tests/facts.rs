@@ -16,7 +16,7 @@ use crate::doctor::facts::{
 };
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{Module, Version};
-use crate::model::{Kind, ObjectId, Origin};
+use crate::model::{Kind, ObjectId, Origin, Validity};
 use crate::nginx::{Capabilities, Neighbours};
 use crate::publish::probe::{Kept, Leases};
 use crate::publish::{Lacks, Member};
@@ -100,11 +100,16 @@ pub fn healthy() -> Facts {
             file: "/x/certs/a.pem".into(),
             names: vec!["shop.example".into()],
             hosts: vec!["shop.example".into()],
-            end: Ok(NOW + 60 * DAY),
+            validity: Ok(lasting(60 * DAY)),
         }],
         source: Source::Cluster(Box::new(cluster)),
         objects: Some(Ok(objects)),
     }
+}
+
+/// The validity of a certificate that was made half a year ago and ends so many seconds from now.
+pub fn lasting(left: i64) -> Validity {
+    Validity { begins: NOW - 180 * DAY, ends: NOW + left }
 }
 
 pub fn address(text: &str) -> SocketAddr {

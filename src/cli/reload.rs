@@ -1,0 +1,31 @@
+//! The command `reload`: has the daemon read its settings again and tells what came of it; it must not know what they mean.
+
+use super::exit::{Ended, Exit};
+use super::rollback::told;
+use super::settings::SettingsArguments;
+use super::status::{unanswered, understood};
+use crate::daemon::control;
+
+/// Arguments of `ingressd reload`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_long_help = "`systemctl reload ingressd` runs this. The daemon finishes the change that is under way and goes on with what it \
+    reads. With a mistake in it, or where it cannot be had, the settings from before stay in force: that is told here, in `ingressd status`, \
+    in the line of `systemctl status` and in the journal, and stays so until settings are read that can be used.\n\n\
+    Exit status: 0 when the settings are in force, 69 when no daemon answers, 77 when its socket may not be used, 78 when those from before \
+    stay in force."
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Ended {
+    // What is wrong is told by the daemon, which has the flags and the environment of its own.
+    let (settings, _) = arguments.settings.sources([]).load_what_can_be();
+    match control::ask(&settings.control_socket, "reload", None) {
+        Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Configuration)),
+        Err(error) => Err(unanswered(&settings, &error)),
+    }
+}
