@@ -3,6 +3,7 @@
 mod addresses;
 mod clients;
 mod draining;
+mod ground;
 mod names;
 mod owners;
 
