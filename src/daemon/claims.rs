@@ -20,10 +20,10 @@ pub fn kept_in(state: &Path) -> Arc<Claims> {
     }))
 }
 
-/// Keeps them. What cannot be written is a warning: it would be missed only at the next start.
+/// Keeps them, also over a power cut: without them the dates of objects decide. What cannot be written is a warning.
 pub fn keep(state: &Path, claims: &Claims) {
     let file = state.join(FILE);
-    if let Err(why) = state_file::write(&file, &claims.write().collect::<Vec<_>>()) {
+    if let Err(why) = state_file::write_synced(&file, &claims.write().collect::<Vec<_>>()) {
         tracing::warn!(path = %file.display(), "the claims on hosts cannot be kept for the next start: {why}");
     }
 }

@@ -171,7 +171,7 @@ impl Cycle {
     /// Continues with what an earlier run left in the state folder; `in_place` are the files that nginx has or will read.
     pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
         let store = Arc::new(Mutex::new(LastGood::open(state, in_place)));
-        let keeper = Keeper::start(Arc::clone(&store));
+        let keeper = Keeper::start(Arc::clone(&store), state);
         Cycle {
             state: state.to_owned(),
             quarantine: Quarantine::open(state),
@@ -425,7 +425,7 @@ impl Cycle {
         worth: Arc<BTreeSet<Arc<ObjectId>>>,
         outcome: Outcome,
     ) -> Report {
-        let Product { mut findings, accepted, certificates, costs, due, .. } = product;
+        let Product { mut findings, accepted, refused, certificates, costs, claims, due, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -434,8 +434,13 @@ impl Cycle {
         findings.sort();
         findings.dedup();
         if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
-            self.confirmed = Arc::new(Snapshot { findings: Vec::new(), ..served.clone() });
-            self.keeper.keep(Arc::clone(&self.confirmed), worth);
+            let mut confirmed = Snapshot { findings: Vec::new(), ..served.clone() };
+            for (id, _) in &refused {
+                // What is served in part, for want of an earlier version, is none that another one could give way to.
+                objects::take_out(&mut confirmed, id);
+            }
+            self.confirmed = Arc::new(confirmed);
+            self.keeper.keep(Arc::clone(&self.confirmed), worth, claims);
         }
         Report { findings, accepted, certificates, costs, due, ..Report::of(outcome) }
     }

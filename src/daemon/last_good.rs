@@ -9,12 +9,13 @@ use std::thread::JoinHandle;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::candidates;
 use super::objects::{self, Earlier, Visitor};
 use super::state_file;
+use super::{candidates, claims};
 use crate::model::ObjectId;
 use crate::render::Digest;
 use crate::source::{List, Place, Snapshot, Stored, Version};
+use crate::translate::Claims;
 
 /// One file for each object, named by digests of the object's name and of its version: a glance at the folder tells
 /// which versions are kept, and the objects need not be held in memory a second time.
@@ -56,6 +57,7 @@ struct Read<K> {
 struct Job {
     served: Arc<Snapshot>,
     worth: Arc<BTreeSet<Arc<ObjectId>>>,
+    claims: Arc<Claims>,
 }
 
 /// The thread that writes, so that no cycle waits for the disk. Dropped, it ends with the last job.
@@ -231,12 +233,17 @@ impl Visitor for Keeping<'_> {
 
 impl Keeper {
     /// Starts the thread.
-    pub fn start(store: Arc<Mutex<LastGood>>) -> Self {
+    pub fn start(store: Arc<Mutex<LastGood>>, state: &Path) -> Self {
         let (jobs, receiver) = channel::<Job>();
+        let (state, mut written) = (state.to_owned(), None);
         let work = move || {
             while let Ok(first) = receiver.recv() {
                 // Only the latest counts: what lies between was served, but is not any more.
-                let Job { served, worth } = receiver.try_iter().last().unwrap_or(first);
+                let Job { served, worth, claims } = receiver.try_iter().last().unwrap_or(first);
+                if written.as_ref().is_none_or(|written| !Arc::ptr_eq(written, &claims)) {
+                    claims::keep(&state, &claims);
+                    written = Some(claims);
+                }
                 store.lock().unwrap_or_else(PoisonError::into_inner).keep(&served, &worth);
             }
         };
@@ -244,10 +251,10 @@ impl Keeper {
     }
 
     /// Has what is served kept, soon.
-    pub fn keep(&self, served: Arc<Snapshot>, worth: Arc<BTreeSet<Arc<ObjectId>>>) {
+    pub fn keep(&self, served: Arc<Snapshot>, worth: Arc<BTreeSet<Arc<ObjectId>>>, claims: Arc<Claims>) {
         if let Some(jobs) = &self.jobs {
             // The thread ends only with us.
-            let _ = jobs.send(Job { served, worth });
+            let _ = jobs.send(Job { served, worth, claims });
         }
     }
 
@@ -352,9 +359,9 @@ mod tests {
     #[test]
     fn the_keeper_has_written_when_it_is_dropped() {
         let state = tempfile::tempdir().unwrap();
-        let keeper = Keeper::start(Arc::new(Mutex::new(LastGood::open(state.path(), None))));
+        let keeper = Keeper::start(Arc::new(Mutex::new(LastGood::open(state.path(), None))), state.path());
         let first = Arc::new(snapshot(&[("a", "1")]));
-        keeper.keep(Arc::clone(&first), Arc::new(all(&first)));
+        keeper.keep(Arc::clone(&first), Arc::new(all(&first)), Arc::default());
         drop(keeper);
         assert_eq!(kept(state.path(), "a"), Some("1".into()));
     }
@@ -363,7 +370,7 @@ mod tests {
     async fn whoever_waits_for_the_end_of_the_keeper_holds_up_nobody() {
         let state = tempfile::tempdir().unwrap();
         let store = Arc::new(Mutex::new(LastGood::open(state.path(), None)));
-        let keeper = Keeper::start(Arc::clone(&store));
+        let keeper = Keeper::start(Arc::clone(&store), state.path());
         // A disk that takes nothing until it is told, or until it is clear that nobody ever will.
         let ((held, is_held), (release, released)) = (channel(), channel::<()>());
         let disk = std::thread::spawn(move || {
@@ -373,7 +380,7 @@ mod tests {
         });
         is_held.recv().unwrap();
         let first = Arc::new(snapshot(&[("a", "1")]));
-        keeper.keep(Arc::clone(&first), Arc::new(all(&first)));
+        keeper.keep(Arc::clone(&first), Arc::new(all(&first)), Arc::default());
         // The runtime of a test has one thread: it comes back only if nothing blocks it.
         let closing = tokio::spawn(keeper.close());
         tokio::task::yield_now().await;

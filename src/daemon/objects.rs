@@ -52,6 +52,23 @@ pub fn put_back(
     }
 }
 
+/// Takes an object out.
+pub fn take_out(snapshot: &mut Snapshot, id: &ObjectId) {
+    match id.kind {
+        Kind::Ingress => remove(&mut snapshot.ingresses, id),
+        Kind::Service => remove(&mut snapshot.services, id),
+        Kind::Secret => remove(&mut snapshot.secrets, id),
+        Kind::ConfigMap => remove(&mut snapshot.config_maps, id),
+        _ => {}
+    }
+}
+
+fn remove<K>(list: &mut List<K>, id: &ObjectId) {
+    if let Ok(index) = list.position(&id.namespace, &id.name) {
+        list.edit().remove(index);
+    }
+}
+
 /// Notes that an Ingress of `newest` was taken out altogether.
 pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
     let taken = (id.kind == Kind::Ingress).then(|| find(&newest.ingresses, id)).flatten();

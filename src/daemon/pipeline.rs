@@ -264,10 +264,7 @@ impl Stages for Pipeline {
     }
 
     fn settle(&mut self, claims: &Arc<Claims>) {
-        if !Arc::ptr_eq(&self.claims, claims) {
-            self.claims = Arc::clone(claims);
-            claims::keep(&self.settings.apply.state, claims);
-        }
+        self.claims = Arc::clone(claims);
     }
 
     fn apply(&mut self, files: &FileSet) -> Outcome {

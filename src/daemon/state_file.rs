@@ -23,13 +23,25 @@ pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     write_bytes(path, &bytes)
 }
 
+/// The same for what must not be torn by a power cut.
+pub fn write_synced(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    put(path, &serde_json::to_vec(value)?, true)
+}
+
 /// The same for content that is not JSON.
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    put(path, bytes, false)
+}
+
+fn put(path: &Path, bytes: &[u8], synced: bool) -> io::Result<()> {
     let folder = path.parent().unwrap_or_else(|| Path::new("/"));
-    // Created with mode 0600, which the rename keeps. Not synced: thousands of files are written at the first start, and
-    // one that a power cut tore is told from a good one when it is read.
+    // Created with mode 0600, which the rename keeps. Most are not synced: thousands of files are written at the first start,
+    // and one that a power cut tore is told from a good one when it is read.
     let mut file = tempfile::Builder::new().prefix(".new-").tempfile_in(folder)?;
     file.write_all(bytes)?;
+    if synced {
+        file.as_file().sync_data()?;
+    }
     file.persist(path)?;
     Ok(())
 }

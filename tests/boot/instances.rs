@@ -23,7 +23,8 @@ fn two_instances(release: &str) {
     let machine = Machine::boot(disk);
     machine.run("apt-get install --yes /root/ingressd.deb");
     site::put_manifests(&machine.disk, "/etc/ingressd/manifests", "shop");
-    machine.disk.write("/etc/ingressd/conf.d/source.toml", "manifests = '/etc/ingressd/manifests'\n");
+    let source = |folder: &str| format!("manifests = '{folder}/manifests'\n{}", site::OWN_BACKEND);
+    machine.disk.write("/etc/ingressd/conf.d/source.toml", &source("/etc/ingressd"));
     site::put_manifests(&machine.disk, "/etc/ingressd/blue/manifests", "blue");
     let page = pages::page("docs/install.md");
     for file in ["/etc/nginx/blue.conf", "/etc/systemd/system/nginx-blue.service"] {
@@ -33,7 +34,7 @@ fn two_instances(release: &str) {
     let cluster = "kubeconfig = \"/etc/ingressd/blue/kubeconfig\"";
     let documented = page.file(settings);
     assert!(documented.starts_with(cluster), "{documented}");
-    machine.disk.write(settings, &documented.replace(cluster, "manifests = '/etc/ingressd/blue/manifests'"));
+    machine.disk.write(settings, &documented.replace(cluster, &source("/etc/ingressd/blue")));
     // Both at once: neither may see half of what the other writes.
     machine.run("systemctl daemon-reload && systemctl enable --now ingressd nginx-blue ingressd@blue");
 

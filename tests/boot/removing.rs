@@ -18,7 +18,8 @@ fn the_host_is_left_in_order(release: &str) {
     machine.run("apt-mark auto libnginx-mod-stream");
     machine.run("apt-get install --yes /root/ingressd.deb");
     site::put_manifests(&machine.disk, "/etc/ingressd/manifests", "shop");
-    machine.disk.write("/etc/ingressd/conf.d/source.toml", "manifests = '/etc/ingressd/manifests'\n");
+    let source = format!("manifests = '/etc/ingressd/manifests'\n{}\n", site::OWN_BACKEND);
+    machine.disk.write("/etc/ingressd/conf.d/source.toml", &source);
     machine.run("ingressd setup --yes --disable-default-site");
     machine.run(&format!("test -e {STREAM} -a ! -e {DEFAULT}"));
     machine.run("systemctl enable --now ingressd.service");

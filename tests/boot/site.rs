@@ -30,6 +30,9 @@ ports: [{port: 8080}]
 endpoints: [{addresses: [10.244.0.1]}]
 ";
 
+/// The setting by which the machine's own address may be a backend.
+pub const OWN_BACKEND: &str = "upstreams.own-addresses = ['10.244.0.1:8080']";
+
 /// Puts a backend at a pod's address, which the machine has from its boot on.
 pub fn put_backend(disk: &Disk) {
     disk.write("/etc/nginx/conf.d/backend.conf", "server { listen 10.244.0.1:8080; return 200 backend; }\n");

@@ -198,3 +198,32 @@ fn what_is_told_to_one_keeps_no_other_waiting() {
         evil.clear().await;
     });
 }
+
+#[test]
+fn a_label_of_the_namespace_decides_what_its_ingresses_may_ask_for() {
+    cluster::run(async |cluster| {
+        let allowed = r#"[{selector = "hosts in (shop)", hosts = ["shop-ingressd.example", "shop-nginx.example"]}]"#;
+        cluster.daemon.set("hosts.allowed", allowed);
+        let namespace = cluster.objects.namespace().to_owned();
+        let label = async |objects: &Objects, value: &str| {
+            let metadata = json!({"name": namespace, "labels": {"hosts": value}});
+            objects.apply(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).await;
+        };
+        label(&cluster.objects, "shop").await;
+        serve_shops(cluster).await;
+        label(&cluster.objects, "none").await;
+        for (class, _) in CLASSES {
+            let name = format!("shop-{class}");
+            cluster.objects.until_published(&name, &[]).await;
+            let notes = async || told(&cluster.objects, &name, "HostNotAllowed").await;
+            let notes = wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+            assert!(notes[0].contains("ask for no host"), "{notes:?}");
+            assert_eq!(who("shop", class).await, "404");
+        }
+        label(&cluster.objects, "shop").await;
+        for (class, _) in CLASSES {
+            cluster.objects.until_published(&format!("shop-{class}"), &[ADDRESS]).await;
+            assert_eq!(who("shop", class).await, VICTIM);
+        }
+    });
+}

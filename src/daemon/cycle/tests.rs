@@ -307,6 +307,17 @@ fn what_the_translation_refuses_is_put_back_too() {
 }
 
 #[test]
+fn a_version_that_is_refused_gives_way_to_no_other_refused_one() {
+    let state = tempfile::tempdir().unwrap();
+    let mut cycle = Cycle::open(state.path(), None);
+    let mut rules = Rules { unfit: ["a@1", "a@2"].into(), ..Rules::default() };
+    for version in ["a@1", "a@2"] {
+        cycle.turn(&snapshot(&[version]), &mut rules);
+        assert_eq!(rules.made, [version], "as far as it can be served: nobody ever served it better");
+    }
+}
+
+#[test]
 fn what_cannot_be_read_after_a_restart_is_served_as_it_was() {
     let state = tempfile::tempdir().unwrap();
     let mut rules = Rules::default();
