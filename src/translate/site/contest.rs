@@ -13,23 +13,31 @@ use super::precedence::{self, Rated};
 use super::{Claim, conflict, reach};
 use crate::finding::{Finding, Reason};
 use crate::model::{ObjectId, Origin, ServerName};
-use crate::translate::claims::Claims;
+use crate::translate::claims::{Claimant, Claims};
 use crate::translate::path::Matching;
 use crate::translate::subject::Subject;
 
-/// What each namespace may have of what it asks for, as it wins. `rest` is the object that says what happens to whatever no path takes.
+/// What each namespace may have of what it asks for, as it wins. `rest` is the object that says what happens to whatever no path takes,
+/// `standing` who may have anything of the host.
 pub fn settle<'s, 'a>(
     name: &ServerName,
     parties: Vec<Vec<Claim<'s, 'a>>>,
     rest: Option<&Subject<'_>>,
     claims: &Claims,
+    standing: &[&Claimant],
     findings: &mut Vec<Finding>,
 ) -> Vec<Claim<'s, 'a>> {
     let parties = parties.into_iter().map(|party| party.into_iter().enumerate());
     let mut rated: Vec<_> = parties.flatten().map(|(place, claim)| rate(name, place, claim, claims)).collect();
     // Those of one age are of one namespace, and in its order.
     rated.sort_by_key(|rated| rated.number);
-    let mut older = OlderClaims::new(name, claims, &rated, rest);
+    // Whose the requests for hosts are that nobody has is not a question of ages alone.
+    let holders = if *name == ServerName::CatchAll { &[] } else { standing };
+    let rest = rest.map(|rest| {
+        let namespace = &rest.stored.id.namespace;
+        (Arc::clone(namespace), claims.number(name, namespace), rest.is_protected)
+    });
+    let mut older = OlderClaims::new(holders, &rated, rest);
     let (mut kept, mut refused) = (Vec::with_capacity(rated.len()), Vec::new());
     for rated in rated {
         match older.objection(&rated) {
@@ -72,19 +80,16 @@ struct OlderClaims<'c> {
 }
 
 impl<'c> OlderClaims<'c> {
-    fn new(name: &ServerName, claims: &'c Claims, rated: &[Rated<'_, '_>], rest: Option<&Subject<'_>>) -> Self {
+    fn new(holders: &[&'c Claimant], rated: &[Rated<'_, '_>], rest: Option<(Arc<str>, u64, bool)>) -> Self {
         let here: HashSet<_> =
             rated.iter().map(|rated| (&*rated.claim.origin.object.namespace, &*rated.beginning)).collect();
         let is_here = |(namespace, place, _): &(&str, Option<&str>, u64)| {
             place.is_some_and(|place| here.contains(&(*namespace, place)))
         };
-        // Whose the requests for hosts are that nobody has is not a question of ages alone.
-        let held = (*name != ServerName::CatchAll).then(|| claims.places(name)).into_iter().flatten();
+        let held = holders
+            .iter()
+            .flat_map(|holder| holder.places().map(|(place, number)| (&*holder.namespace, place, number)));
         let reserved = held.filter(|held| !is_here(held)).collect();
-        let rest = rest.map(|rest| {
-            let namespace = &rest.stored.id.namespace;
-            (Arc::clone(namespace), claims.number(name, namespace), rest.is_protected)
-        });
         OlderClaims { reserved, rest, places: HashMap::new(), protected: BTreeMap::new() }
     }
 

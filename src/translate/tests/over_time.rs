@@ -23,10 +23,30 @@ const TEXTS: &[&str] = &["/", "/", "/a", "/a/", "/a/b", "/a/b/c", "/A", "/b", "/
 const EXPRESSIONS: &[&str] =
     &["/.*", "/a.*", "/a/b.*", "/a/(.*)", "/(a|b)", "/a(/|$)(.*)", "/a.*longer", "/new.*", "/[ab]/c", "/a/b/c", "/b"];
 const TYPES: &[&str] = &["Prefix", "Prefix", "Exact", "ImplementationSpecific"];
-const ANNOTATIONS: &[&str] =
-    &["", "", "", "allowlist-source-range: 10.0.0.0/8", "allowlist-source-range: nonsense", "rewrite-target: /$nothing"];
-const TARGETS: &[&str] =
-    &["/", "/a", "/a/", "/a/b", "/a/b/c", "/a/b/c/longer", "/a/longer", "/A/b", "/b", "/b/c", "/new", "/new/x", "/newer", "/zzz"];
+const ANNOTATIONS: &[&str] = &[
+    "",
+    "",
+    "",
+    "allowlist-source-range: 10.0.0.0/8",
+    "allowlist-source-range: nonsense",
+    "rewrite-target: /$nothing",
+];
+const TARGETS: &[&str] = &[
+    "/",
+    "/a",
+    "/a/",
+    "/a/b",
+    "/a/b/c",
+    "/a/b/c/longer",
+    "/a/longer",
+    "/A/b",
+    "/b",
+    "/b/c",
+    "/new",
+    "/new/x",
+    "/newer",
+    "/zzz",
+];
 const ASKED: &[&str] = &["a.example", "b.example"];
 
 /// Numbers that follow from one (SplitMix64).
@@ -143,7 +163,8 @@ impl Ledger {
         }
         for (key, claims) in &mut self.0 {
             for claim in claims.iter_mut() {
-                let is_asked = asked.iter().any(|(side, host, place)| (*side, host, place) == (claim.0, &key.0, &key.1));
+                let is_asked =
+                    asked.iter().any(|(side, host, place)| (*side, host, place) == (claim.0, &key.0, &key.1));
                 claim.2 = if is_asked { None } else { claim.2.or(Some(now)) };
             }
             claims.retain(|claim| claim.2.is_none_or(|gone| now - gone < 300));
@@ -296,7 +317,9 @@ fn run(steps: &[Step], options: &Options, is_shared: bool) -> Option<String> {
             for target in TARGETS {
                 let (with, alone) = (answer(&with, host, target), answer(&alone, host, target));
                 if let Some(wrong) = judge(alone.as_ref(), with.as_ref(), &ledger, is_shared) {
-                    return Some(format!("step {number}, {host}{target}: {wrong}\n    with  {with:?}\n    alone {alone:?}"));
+                    return Some(format!(
+                        "step {number}, {host}{target}: {wrong}\n    with  {with:?}\n    alone {alone:?}"
+                    ));
                 }
             }
         }

@@ -126,6 +126,40 @@ fn a_host_is_reserved_for_a_while() {
 }
 
 #[test]
+fn a_path_comes_back_to_whoever_was_alone_on_its_host() {
+    let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /a"]);
+    let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /a", "Prefix /b"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&victim]);
+    assert_eq!(outcome(&cluster.now(&[&evil])).0, [""; 0]);
+    assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /a", "e /b"]);
+}
+
+#[test]
+fn a_claim_that_is_refused_reserves_nothing() {
+    // What the victim has, what the attacker asks for in vain, and what the victim asks for then.
+    let rows = [
+        ("ingressd", HOST, "", "Prefix /b"),
+        ("ingressd", "*.example", "", "Prefix /"),
+        ("nginx", "*.example", LIST, "Prefix /"),
+    ];
+    for (class, host, annotations, path) in rows {
+        let victim = of("victim", "v", class, host, annotations, &["Prefix /"]);
+        let evil = of("evil", "e", class, HOST, "", &[path]);
+        let later = of("victim", "w", class, HOST, "", &[path]);
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&victim]);
+        cluster.now(&[&victim, &evil]);
+        let (paths, findings) = outcome(&cluster.now(&[&victim, &evil, &later]));
+        assert_eq!(
+            (&*paths[0], &findings[..]),
+            (&*format!("w {}", &path[7..]), &["e HostOwned".to_owned()][..]),
+            "{host}"
+        );
+    }
+}
+
+#[test]
 fn a_host_stays_whose_object_cannot_be_served_now() {
     let victim = of("victim", "v", "ingressd", HOST, "", &["Prefix /"]);
     let evil = of("evil", "e", "ingressd", HOST, "", &["Prefix /"]);
