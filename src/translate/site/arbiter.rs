@@ -35,9 +35,15 @@ impl<'o, 'a> Arbiter<'o, 'a> {
 
     /// Notes what is asked for of a wildcard host, before any host within it is decided about.
     pub fn note(&mut self, name: &ServerName, asked: &Site<'_, 'a>) {
+        if !matches!(name, ServerName::Wildcard(_)) {
+            return;
+        }
+        let standing = self.standing(name);
+        let has = |namespace: &str| standing.iter().any(|claimant| *claimant.namespace == *namespace);
         let protects = asked.subjects.iter().filter(|subject| subject.is_protected);
-        let namespaces: Vec<_> = protects.map(|subject| Arc::clone(&subject.id().namespace)).collect();
-        if matches!(name, ServerName::Wildcard(_)) && !namespaces.is_empty() {
+        let protects = protects.map(|subject| &subject.id().namespace).filter(|namespace| has(namespace));
+        let namespaces: Vec<_> = protects.map(Arc::clone).collect();
+        if !namespaces.is_empty() {
             self.protected.insert(name.clone(), namespaces);
         }
     }

@@ -26,7 +26,7 @@ impl Cluster {
         Cluster { options, claims: Arc::default(), due: None }
     }
 
-    fn read(&mut self, snapshot: &Snapshot) -> Translation {
+    pub fn read(&mut self, snapshot: &Snapshot) -> Translation {
         let translation = Translator::new(self.options.clone()).translate(snapshot, &Names::default(), &self.claims);
         self.claims = Arc::clone(&translation.claims);
         self.due = translation.due;
@@ -156,7 +156,14 @@ fn a_claim_that_is_refused_reserves_nothing() {
             (&*format!("w {}", &path[7..]), &["e HostOwned".to_owned()][..]),
             "{host}"
         );
-    }
+    } // Nor does it protect anything.
+    let wild = of("victim", "v", "ingressd", "*.example", "", &["Prefix /"]);
+    let evil = of("evil", "e", "ingressd", "*.example", LIST, &["Prefix /"]);
+    let own = of("victim", "w", "ingressd", HOST, "", &["Prefix /"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&wild]);
+    cluster.now(&[&wild, &evil]);
+    assert_eq!(cluster.now(&[&wild, &evil, &own]).model.servers.len(), 2);
 }
 
 #[test]
