@@ -22,6 +22,8 @@ pub struct Rated<'s, 'a> {
     pub number: u64,
     /// See [`super::reach::beginning`].
     pub beginning: Box<str>,
+    /// It is refused, and closes what another path of its namespace, whose beginning and age these are, would have taken.
+    pub is_refused: bool,
 }
 
 impl Rated<'_, '_> {
@@ -31,6 +33,16 @@ impl Rated<'_, '_> {
 
     fn key(&self) -> (Box<str>, u64, usize) {
         (self.beginning.clone(), self.number, self.place_alone)
+    }
+
+    /// Whether it may take what begins like the other one.
+    pub fn reaches(&self, other: &Self) -> bool {
+        let rest = other.beginning.strip_prefix(&*self.beginning);
+        rest.is_some_and(|rest| match self.claim.matching {
+            Matching::Exact => rest.is_empty() && other.claim.matching == Matching::Exact,
+            Matching::Prefix => rest.is_empty() || rest.starts_with('/'),
+            Matching::Regex | Matching::Caseless => true,
+        })
     }
 
     /// Whether a request may be for both.

@@ -346,7 +346,8 @@ fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'sta
     match with.side {
         Some(1) if with.place.len() > place.len() && with.place.starts_with(place) => {
             let is_younger = !ledger.is_older((host, &with.place), (host, place));
-            (is_guarded && is_younger).then_some("what is protected goes to the attacker")
+            (is_guarded && is_younger && !ledger.is_refused(host, place))
+                .then_some("what is protected goes to the attacker")
         }
         Some(1) => (!ledger.is_refused(host, place)).then_some("it goes to the attacker"),
         _ if alone.is_protected && !with.is_protected && !with.is_closed => Some("it is open"),

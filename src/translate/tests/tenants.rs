@@ -525,3 +525,24 @@ fn what_may_not_be_asked_for_is_not_kept_either() {
     cluster.now(&[&broken]);
     assert_eq!(outcome(&cluster.now(&[&broken, &victim])).0, ["v /"]);
 }
+#[test]
+fn what_is_closed_takes_nothing_from_others() {
+    // What the victim protects or has first, what the attacker has, and what of the attacker's is refused and was to be protected.
+    let rows: &[(&str, &[&str], &str, &[&str], &str, &[&str])] = &[
+        (LIST, &["Prefix /a"], "", &["Prefix /"], "Prefix /a/b", &["v /a", "e /"]),
+        (LIST, &["Prefix /a"], "", &["Prefix /"], "Exact /a/b", &["v /a", "e /"]),
+        ("", &["Exact /a"], "", &["Prefix /"], "Exact /a", &["v = /a", "e /"]),
+        ("", &["Exact /a"], "", &["Prefix /"], "Prefix /a", &["v = /a", "f /a", "e /"]),
+        (LIST, &["Prefix /a"], "", &["Prefix /a/b"], "Prefix /a/b/c", &["v /a"]),
+        (LIST, &["Prefix /a"], REGEX, &["Prefix /.*"], "Prefix /a/b", &["v /a", "e ~ /.*"]),
+    ];
+    for (number, (annotations, paths, theirs, their_paths, refused, served)) in rows.iter().enumerate() {
+        let victim = of("victim", "v", "nginx", HOST, annotations, paths);
+        let evil = of("evil", "e", "nginx", HOST, theirs, their_paths);
+        let closed = of("evil", "f", "nginx", HOST, LIST, &[refused]);
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&victim]);
+        cluster.now(&[&victim, &evil]);
+        assert_eq!(outcome(&cluster.now(&[&victim, &evil, &closed])).0, *served, "row {number}");
+    }
+}
