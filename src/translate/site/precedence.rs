@@ -31,6 +31,10 @@ impl Rated<'_, '_> {
         &self.claim.origin.object.namespace
     }
 
+    fn is_protected(&self) -> bool {
+        self.claim.closed || self.claim.subject.is_protected
+    }
+
     fn key(&self) -> (Box<str>, u64, usize) {
         (self.beginning.clone(), self.number, self.place_alone)
     }
@@ -80,9 +84,13 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
             Some((queue, index)) => ordered.push(queues[queue].take(index)),
             None => {
                 let Some((queue, index)) = youngest(&queues) else { break };
-                // Its namespace goes without its own order, if that is what stands in the way.
+                // Its namespace goes without its own order, if that is what stands in the way; but nothing passes what is protected.
                 let all = &queues[queue].claims;
-                if let Some(free) = (0..all.len()).rev().take(FAR).find(|index| !waits(&queues, queue, &all[*index])) {
+                let is_free = |index: &usize| {
+                    let mut passed = all[index + 1..].iter().filter(|passed| passed.meets(&all[*index]));
+                    !waits(&queues, queue, &all[*index]) && !passed.any(Rated::is_protected)
+                };
+                if let Some(free) = (0..all.len()).rev().take(FAR).find(is_free) {
                     ordered.push(queues[queue].take(free));
                     continue;
                 }

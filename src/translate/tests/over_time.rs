@@ -10,7 +10,7 @@ use regex::bytes::Regex;
 
 use super::super::path::Matching;
 use super::super::site;
-use super::manifests::snapshot;
+use super::manifests::{snapshot, snapshot_of};
 use super::options;
 use super::tenants::{Cluster, of};
 use crate::model::{Action, PathMatch, Route};
@@ -19,7 +19,7 @@ use crate::translate::host::written;
 use crate::translate::{HostOwnership, Translation};
 
 /// How many runs there are of each rule about who owns a host, and how many steps each has.
-const RUNS: u64 = 100;
+const RUNS: u64 = 50;
 const STEPS: usize = 9;
 /// How many failures are shown.
 const MOST_SHOWN: usize = 4;
@@ -246,6 +246,12 @@ impl Ledger {
         claims.min().map(|(_, side)| side)
     }
 
+    /// Whether a place of the attacker's lies between two of the victim's, so that those are not tried in their own order.
+    fn is_between(&self, host: &'static str, above: &str, below: &str) -> bool {
+        let mut all = self.held.keys().filter(|(side, on, _)| *side == 1 && *on == host);
+        all.any(|(_, _, place)| place.starts_with(above) && below.starts_with(&**place))
+    }
+
     /// Whether docs/security.md has it that the victim's path is refused: the place was the attacker's before, or the host is kept
     /// for it; it lies below what the attacker protects, or between its paths; or whoever has the host says what happens to the rest of it.
     fn is_refused(&self, host: &'static str, place: &str) -> bool {
@@ -270,6 +276,8 @@ struct Answer {
     host: &'static str,
     route: String,
     place: String,
+    /// It is what becomes of requests that no path takes.
+    is_rest: bool,
     is_protected: bool,
     is_closed: bool,
 }
@@ -297,6 +305,7 @@ fn answer(translation: &Translation, host: &'static str, target: &str) -> Option
         host,
         route: format!("{} {path}", route.origin.object.name),
         place,
+        is_rest: taken.is_none(),
         is_protected: route.behaviour.access.is_some(),
         is_closed,
     })
@@ -343,6 +352,10 @@ fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'sta
         };
         return (!is_intended).then_some("the host is gone");
     };
+    // Whoever has a host says what becomes of the rest of it.
+    if alone.is_rest && ledger.owner(host) == Some(1) {
+        return None;
+    }
     match with.side {
         Some(1) if with.place.len() > place.len() && with.place.starts_with(place) => {
             let is_younger = !ledger.is_older((host, &with.place), (host, place));
@@ -351,6 +364,7 @@ fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'sta
         }
         Some(1) => (!ledger.is_refused(host, place)).then_some("it goes to the attacker"),
         _ if alone.is_protected && !with.is_protected && !with.is_closed => Some("it is open"),
+        _ if ledger.is_between(host, place, &with.place) => None,
         _ => (!ledger.is_refused(host, place)).then_some("another route answers"),
     }
 }
@@ -371,7 +385,7 @@ fn run(steps: &[Step], is_shared: bool) -> Option<String> {
                 let all = objects[*side].iter().enumerate();
                 all.filter_map(|(slot, object)| Some(object.as_ref()?.written(SIDES[*side], &name(*side, slot))))
             });
-            let ingresses = snapshot(&written.collect::<Vec<_>>().join("\n---\n")).ingresses;
+            let ingresses = snapshot_of(&written.collect::<Vec<_>>().join("\n---\n")).ingresses;
             cluster.read(&Snapshot { ingresses, ..SERVICES.with(Snapshot::clone) })
         };
         let (with, alone) = (read(&mut with, &[0, 1]), read(&mut alone, &[0]));

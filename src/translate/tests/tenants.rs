@@ -526,6 +526,21 @@ fn what_may_not_be_asked_for_is_not_kept_either() {
     assert_eq!(outcome(&cluster.now(&[&broken, &victim])).0, ["v /"]);
 }
 #[test]
+fn nothing_passes_what_is_protected() {
+    let evil = of("evil", "e", "nginx", HOST, "", &["Exact /A"]);
+    for (annotations, served) in
+        [("", ["w ~ /a/b", "e = /A", "v ~ /(a|b)"].as_slice()), (LIST, &["e = /A", "v ~ /(a|b)"])]
+    {
+        let victim = of("victim", "v", "nginx", HOST, &format!("{REGEX}, {annotations}"), &["Prefix /(a|b)"]);
+        let open = of("victim", "w", "nginx", HOST, "", &["Prefix /a/b"]);
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&evil]);
+        cluster.now(&[&evil, &victim]);
+        assert_eq!(outcome(&cluster.now(&[&evil, &victim, &open])).0, served, "{annotations}");
+    }
+}
+
+#[test]
 fn what_is_closed_takes_nothing_from_others() {
     // What the victim protects or has first, what the attacker has, and what of the attacker's is refused and was to be protected.
     let rows: &[(&str, &[&str], &str, &[&str], &str, &[&str])] = &[
