@@ -3,7 +3,6 @@
 mod addresses;
 mod clients;
 mod draining;
-mod ground;
 mod names;
 mod owners;
 
