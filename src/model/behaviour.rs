@@ -21,7 +21,7 @@ pub struct Behaviour {
     pub basic_authentication: Option<Arc<BasicAuthentication>>,
     /// How much each client may ask for.
     pub limits: Option<Arc<ClientLimits>>,
-    /// Clients are chosen, or nobody is let in, and so no path of the host may mean one thing here and another to a backend.
+    /// Clients are chosen, or nobody is let in, and so no path of the namespace's on the host may mean one thing here and another to a backend.
     pub strict_paths: bool,
 }
 

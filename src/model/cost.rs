@@ -245,7 +245,14 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
             costs.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
         }
         let has_tls = server.tls != TlsTermination::Default;
-        server.routes.iter().chain([&server.fallback]).for_each(|route| costs.add_route(route, has_tls));
+        let strict = server.strict_paths();
+        for route in server.routes.iter().chain([&server.fallback]) {
+            costs.add_route(route, has_tls);
+            if strict.concern(route) {
+                costs.add(&route.origin.object.namespace, CONDITION);
+                costs.add(&route.origin.object.namespace, times(EXPRESSION, 2));
+            }
+        }
     }
     for upstream in &model.upstreams {
         let UpstreamId { namespace, .. } = &upstream.id;

@@ -20,7 +20,7 @@ pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, 
 pub use instance::Instance;
 pub use origin::{Field, Kind, ObjectId, Origin};
 pub use route::{Action, PathMatch, Protocol, Route};
-pub use server::{Hsts, Server, ServerName, TlsTermination};
+pub use server::{Hsts, Server, ServerName, StrictPaths, TlsTermination};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use value::{
     ByteSize, Cidr, HeaderName, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart,

@@ -1,6 +1,6 @@
 //! A host name and what is served under it; it must not know how nginx selects servers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Action, CertificateId, Field, HostName, ObjectId, Origin, Route};
 
@@ -56,17 +56,54 @@ pub struct Hsts {
     pub preload: bool,
 }
 
+/// For which routes of a server a path must not mean one thing to nginx and another to a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StrictPaths<'a> {
+    /// For none.
+    Nowhere,
+    /// For all of them.
+    Everywhere,
+    /// For those of these namespaces.
+    Of(BTreeSet<&'a str>),
+}
+
+impl StrictPaths<'_> {
+    /// Whether this route, which is not alone in that, has to tell by itself.
+    pub fn concern(&self, route: &Route) -> bool {
+        matches!(self, StrictPaths::Of(namespaces) if namespaces_of(route).any(|name| namespaces.contains(name)))
+    }
+}
+
+/// Whose a route is and whose backend it leads to: they differ where the administrator's default backend answers.
+fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
+    let own: &str = &route.origin.object.namespace;
+    let other = match &route.action {
+        Action::Proxy { upstream } => Some(&*upstream.namespace).filter(|other| *other != own),
+        Action::Redirect { .. } | Action::Respond { .. } => None,
+    };
+    [own].into_iter().chain(other)
+}
+
 impl Server {
-    /// Whether a path that means one thing to nginx and another to a backend could pass by what protects a route: some
-    /// route asks for it, and another one, which goes to a backend, is not protected in the same way.
-    pub fn needs_strict_paths(&self) -> bool {
+    /// Where a path that means one thing to nginx and another to a backend could pass by what protects a route: a namespace's
+    /// route asks for it, and another one that leads to its backends is not protected in the same way. Routes of others do not:
+    /// no backend is reached by them, whatever it makes of a path.
+    pub fn strict_paths(&self) -> StrictPaths<'_> {
         let all = || self.routes.iter().chain([&self.fallback]);
-        let strict = || all().filter(|route| route.behaviour.strict_paths);
-        let proxied = || all().filter(|route| matches!(route.action, Action::Proxy { .. }));
-        // Whoever differs from any of them differs from the first one, or the first one does from another.
-        let Some(first) = strict().next() else { return false };
-        let differs = |route: &Route| !first.behaviour.protects_like(&route.behaviour);
-        proxied().any(differs) || (strict().any(differs) && proxied().next().is_some())
+        if !all().any(|route| route.behaviour.strict_paths) {
+            return StrictPaths::Nowhere;
+        }
+        let mut routes: BTreeMap<&str, Vec<&Route>> = BTreeMap::new();
+        for route in all() {
+            namespaces_of(route).for_each(|namespace| routes.entry(namespace).or_default().push(route));
+        }
+        routes.retain(|namespace, routes| are_protected_differently(namespace, routes));
+        let strict = StrictPaths::Of(routes.into_keys().collect());
+        match all().filter(|route| strict.concern(route)).count() {
+            0 => StrictPaths::Nowhere,
+            count if count > self.routes.len() => StrictPaths::Everywhere,
+            _ => strict,
+        }
     }
 
     /// How many routes are each object's own. A fallback is when the object says so.
@@ -81,6 +118,18 @@ impl Server {
     }
 }
 
+/// Whether one of the routes of a namespace asks for strict paths, and another one that leads to a backend of it is not
+/// protected in the same way.
+fn are_protected_differently(namespace: &str, routes: &[&Route]) -> bool {
+    let asks = |route: &&&Route| route.behaviour.strict_paths && *route.origin.object.namespace == *namespace;
+    let mut strict = routes.iter().filter(asks);
+    let mut proxied = routes.iter().filter(|route| matches!(route.action, Action::Proxy { .. })).peekable();
+    // Whoever differs from any of them differs from the first one, or the first one does from another.
+    let Some(first) = strict.next() else { return false };
+    let differs = |route: &&Route| !first.behaviour.protects_like(&route.behaviour);
+    proxied.peek().is_some() && (strict.any(differs) || proxied.any(differs))
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -88,32 +137,39 @@ mod tests {
     use super::*;
     use crate::model::{AccessList, Behaviour, Kind, PathMatch, Protocol, UpstreamId, UrlPath};
 
-    fn route(protection: &str, is_proxied: bool) -> Route {
+    /// A route of a namespace that leads to a backend of a namespace, or to none.
+    fn route(namespace: &str, protection: &str, backend: &str) -> Route {
         let upstream = UpstreamId {
-            namespace: "a".into(),
+            namespace: backend.into(),
             service: "b".into(),
             port: "80".into(),
             mode: "",
             protocol: Protocol::Http,
         };
         let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
-        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "a", "b")));
+        let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "b")));
         let list = |text: &str| Arc::new(AccessList::new(origin.clone(), Vec::new(), networks(text)));
         let strict_paths = protection.starts_with("strict ") || protection == "closed";
         let access = protection.split(' ').nth(1).map(list);
-        let action = match is_proxied {
-            true => Action::Proxy { upstream },
-            false => Action::Respond { status: 503 },
+        let action = match backend {
+            "" => Action::Respond { status: 503 },
+            _ => Action::Proxy { upstream },
         };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let behaviour = Arc::new(Behaviour { access, strict_paths, ..Behaviour::default() });
-        Route { origin: Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, "a", "b"))), path, action, behaviour }
+        Route { origin, path, action, behaviour }
     }
+
+    fn server(routes: Vec<Route>, fallback: Route) -> Server {
+        let (name, origin) = (ServerName::CatchAll, fallback.origin.clone());
+        Server { name, origin, tls: TlsTermination::Default, hsts: None, routes, fallback }
+    }
+
+    const ONE: &str = "strict 10.0.0.0/8";
+    const OTHER: &str = "strict 192.0.2.0/24";
 
     #[test]
     fn paths_have_to_be_strict_where_protections_differ() {
-        const ONE: &str = "strict 10.0.0.0/8";
-        const OTHER: &str = "strict 192.0.2.0/24";
         let rows: &[(&[(&str, bool)], bool)] = &[
             (&[], false),
             (&[("open", true)], false),
@@ -133,11 +189,50 @@ mod tests {
             (&[("loose 10.0.0.0/8", true), (ONE, true)], true),
         ];
         for (routes, expected) in rows {
-            let fallback = route("open", false);
-            let routes = routes.iter().map(|(protection, is_proxied)| route(protection, *is_proxied)).collect();
-            let (name, origin) = (ServerName::CatchAll, fallback.origin.clone());
-            let server = Server { name, origin, tls: TlsTermination::Default, hsts: None, routes, fallback };
-            assert_eq!(server.needs_strict_paths(), *expected, "{:?}", server.routes);
+            let backend = |is_proxied: &bool| if *is_proxied { "a" } else { "" };
+            let routes = routes.iter().map(|(protection, is_proxied)| route("a", protection, backend(is_proxied)));
+            let server = server(routes.collect(), route("a", "open", ""));
+            let expected = if *expected { StrictPaths::Everywhere } else { StrictPaths::Nowhere };
+            assert_eq!(server.strict_paths(), expected, "{:?}", server.routes);
+        }
+    }
+
+    #[test]
+    fn paths_of_other_namespaces_have_not_to_be_strict() {
+        // Routes with whose they are, their protection and the namespace of their backend, the fallback last; those that have to be
+        // strict.
+        type Row<'r> = (&'r [(&'r str, &'r str, &'r str)], &'r [usize]);
+        let rows: &[Row<'_>] = &[
+            (&[("a", ONE, "a"), ("a", "open", "a"), ("b", "open", "b"), ("b", "open", "")], &[0, 1]),
+            (&[("a", ONE, "a"), ("a", "open", "a"), ("b", "open", "b"), ("a", "open", "")], &[0, 1, 3]),
+            (&[("a", ONE, "a"), ("b", "open", "b"), ("b", "open", "")], &[]),
+            (&[("a", ONE, "a"), ("b", OTHER, "b"), ("b", "open", "")], &[]),
+            (&[("a", "closed", ""), ("b", "open", "b"), ("b", "open", "")], &[]),
+            (&[("a", "closed", ""), ("a", "open", "a"), ("b", "open", "b"), ("b", "open", "")], &[0, 1]),
+            (
+                &[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("b", "open", "b"), ("b", "open", "")],
+                &[0, 1, 2, 3, 4],
+            ),
+            (&[("a", ONE, "a"), ("a", "open", "a"), ("b", ONE, "b"), ("c", "open", "")], &[0, 1]),
+            // Others do not ask for it.
+            (&[("a", ONE, "a"), ("b", "loose 10.0.0.0/8", "b"), ("b", "open", "b"), ("b", "open", "")], &[]),
+            // The administrator's default backend, whoever has the rest of the host, is reached by whatever nobody takes.
+            (&[("d", ONE, "d"), ("b", "open", "b"), ("b", "open", "d")], &[0, 2]),
+            (&[("d", "open", "d"), ("b", "open", "b"), ("b", ONE, "d")], &[1, 2]),
+            (&[("d", "open", "d"), ("b", ONE, "d")], &[]),
+        ];
+        for (routes, expected) in rows {
+            let mut routes: Vec<_> =
+                routes.iter().map(|(namespace, protection, backend)| route(namespace, protection, backend)).collect();
+            let fallback = routes.pop().unwrap();
+            let server = server(routes, fallback);
+            let all: Vec<_> = server.routes.iter().chain([&server.fallback]).collect();
+            let strict: Vec<_> = match server.strict_paths() {
+                StrictPaths::Nowhere => Vec::new(),
+                StrictPaths::Everywhere => (0..all.len()).collect(),
+                strict @ StrictPaths::Of(_) => (0..all.len()).filter(|index| strict.concern(all[*index])).collect(),
+            };
+            assert_eq!(strict, *expected, "{all:?}");
         }
     }
 }

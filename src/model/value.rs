@@ -111,7 +111,7 @@ text_value!(
     "A request path as nginx matches it: decoded, beginning with a slash, and short enough to be written as an expression.",
     |text| {
         // A character with a meaning in expressions gets a backslash there, which takes an escape of its own between quotes.
-        let special = text.chars().filter(|character| regex_syntax::is_meta_character(*character)).count();
+        let special = text.chars().filter(|character| expression::is_special(*character)).count();
         let length = written_length(text) + 2 * special;
         match text.starts_with('/') {
             _ if length > LONGEST => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::{ByteSize, Cidr, Instance, Refused, RewriteTarget, TargetPart};
+use crate::model::{ByteSize, Cidr, Instance, Refused, RewriteTarget, TargetPart, UrlPath};
 
 /// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
 const LONGEST: usize = 4090;
@@ -127,6 +127,20 @@ impl Text {
     /// Quotes the text.
     pub fn new(text: &str) -> Result<Self, Refused> {
         quote(text, true).map(Text)
+    }
+
+    /// A path, encoded as nginx encodes the name of a location that it redirects to, with the query of the request.
+    pub fn redirection(path: &UrlPath) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        for byte in path.as_str().bytes() {
+            match byte {
+                b'$' => quoted.push_str(DOLLAR),
+                plain if plain.is_ascii_graphic() && !b"\"#%<>?\\^`{|}".contains(&plain) => quoted.push(plain.into()),
+                odd => drop(write!(quoted, "%{odd:02X}")),
+            }
+        }
+        quoted.push_str("$is_args$args\"");
+        fits(quoted).map(Text)
     }
 
     /// What a rewritten path becomes. It begins with a slash unless a capture or variable does it: a target such as

@@ -139,6 +139,10 @@ pub struct Location {
     pub path: Literal,
     /// Plain settings, one line each, directly below the first line.
     pub directives: Vec<Directive>,
+    /// To the same path with a slash at its end.
+    pub to_slash: Vec<Text>,
+    /// Whether paths that a backend may read otherwise are refused here, and not in the whole server.
+    pub strict_paths: bool,
     /// Whether clients are chosen in any way.
     pub protected: bool,
     /// To https.

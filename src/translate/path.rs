@@ -7,7 +7,9 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::HTTPIngressPath;
 
 use super::{Dialect, Reading};
-use crate::model::{Behaviour, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, UrlPath};
+use crate::model::{
+    Behaviour, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, UrlPath, expression,
+};
 
 /// How a path is matched, as an Ingress spells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -75,7 +77,7 @@ pub fn path_match(
         Matching::Exact => PathMatch::Exact { path: path.clone(), redirect_to_slash },
         Matching::Prefix => PathMatch::Prefix { path: path.clone(), redirect_to_slash },
         Matching::Regex => PathMatch::Regex(Pattern::new(path.as_str())?),
-        Matching::Caseless => PathMatch::Regex(Pattern::new(&escaped(path.as_str()))?),
+        Matching::Caseless => PathMatch::Regex(Pattern::new(&expression::literal(path.as_str()))?),
     })
 }
 
@@ -93,16 +95,6 @@ pub fn winning_order(left: (Matching, &UrlPath), right: (Matching, &UrlPath)) ->
         Matching::Regex | Matching::Caseless => right.1.cmp(left.1),
         _ => left.1.cmp(right.1),
     })
-}
-
-/// An expression for a text that is none.
-pub fn escaped(text: &str) -> Cow<'_, str> {
-    let is_special = |character: char| "\\.+*?()|[]{}^$".contains(character);
-    if !text.contains(is_special) {
-        return text.into();
-    }
-    let escape = |character| is_special(character).then_some('\\').into_iter().chain([character]);
-    text.chars().flat_map(escape).collect::<String>().into()
 }
 
 /// What the object asks for on this path: the behaviour of all its paths, with the rewrite where there is one.

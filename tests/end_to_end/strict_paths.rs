@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::rig;
 use crate::rig::client::{get, raw};
-use crate::rig::manifests::ingress;
+use crate::rig::manifests::{in_namespace, ingress, service_at};
+use crate::rig::{self, ECHO};
 
 /// What passes by `/admin` where a backend reads it otherwise than nginx, or could.
 const ODD: &[&str] = &[
@@ -98,6 +98,51 @@ fn what_backends_could_read_otherwise_is_refused_beside_a_protected_path() {
             }
         });
     }
+}
+
+#[test]
+fn what_a_namespace_protects_is_no_affair_of_others_on_a_shared_host() {
+    rig::run(async |rig| {
+        let of = |name: &str, namespace: &str, path: &str| {
+            ingress(name).namespace(namespace).class("ingressd").path("shared.test", "Prefix", path, "web")
+        };
+        let list = of("admin", "a", "/a/admin").annotation("allowlist-source-range", "10.244.5.0/24");
+        let services = [("a", "10.244.1.1"), ("b", "10.244.2.1")].map(|(namespace, address)| {
+            service_at("web", &[address], ECHO).map(|object| in_namespace(namespace, object))
+        });
+        rig.manifests.write("services.yaml", services.as_flattened());
+        rig.manifests.write(
+            "shared.yaml",
+            &[
+                of("open", "a", "/a").created("2026-01-01T00:00:00Z").build(),
+                list.created("2026-01-01T00:00:00Z").build(),
+                of("other", "b", "/b").created("2026-01-02T00:00:00Z").build(),
+            ],
+        );
+        rig.daemon.set("hosts.ownership", "shared");
+        rig.start().await;
+        for path in EVEN {
+            assert_eq!(status("shared.test", &format!("/a{path}")).await, 200, "/a{path}");
+            assert_eq!(status("shared.test", &format!("/b{path}")).await, 200, "/b{path}");
+        }
+        for path in ODD {
+            assert_eq!(status("shared.test", &format!("/a{path}")).await, 400, "/a{path}");
+            assert_eq!(status("shared.test", &format!("/b{path}")).await, 200, "/b{path}");
+        }
+        // What nginx made of a path decides whose it is, and what no path takes is whose the host is.
+        for (path, expected) in [
+            ("/a/admin/x", 403),
+            ("/b/../a/x", 400),
+            ("/b/%2e%2e/a/admin/x", 400),
+            ("/a/../b/x", 200),
+            ("/b/..%2fa/admin/x", 400),
+            ("/b/..%252fa/admin/x", 200),
+            ("/rest", 404),
+            ("/rest%2fx", 400),
+        ] {
+            assert_eq!(status("shared.test", path).await, expected, "{path}");
+        }
+    });
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn what_it_adds_is_served_and_a_bad_one_changes_nothing() {
         for (bad, words) in [
             (
                 with_line("{{#when protected}}", "    add_header X-Edge \"{{path}}\";"),
-                "location.hbs:5: path stands for itself",
+                "location.hbs:11: path stands for itself",
             ),
             (
                 with_line("{{#when protected}}", "    add_header X-Edge {{path}};"),

@@ -3,6 +3,7 @@
 //! Every test walks the whole pipeline, and the real versions of nginx judge what is left.
 
 use ingressd::finding::{Finding, Reason};
+use ingressd::model::expression;
 use ingressd::translate::annotation::PREFIX;
 use serde_json::{Value, json};
 
@@ -78,7 +79,7 @@ fn one_word(path: &str, path_type: &str, annotations: &[(&str, &str)]) {
     let locations: Vec<_> = tree[0].children().iter().filter(|one| one.name == "location").collect();
     assert!(locations.iter().all(|one| one.arguments.len() == 2), "{text}");
     let tail = path.trim_start_matches('/').trim_end_matches('/');
-    let holds = |argument: &String| argument.contains(tail) || argument.contains(&regex_syntax::escape(tail));
+    let holds = |argument: &String| argument.contains(tail) || argument.contains(&*expression::literal(tail));
     assert!(locations.iter().any(|one| holds(&one.arguments[1])), "{path:?} is not in\n{text}");
 }
 

@@ -13,6 +13,8 @@ mod size;
 mod tests;
 mod tree;
 
+use std::borrow::Cow;
+
 use super::Refused;
 
 /// What an expression begins with where nginx reads it: the most steps that PCRE takes for a request, and the most that
@@ -39,6 +41,21 @@ pub const HEAVIEST: u32 = 250;
 const LARGEST: u64 = 8 << 10;
 /// Parts that are looked at while judging; a few hundred for what people write.
 const PATIENCE: u32 = 50_000;
+
+/// Whether a character of a text needs a backslash to stand for itself in an expression. Others get none: then what people write as
+/// an expression and as text is the same where it means the same.
+pub fn is_special(character: char) -> bool {
+    "\\.+*?()|[]{}^$".contains(character)
+}
+
+/// An expression that matches this text and nothing else.
+pub fn literal(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_special) {
+        return text.into();
+    }
+    let escape = |character| is_special(character).then_some('\\').into_iter().chain([character]);
+    text.chars().flat_map(escape).collect::<String>().into()
+}
 
 /// With what everything begins that an expression matches at the start of a path, in small letters: as much of it as is certain. `None`
 /// when it is refused.

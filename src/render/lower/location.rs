@@ -4,7 +4,7 @@ use crate::model::catalogue::Module;
 use crate::model::expression::LIMITS;
 use crate::model::{
     AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientLimits, Cors, Directive, HttpsRedirect,
-    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server,
+    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server, StrictPaths,
 };
 use crate::nginx::Decisions;
 use crate::render::names;
@@ -24,6 +24,8 @@ pub struct Surroundings<'a> {
     pub hsts: Option<&'a Word>,
     /// What the server says already.
     pub common: &'a [&'a Directive],
+    /// Where paths have to be strict.
+    pub strict: &'a StrictPaths<'a>,
     /// How upstreams are named.
     pub backends: &'a Backends<'a>,
 }
@@ -34,7 +36,7 @@ pub fn location(
     surroundings: &Surroundings<'_>,
     facts: &Facts<'_>,
 ) -> Result<view::Location, Refused> {
-    let Surroundings { tls_host, hsts, common, backends } = *surroundings;
+    let Surroundings { tls_host, hsts, common, strict, backends } = *surroundings;
     let route = place.route;
     let behaviour = &*route.behaviour;
     let grpc = is_grpc(&route.action);
@@ -43,6 +45,8 @@ pub fn location(
             .map(|(view, _)| view)
             .chain(buffer_limits(route, facts.decisions))
             .collect(),
+        to_slash: place.to_slash.iter().cloned().collect(),
+        strict_paths: strict.concern(route),
         protected: behaviour.access.is_some() || behaviour.basic_authentication.is_some(),
         https_redirect: behaviour
             .https_redirect
@@ -178,6 +182,8 @@ fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
         modifier: place.modifier.clone(),
         path: place.literal()?,
         directives: Vec::new(),
+        to_slash: Vec::new(),
+        strict_paths: false,
         protected: false,
         https_redirect: Vec::new(),
         cors: Vec::new(),

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::expression::LIMITS;
-use crate::model::{PathMatch, Pattern, Route, Server};
-use crate::render::token::{Literal, Word};
+use crate::model::expression::{LIMITS, literal};
+use crate::model::{Action, PathMatch, Pattern, Route, Server, UrlPath};
+use crate::render::token::{Literal, Text, Word};
 
 /// Longest path of a plain location: some versions of nginx keep the length in one byte.
 const LONGEST_PLAIN: usize = 250;
@@ -23,6 +23,8 @@ pub struct Place<'a> {
     pub path: String,
     /// The route that takes the requests.
     pub route: &'a Route,
+    /// Where requests are sent that miss the slash at the end of the route's path; nginx does so by itself in front of a plain location.
+    pub to_slash: Option<Text>,
 }
 
 const EXACT: Word = Word::fixed("=");
@@ -100,7 +102,10 @@ fn expressions(server: &Server) -> Vec<Place<'_>> {
         .collect();
     for route in &server.routes {
         match &route.path {
-            PathMatch::Exact { path, .. } => places.add(CASED, &format!("^{}\\z", literal(path.as_str())), route),
+            PathMatch::Exact { path, redirect_to_slash } => {
+                places.add(CASED, &format!("^{}\\z", literal(path.as_str())), route);
+                places.redirect(path, *redirect_to_slash, route);
+            }
             PathMatch::Prefix { path, redirect_to_slash } => {
                 let bare = path.as_str().strip_suffix('/');
                 let end = match bare {
@@ -108,6 +113,7 @@ fn expressions(server: &Server) -> Vec<Place<'_>> {
                     _ => "(?:/|\\z)",
                 };
                 places.add(CASED, &format!("^{}{end}", literal(bare.unwrap_or(path.as_str()))), route);
+                places.redirect(path, *redirect_to_slash, route);
             }
             PathMatch::Regex(pattern) => places.add(CASELESS, &format!("{LIMITS}{}", anchored(pattern)), route),
         }
@@ -124,11 +130,6 @@ pub fn anchored(pattern: &Pattern) -> String {
     }
 }
 
-/// An expression that matches this text alone.
-fn literal(text: &str) -> String {
-    regex_syntax::escape(text)
-}
-
 #[derive(Default)]
 struct Places<'a> {
     list: Vec<Place<'a>>,
@@ -138,8 +139,22 @@ struct Places<'a> {
 impl<'a> Places<'a> {
     /// nginx refuses a server that has a location twice: the first one stays.
     fn add(&mut self, modifier: Word, path: &str, route: &'a Route) {
-        if self.taken.insert((modifier == EXACT, path.to_owned())) {
-            self.list.push(Place { modifier, path: path.to_owned(), route });
+        self.put(Place { modifier, path: path.to_owned(), route, to_slash: None });
+    }
+
+    /// What nginx does where a request is the name of a plain location without the slash at its end, and only where that has a backend.
+    fn redirect(&mut self, path: &UrlPath, redirect_to_slash: bool, route: &'a Route) {
+        let bare = path.as_str().strip_suffix('/').filter(|_| redirect_to_slash);
+        // Encoded it may be too long: then the request goes where it would go without.
+        if let (Some(bare), Action::Proxy { .. }, Ok(target)) = (bare, &route.action, Text::redirection(path)) {
+            let path = format!("^{}\\z", literal(bare));
+            self.put(Place { modifier: CASED, path, route, to_slash: Some(target) });
+        }
+    }
+
+    fn put(&mut self, place: Place<'a>) {
+        if self.taken.insert((place.modifier == EXACT, place.path.clone())) {
+            self.list.push(place);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::model::{
     AccessList, Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName,
-    TlsTermination,
+    StrictPaths, TlsTermination, expression,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -107,13 +107,15 @@ pub fn write<'a>(
     if facts.forwarded.believes() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
-    if server.needs_strict_paths() {
+    let strict = server.strict_paths();
+    if strict == StrictPaths::Everywhere {
         writer.add(fill(engine, "strict_paths", &view::Nothing {})?, &server.origin);
     }
     let surroundings = Surroundings {
         tls_host: server.tls != TlsTermination::Default && decisions.listens.iter().any(|listen| listen.ssl),
         hsts: hsts.as_ref(),
         common: &common,
+        strict: &strict,
         backends,
     };
     for place in places(server) {
@@ -202,7 +204,7 @@ fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {
 }
 
 fn server_name(name: &ServerName, longest: usize) -> String {
-    let escaped = |host: &HostName| host.as_str().replace('.', "\\.");
+    let escaped = |host: &HostName| expression::literal(host.as_str()).into_owned();
     match name {
         ServerName::CatchAll => String::new(),
         ServerName::Exact(host) if host.as_str().len() <= longest => host.to_string(),

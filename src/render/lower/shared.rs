@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Behaviour, ByteSize, ClientLimits, Cors, HeaderName, Hsts, LimitRate, OriginPattern, Refused};
+use crate::model::{
+    Behaviour, ByteSize, ClientLimits, Cors, HeaderName, Hsts, LimitRate, OriginPattern, Refused, expression,
+};
 use crate::nginx::Plan;
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -110,10 +112,10 @@ fn origin(origin: &OriginPattern) -> Option<String> {
     match origin {
         OriginPattern::Any => None,
         OriginPattern::Null => Some("~^null$".to_owned()),
-        OriginPattern::Exact(url) => Some(format!("~^{}$", regex_syntax::escape(url.as_str()))),
+        OriginPattern::Exact(url) => Some(format!("~^{}$", expression::literal(url.as_str()))),
         OriginPattern::Wildcard(url) => {
             let (scheme, host) = url.as_str().split_once("://")?;
-            Some(format!("~^{}://[^./:]+\\.{}$", regex_syntax::escape(scheme), regex_syntax::escape(host)))
+            Some(format!("~^{}://[^./:]+\\.{}$", expression::literal(scheme), expression::literal(host)))
         }
     }
 }

@@ -109,7 +109,7 @@ fn rank(matching: Matching) -> u8 {
 
 fn written<'c>(claim: &'c Claim<'_, '_>) -> Cow<'c, str> {
     match claim.matching {
-        Matching::Caseless => path::escaped(claim.path.as_str()),
+        Matching::Caseless => expression::literal(claim.path.as_str()),
         _ => claim.path.as_str().into(),
     }
 }

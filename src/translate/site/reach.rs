@@ -5,9 +5,6 @@ use std::borrow::Cow;
 
 use crate::translate::path::Matching;
 
-/// Characters with a meaning of their own in an expression.
-const SPECIAL: &[u8] = b"\\.+*?()|[]{}^$";
-
 /// What a path is known by among those of several namespaces, and where it stands: with what all requests begin that it takes, in
 /// small letters and without slashes at its end; empty for all paths. `/a`, `/a/`, both types of them and `/a(/|$)(.*)` take the same requests
 /// or some of them.
@@ -45,7 +42,7 @@ fn fixed(pattern: &str) -> Cow<'_, str> {
                 Some(escaped) if !escaped.is_alphanumeric() => escaped,
                 _ => break,
             },
-            special if special.is_ascii() && SPECIAL.contains(&(special as u8)) => break,
+            special if expression::is_special(special) => break,
             plain => plain,
         };
         // What may be missing begins nothing.

@@ -188,6 +188,12 @@ impl fmt::Display for Answer {
 }
 
 impl Answer {
+    /// Whether the client is told to ask for this path of the same host.
+    fn sends_to(&self, path: &str) -> bool {
+        let is_it = |(name, value): &(String, String)| name == "location" && value.ends_with(&format!(".draw{path}"));
+        self.status == 301 && self.headers.iter().any(is_it)
+    }
+
     fn of(reply: &Reply, suffix: &str) -> Self {
         let echo = reply.try_echo();
         let told = ["location", "www-authenticate", "strict-transport-security", "access-control-allow-origin"];

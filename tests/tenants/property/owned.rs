@@ -34,6 +34,8 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
     let is_it = |claim: &Claim| alone.backend.as_ref() == Some(&format!("10.244.1.{}", claim.backend + 1));
     match claims(&draw.victim).into_iter().find(is_it) {
         Some(own) => foreign.is_none_or(|foreign| foreign <= beginning(own.path).len()),
+        // Only a path of its own is sent to its slash.
+        None if alone.sends_to(&format!("{path}/")) => foreign.is_none_or(|foreign| foreign <= path.len()),
         // What a whole host answers does not tell whether the victim has the path.
         None => foreign.is_none(),
     }

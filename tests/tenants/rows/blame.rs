@@ -75,7 +75,13 @@ const REWRITES: &[Step] = &[Step {
 
 pub const ROWS: &[Row] = &[
     // Quoted and made an expression it is longer than nginx takes a word, also where it is not as it stands.
-    Row { name: "long-prefix", attack: |scene| long(scene, "Prefix", &format!("/{}", "-".repeat(2000))), ..LONG_ROW },
+    Row { name: "long-prefix", attack: |scene| long(scene, "Prefix", &format!("/{}", "+".repeat(2000))), ..LONG_ROW },
+    Row {
+        name: "long-and-plain",
+        attack: |scene| long(scene, "Prefix", &format!("/{}", "-".repeat(2000))),
+        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        ..LONG_ROW
+    },
     Row { name: "long-exact", attack: |scene| long(scene, "Exact", &format!("/{}", "-".repeat(4094))), ..LONG_ROW },
     Row {
         name: "long-specific",
@@ -87,7 +93,7 @@ pub const ROWS: &[Row] = &[
         // What the objects were before goes on being served.
         name: "long-and-edited",
         orders: &[Order::Edited],
-        attack: |scene| long(scene, "Prefix", &format!("/{}", "-".repeat(2000))),
+        attack: |scene| long(scene, "Prefix", &format!("/{}", "+".repeat(2000))),
         during: &[ask("http://old-own.{h}/").gets("evil")],
         told: &[told("Ingress own", &["InvalidPath"]), told("Ingress attack", &["InvalidPath"])],
         ..LONG_ROW

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::hosts::SHOP;
 use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
-use crate::scene::Dialect::IngressNginx;
+use crate::scene::Dialect::{IngressNginx, Specification};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
@@ -131,6 +131,39 @@ pub const ROWS: &[Row] = &[
             ask("http://shop.{h}/item/secret").from("10.244.5.7").gets("admin"),
         ],
         told: &[told("Ingress attack", &["HostOwned", "PathConflict", "SharedHost"])],
+        ..ROW
+    },
+    Row {
+        name: "redirect-to-the-slash",
+        // An expression, or a path that nginx takes for no plain location, ends no redirect of the owner's.
+        victim: |scene| {
+            let host = scene.host("shop");
+            let docs = scene.of_victim("docs").path(&host, "Prefix", "/docs/", "web");
+            vec![docs.path(&host, "Exact", "/one/", "admin").path(&host, "Prefix", "/a b?\"$x{}/", "admin").build()]
+        },
+        attack: |scene| {
+            let long = format!("/{}", "a".repeat(300));
+            let text = scene.of_evil("text").path(&scene.host("shop"), "Prefix", &long, "web").build();
+            [expressions(scene, &["/zzz", "/[a-z]+"]), vec![text]].concat()
+        },
+        clients: &[
+            ask("http://shop.{h}/docs").gets("301").header("location", "http://shop.{h}/docs/").dialect(IngressNginx),
+            ask("http://shop.{h}/docs?x=1")
+                .gets("301")
+                .header("location", "http://shop.{h}/docs/?x=1")
+                .dialect(IngressNginx),
+            ask("http://shop.{h}/one").gets("301").header("location", "http://shop.{h}/one/").dialect(IngressNginx),
+            ask("http://shop.{h}/a%20b%3f%22$x%7b%7d")
+                .gets("301")
+                .header("location", "http://shop.{h}/a%20b%3F%22$x%7B%7D/")
+                .dialect(IngressNginx),
+            ask("http://shop.{h}/docs").gets("victim").dialect(Specification),
+            ask("http://shop.{h}/docs/x").gets("victim"),
+            ask("http://shop.{h}/DOCS/").never("victim"),
+            ask("http://shop.{h}/one/").gets("admin"),
+            ask("http://shop.{h}/one/x").never("admin"),
+        ],
+        allowed: &["SharedHost"],
         ..ROW
     },
     Row {
