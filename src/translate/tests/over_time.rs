@@ -199,8 +199,10 @@ impl Ledger {
             let others = (1 - key.0, key.1, WHOLE.to_owned());
             let is_alone = !self.held.contains_key(&others) && !asked.contains(&others);
             let held = *self.held.get(key).unwrap_or(&Held { since: step, gone: None, is_alone });
-            // Whoever was alone when it went had all that it asks for when it comes back.
-            let since = if held.gone.is_some() && held.is_alone { held.since } else { step };
+            // Whoever was alone when it went had all that it asks for when it comes back, and nothing else.
+            let is_back = held.gone.is_some() && held.is_alone;
+            let since = if is_back { held.since } else { step };
+            self.held.retain(|place, _| !is_back || (place.0, place.1) != (key.0, key.1) || asked.contains(place));
             for place in asked.iter().filter(|place| (place.0, place.1) == (key.0, key.1)) {
                 self.held.entry(place.clone()).or_insert(Held { since, gone: None, is_alone: true }).gone = None;
             }
@@ -341,6 +343,10 @@ fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'sta
         return (ledger.owner(host) == Some(0) && ledger.owner(within) == Some(0))
             .then_some("the host is the victim's");
     }
+    // Whoever has a host says what becomes of the rest of it.
+    if alone.is_rest && ledger.owner(host) == Some(1) {
+        return None;
+    }
     let Some(with) = with.filter(|with| with.host == host) else {
         // A host of its own goes before the wildcard, and one within a protected wildcard is refused.
         let is_intended = match with {
@@ -352,10 +358,6 @@ fn judge(alone: &Answer, with: Option<&Answer>, ledger: &Ledger) -> Option<&'sta
         };
         return (!is_intended).then_some("the host is gone");
     };
-    // Whoever has a host says what becomes of the rest of it.
-    if alone.is_rest && ledger.owner(host) == Some(1) {
-        return None;
-    }
     match with.side {
         Some(1) if with.place.len() > place.len() && with.place.starts_with(place) => {
             let is_younger = !ledger.is_older((host, &with.place), (host, place));
