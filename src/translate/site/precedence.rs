@@ -84,16 +84,21 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
             Some((queue, index)) => ordered.push(queues[queue].take(index)),
             None => {
                 let Some((queue, index)) = youngest(&queues) else { break };
-                // Its namespace goes without its own order, if that is what stands in the way; but nothing passes what is protected.
+                // Its namespace goes without its own order, if that is what stands in the way; but what is protected is not passed by what is open.
                 let all = &queues[queue].claims;
-                let is_free = |index: &usize| {
-                    let mut passed = all[index + 1..].iter().filter(|passed| passed.meets(&all[*index]));
-                    !waits(&queues, queue, &all[*index]) && !passed.any(Rated::is_protected)
+                let free = (0..all.len()).rev().take(FAR).find(|index| !waits(&queues, queue, &all[*index]));
+                let passes = |index: usize| {
+                    let mut passed = all[index + 1..].iter().filter(|passed| passed.meets(&all[index]));
+                    !all[index].is_protected() && passed.any(Rated::is_protected)
                 };
-                if let Some(free) = (0..all.len()).rev().take(FAR).find(is_free) {
-                    ordered.push(queues[queue].take(free));
-                    continue;
-                }
+                let index = match free {
+                    Some(free) if !passes(free) => {
+                        ordered.push(queues[queue].take(free));
+                        continue;
+                    }
+                    Some(free) => free,
+                    None => index,
+                };
                 let note = "it lies between paths of another namespace that asked first and are tried one after the other; take \
                     another path or host";
                 let origin = queues[queue].take(index).claim.origin;
