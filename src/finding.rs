@@ -179,7 +179,7 @@ reasons! {
     Pinned, Warning, Operator, "The administrator went back to an earlier generation with `ingressd rollback`: nothing that changes is applied until `ingressd rollback --resume`, and endpoints of that generation may be gone.";
     ReloadFailed, Error, Operator, "nginx did not take a new configuration; the last confirmed one is served.";
     WriteFailed, Error, Operator, "A file could not be written; the last confirmed configuration is served.";
-    NginxDown, Error, Operator, "nginx does not run; the configuration is ready for its start.";
+    NginxDown, Error, Operator, "nginx does not run; a configuration that it takes is ready for its start.";
 }
 
 /// Where packages put what a clone of the repository has in its first folder.

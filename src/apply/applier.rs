@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::blame::{Places, Scope, complaint};
-use super::confirm::{Confirm, Confirmation};
+use super::confirm::{Confirm, Confirmation, KILLED};
 use super::crowd::Crowd;
 use super::error::ApplyError;
 use super::generation::Generations;
@@ -41,6 +41,8 @@ pub struct Applier<H> {
     steps: Steps,
     /// The master that was seen to run the current generation.
     running: Option<Process>,
+    /// Whether the last master was killed while it read a new generation, and none runs since.
+    killed: bool,
     /// A master that did not say what it serves, and at how many looks.
     silent: Option<(Process, u32)>,
     /// What the files that come next serve.
@@ -96,6 +98,7 @@ impl<H: Host> Applier<H> {
             generations,
             steps,
             running: None,
+            killed: false,
             silent: None,
             contents,
             pinned,
@@ -246,6 +249,12 @@ impl<H: Host> Applier<H> {
         if self.pinned.is_some() {
             return self.stay(files);
         }
+        // The next start of nginx reads what it is known to have room for, and not what nobody could try.
+        self.killed &= self.host.master().is_err();
+        if self.killed {
+            let generation = self.generations.current().map(|manifest| manifest.generation);
+            return Ok(Outcome::Killed { generation, why: KILLED.to_owned(), read: false });
+        }
         let current = self.generations.current().map(|manifest| (manifest.generation, manifest.digest));
         if let Some((generation, Some(digest))) = current
             && digest == files.digest()
@@ -381,7 +390,13 @@ impl<H: Host> Applier<H> {
         let confirm = Confirm::of(&self.options, generation);
         match confirm.hang_up(&mut self.host, &mut self.steps, &mut self.ended) {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(effort, master, reload),
-            Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
+            // What it ran before is nobody's fault.
+            Ok(Confirmation::Killed(why)) if !self.generations.is_confirmed(generation) => {
+                let generation = self.generations.switch_back(&mut self.steps)?;
+                self.killed = true;
+                Ok(Outcome::Killed { generation, why, read: true })
+            }
+            Ok(Confirmation::Down(why) | Confirmation::Killed(why)) => Ok(Outcome::Ready { generation, why }),
             Ok(Confirmation::Refused(printed)) => self.refused(&effort, &printed, false),
             Ok(Confirmation::Late { why, too_much }) => {
                 let too_much = too_much.then(|| self.late(&why));
@@ -424,9 +439,12 @@ impl<H: Host> Applier<H> {
                 self.running = Some(master);
                 outcome(why, too_much)
             }
-            Ok(Confirmation::Down(also) | Confirmation::Refused(also) | Confirmation::Late { why: also, .. }) => {
-                outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"), None)
-            }
+            Ok(
+                Confirmation::Down(also)
+                | Confirmation::Killed(also)
+                | Confirmation::Refused(also)
+                | Confirmation::Late { why: also, .. },
+            ) => outcome(format!("{why}; generation {target} is in place again but not confirmed: {also}"), None),
             Err(error) => outcome(format!("{why}; generation {target} is in place again, but {error}"), None),
         })
     }

@@ -14,6 +14,10 @@ use super::verdict::{Pending, Verdict, after_hang_up, at_rest, replaced};
 pub const RESIGNED: &str = "nginx did not take it and waits, though nginx -t accepts it: its error log says why; often another \
                         program listens on one of the addresses, which a test does not notice";
 
+/// What is known of a master that ended without a word.
+pub const KILLED: &str =
+    "its master was killed while it read the configuration, as the kernel does to whoever it has no memory for";
+
 /// How waiting for one generation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confirmation {
@@ -26,6 +30,8 @@ pub enum Confirmation {
     },
     /// No master runs.
     Down(String),
+    /// The master that was told was killed before every worker ran it.
+    Killed(String),
     /// nginx said why it does not take it.
     Refused(String),
     /// It is not worth waiting any longer.
@@ -124,8 +130,8 @@ impl<'a> Confirm<'a> {
         match (host.hang_up(master), &before) {
             (Ok(()), Some(_)) => steps.reached(Step::HungUp),
             (Err(error), Some(_)) if host.table(master).is_some() => return Err(error),
-            // It ended right now: one that takes its place reads what is on disk.
-            _ => {}
+            // It ended right now, and not of what it was not told: one that takes its place reads what is on disk.
+            _ => before = None,
         }
         self.watch(host, before, begun)
     }
@@ -165,9 +171,17 @@ impl<'a> Confirm<'a> {
     ) -> Result<Confirmation, ApplyError> {
         let (mut passed, mut missing_since, mut idleness) = (None::<Instant>, None, Idleness::default());
         let mut retired = Vec::new();
+        let mut told = before.as_ref().map(|before| before.master);
         loop {
             let (mut idle, mut verdict) = (Duration::ZERO, Verdict::Pending(Pending::NoNewWorker));
             let master = host.master();
+            // At once: whoever starts nginx again starts it with what is on disk.
+            if let Some(gone) = told.filter(|told| master != Ok(*told) && host.table(*told).is_none()) {
+                told = None;
+                if host.was_killed(gone) {
+                    return Ok(Confirmation::Killed(KILLED.to_owned()));
+                }
+            }
             if let Ok(master) = master {
                 missing_since = None;
                 // Another master than the one that was told has read the configuration by itself.

@@ -30,6 +30,9 @@ pub trait Host {
     /// The master's children now; `None` when it is gone.
     fn table(&mut self, master: Process) -> Option<Table>;
 
+    /// Whether a master that is gone was killed, rather than stopped by somebody.
+    fn was_killed(&mut self, master: Process) -> bool;
+
     /// Tells the master to read its configuration again.
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError>;
 
@@ -173,10 +176,8 @@ impl System {
     }
 
     fn told_by_systemd(&self, unit: &str) -> Result<Process, String> {
-        let arguments = ["show", "-p", "MainPID", "--value", "--", unit].map(OsString::from);
-        let tested =
-            run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map_err(|error| error.to_string())?;
-        match tested.words.trim().parse() {
+        let told = property(unit, "MainPID").map_err(|error| error.to_string())?;
+        match told.parse() {
             Ok(0) => Err(format!("{unit} is not running")),
             Ok(pid) => self.proven(pid),
             Err(_) => Err(format!("systemd does not tell the main process of {unit}")),
@@ -195,6 +196,11 @@ impl Host for System {
 
     fn table(&mut self, master: Process) -> Option<Table> {
         Table::read(master)
+    }
+
+    fn was_killed(&mut self, master: Process) -> bool {
+        let result = self.options.unit.as_deref().and_then(|unit| property(unit, "Result").ok());
+        was_killed(master, result.as_deref(), fs::read_to_string(&self.options.pid_file).ok().as_deref())
     }
 
     fn hang_up(&mut self, master: Process) -> Result<(), ApplyError> {
@@ -231,6 +237,24 @@ impl Host for System {
         let mut answer = String::new();
         stream.take(4096).read_to_string(&mut answer).ok()?;
         parse_served(&answer)
+    }
+}
+
+/// What systemd says about a unit.
+fn property(unit: &str, name: &str) -> Result<String, ApplyError> {
+    let arguments = ["show", "-p", name, "--value", "--", unit].map(OsString::from);
+    run(Path::new("systemctl"), &arguments, Duration::from_secs(5)).map(|told| told.words.trim().to_owned())
+}
+
+/// Whether a master was killed, by what systemd says of its unit and what is in its file.
+fn was_killed(master: Process, result: Option<&str>, pid_file: Option<&str>) -> bool {
+    match result {
+        // systemd removes the file when it knows how the master ended.
+        Some("oom-kill" | "signal") => true,
+        // A master that ends by itself removes its file first. What systemd does not run ended well for all that it knows.
+        None | Some("success" | "") => pid_file.is_some_and(|text| text.trim().parse() == Ok(master.pid)),
+        // Somebody stopped it, and it was killed because it did not end in time; or it crashed.
+        Some(_) => false,
     }
 }
 
@@ -334,7 +358,7 @@ fn run(program: &Path, arguments: &[OsString], limit: Duration) -> Result<Tested
 
 #[cfg(test)]
 mod tests {
-    use super::{Duration, Path, is_root, knows_error_option, parse_served, run};
+    use super::{Duration, Path, Process, is_root, knows_error_option, parse_served, run, was_killed};
     use crate::apply::ApplyError;
 
     #[test]
@@ -375,6 +399,26 @@ mod tests {
             other.kill().unwrap();
             other.wait().unwrap();
             assert!(!found);
+        }
+    }
+
+    #[test]
+    fn whoever_was_stopped_or_crashed_was_not_killed() {
+        let master = Process { pid: 7, started: 1 };
+        for (result, pid_file, expected) in [
+            (Some("oom-kill"), None, true),
+            (Some("signal"), None, true),
+            (Some("success"), Some("7\n"), true),
+            (None, Some("7\n"), true),
+            // It ended by itself, as when it is told to stop; or another runs already.
+            (Some("success"), None, false),
+            (None, None, false),
+            (None, Some("8\n"), false),
+            // It was told to stop and had not read everything when its time was over.
+            (Some("timeout"), Some("7\n"), false),
+            (Some("core-dump"), Some("7\n"), false),
+        ] {
+            assert_eq!(was_killed(master, result, pid_file), expected, "{result:?} {pid_file:?}");
         }
     }
 

@@ -56,6 +56,16 @@ pub enum Outcome {
         /// a matter of how much there is, or not even the last confirmed generation can be taken.
         too_much: Option<String>,
     },
+    /// nginx's master was killed while it read a new generation: the last confirmed one is in place for its next start, and
+    /// no other comes before it runs.
+    Killed {
+        /// The generation in place.
+        generation: Option<u64>,
+        /// Why nginx does not run.
+        why: String,
+        /// Whether it is these files that it read; otherwise they wait.
+        read: bool,
+    },
     /// nginx does not run: the new generation is in place, tested and ready for its start.
     Ready {
         /// The generation.
@@ -102,9 +112,11 @@ impl Outcome {
     pub const fn is_in_place(&self) -> bool {
         match self {
             Outcome::Unchanged { .. } | Outcome::Confirmed { .. } | Outcome::Ready { .. } => true,
-            Outcome::Refused { .. } | Outcome::RolledBack { .. } | Outcome::Pinned { .. } | Outcome::Failed { .. } => {
-                false
-            }
+            Outcome::Refused { .. }
+            | Outcome::RolledBack { .. }
+            | Outcome::Killed { .. }
+            | Outcome::Pinned { .. }
+            | Outcome::Failed { .. } => false,
         }
     }
 }

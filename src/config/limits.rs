@@ -215,14 +215,14 @@ pub const ROWS: &[Row] = &[
         key: "limits.namespace-memory-mib",
         form: Form::Number,
         default: "2048",
-        doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of one namespace cause, as estimated. While old workers finish their connections there is twice as much.",
+        doc: "Memory, in MiB, that nginx's master may need for what the Ingresses of one namespace cause, as estimated. While nginx reloads there is twice as much. Unless it is set to another number, a quarter of this host's memory where that is less: one namespace then never has more than half of it, so that changes of others always have room.",
         set: |settings, value| mebibytes(&mut settings.translate.limits.namespace.memory, value),
     },
     Row {
         key: "limits.namespace-test-seconds",
         form: Form::Number,
-        default: "25",
-        doc: "Seconds of a processor that nginx may need to read what the Ingresses of one namespace cause, as estimated. Each change of anybody waits for a reload, which takes about twice as long.",
+        default: "20",
+        doc: "Seconds of a processor that nginx may need to read what the Ingresses of one namespace cause, as estimated. Each change of anybody waits for a reload, which takes about twice as long. Unless it is set to another number, a third of `apply.confirm-timeout` where that is less: the changes of others always have time left.",
         set: |settings, value| {
             count(&mut settings.translate.limits.namespace.test, value)?;
             let seconds = &mut settings.translate.limits.namespace.test;

@@ -158,6 +158,8 @@ pub struct Cycle {
     stragglers: Stragglers,
     /// When nginx was first asked in this cycle for what is in it now.
     began: Option<Instant>,
+    /// How often in a row nginx was killed while it read something new.
+    kills: u32,
 }
 
 /// A version that is not served in this attempt.
@@ -182,6 +184,7 @@ impl Cycle {
             taken: false,
             stragglers: Stragglers::default(),
             began: None,
+            kills: 0,
         }
     }
 
@@ -265,6 +268,10 @@ impl Cycle {
                     }
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
+                Outcome::Killed { read: true, why, .. } => {
+                    self.convict_killers(why, snapshot, (&served, &product.files));
+                    (served, product, held) = self.make(snapshot, stages, &Searches::default());
+                }
                 // One that does not run says nothing about whoever is out for the moment.
                 Outcome::Ready { .. } if searches.weighing.is_some() => {
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
@@ -276,7 +283,10 @@ impl Cycle {
                     }
                     stages.settle(&product.claims);
                 }
-                Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Pinned { .. } => {}
+                Outcome::RolledBack { .. }
+                | Outcome::Killed { .. }
+                | Outcome::Failed { .. }
+                | Outcome::Pinned { .. } => {}
             }
             let is_in_place = outcome.is_in_place();
             let report = self.report(snapshot, &served, product, worth, outcome);
@@ -440,6 +450,7 @@ impl Cycle {
                 objects::take_out(&mut confirmed, id);
             }
             self.confirmed = Arc::new(confirmed);
+            self.kills = 0;
             self.keeper.keep(Arc::clone(&self.confirmed), worth, claims);
         }
         Report { findings, accepted, certificates, costs, due, ..Report::of(outcome) }
@@ -483,7 +494,7 @@ fn findings_of(outcome: &Outcome) -> Vec<Finding> {
             )
         }
         Outcome::RolledBack { why, .. } => tell(Reason::ReloadFailed, why.clone()),
-        Outcome::Ready { why, .. } => tell(Reason::NginxDown, why.clone()),
+        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => tell(Reason::NginxDown, why.clone()),
         Outcome::Failed { why } => tell(Reason::WriteFailed, why.clone()),
     }
 }

@@ -140,7 +140,7 @@ impl Metrics {
             }
             Outcome::Refused { .. } => "refused",
             Outcome::RolledBack { .. } => "rolled_back",
-            Outcome::Ready { .. } => "nginx_down",
+            Outcome::Ready { .. } | Outcome::Killed { .. } => "nginx_down",
             Outcome::Failed { .. } => "failed",
         };
         self.reloads.get_or_create(&ReloadLabels { reason: cause.name(), result }).inc();

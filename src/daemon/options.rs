@@ -1,9 +1,11 @@
-//! What only this host knows of a translation, beside the settings: its addresses, its clock and its certificate; it must not know objects.
+//! What only this host knows of a translation, beside the settings: its addresses, its clock, its memory and its certificate; it must not know objects.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
+
+use procfs::Current as _;
 
 use super::certificate;
 use crate::config::Settings;
@@ -17,6 +19,8 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
     options.self_signed = Some(Arc::new(certificate));
     options.now = now();
     options.own_addresses = own_addresses(settings, &BTreeSet::new());
+    let memory = procfs::Meminfo::current().ok().map(|memory| memory.mem_total);
+    options.limits.namespace.fit(memory, settings.apply.confirm_timeout);
     options
 }
 

@@ -272,7 +272,7 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
     let (phase, why) = match outcome {
         Outcome::Pinned { outcome, .. } => return set_outcome(status, outcome),
         Outcome::Unchanged { .. } | Outcome::Confirmed { .. } => (Phase::Serving, None),
-        Outcome::Ready { why, .. } => (Phase::NginxDown, Some(why.as_str().into())),
+        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => (Phase::NginxDown, Some(why.as_str().into())),
         Outcome::Refused { .. } | Outcome::RolledBack { .. } | Outcome::Failed { .. } => {
             (Phase::Failed, Some(describe(outcome).into()))
         }
@@ -302,6 +302,10 @@ pub fn describe(outcome: &Outcome) -> String {
             format!("generation {generation} is in place again: {why}")
         }
         Outcome::RolledBack { generation: None, why, .. } | Outcome::Failed { why } => why.clone(),
+        Outcome::Killed { generation: Some(generation), why, .. } => {
+            format!("generation {generation} is in place again for the start of nginx, which does not run: {why}")
+        }
+        Outcome::Killed { generation: None, why, .. } => format!("nginx does not run: {why}"),
         Outcome::Ready { generation, why } => {
             format!("generation {generation} is ready for nginx, which does not run: {why}")
         }

@@ -42,7 +42,7 @@ impl Retry {
             // What waits is no failure; that nginx is down is looked after by whoever looks at nginx.
             Outcome::Pinned { outcome, .. } => self.ended(outcome, now),
             // Refused without a culprit: whoever has to mend it may not be in the cluster.
-            Outcome::RolledBack { .. } | Outcome::Failed { .. } | Outcome::Refused { .. } => {
+            Outcome::RolledBack { .. } | Outcome::Killed { .. } | Outcome::Failed { .. } | Outcome::Refused { .. } => {
                 self.due = Some(now + self.patience);
                 self.patience = (self.patience * 2).min(PATIENCE.1);
             }

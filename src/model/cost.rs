@@ -102,8 +102,8 @@ const EXPRESSION: Cost = Cost { memory: 2000, test: 10, ..NOTHING };
 const UPSTREAM: Cost = Cost { upstreams: 1, files: 1, configuration: 150, memory: 12_500, test: 15, ..NOTHING };
 const ENDPOINT: Cost = Cost { endpoints: 1, configuration: 50, memory: 750, test: 1, ..NOTHING };
 const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, ..NOTHING };
-/// nginx reads a certificate for each server that names it.
-const TLS_HOST: Cost = Cost { memory: 60_000, test: 1700, ..NOTHING };
+/// nginx reads a certificate for each server that names it, with up to ten of a chain.
+const TLS_HOST: Cost = Cost { memory: 60_000, test: 2500, ..NOTHING };
 /// The same for each byte of its chain.
 const CERTIFICATE_MEMORY: u64 = 5;
 /// A table of networks.

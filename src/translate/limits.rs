@@ -126,7 +126,48 @@ impl Default for NamespaceLimits {
             zones: 512 * MIB,
             configuration: 128 * MIB,
             memory: 2048 * MIB,
-            test: 25_000_000,
+            test: 20_000_000,
+        }
+    }
+}
+
+/// One namespace gets so much of the memory at most, of which a reload takes twice as much, and so much of the time, of which a test
+/// and a reload after it take twice as much: something is left for the changes of others.
+const MEMORY_SHARE: u64 = 4;
+const TIME_SHARE: u64 = 3;
+
+impl NamespaceLimits {
+    /// What is right on a host with so many bytes of memory, if that is known, whose nginx has so long to take a configuration.
+    /// Another number than the default is the administrator's decision.
+    pub fn fit(&mut self, memory: Option<u64>, time: Duration) {
+        let default = NamespaceLimits::default();
+        if self.memory == default.memory {
+            self.memory = memory.map_or(default.memory, |memory| default.memory.min(memory / MEMORY_SHARE));
+        }
+        if self.test == default.test {
+            self.test = default.test.min(u64::try_from(time.as_micros()).unwrap_or(u64::MAX) / TIME_SHARE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_gets_more_by_default_than_leaves_room_for_others() {
+        const GIB: u64 = 1 << 30;
+        let set = NamespaceLimits { memory: 7 * GIB, test: 90_000_000, ..NamespaceLimits::default() };
+        for (limits, memory, seconds, expected) in [
+            (NamespaceLimits::default(), Some(64 * GIB), 600, (2 * GIB, 20_000_000)),
+            (NamespaceLimits::default(), Some(4 * GIB), 60, (GIB, 20_000_000)),
+            (NamespaceLimits::default(), Some(2 * GIB), 9, (GIB / 2, 3_000_000)),
+            (NamespaceLimits::default(), None, 60, (2 * GIB, 20_000_000)),
+            (set, Some(GIB), 1, (7 * GIB, 90_000_000)),
+        ] {
+            let mut limits = limits;
+            limits.fit(memory, Duration::from_secs(seconds));
+            assert_eq!((limits.memory, limits.test), expected, "{memory:?} {seconds}");
         }
     }
 }

@@ -1,8 +1,11 @@
 //! What is made of refusals that name no place, and of many at once; it must not know what is done about them.
 
-use ingressd::apply::{Applier, Complaint, Options, Outcome};
+use ingressd::apply::{Applier, Complaint, Options, Outcome, Step, Steps, System};
+use nix::sys::signal::{Signal, kill};
 
+use crate::assert_confirmed;
 use crate::files::Files;
+use crate::nginx::{Nginx, eventually};
 use crate::simulated::Simulated;
 
 /// The outcome for these files, of an nginx that refuses configurations by this rule, and how many culprits are looked for.
@@ -73,4 +76,59 @@ fn a_namespace_of_which_much_is_refused_hides_nobody_elses() {
     // Of which nothing is refused comes first, of which little is next.
     let expected = ["other/bad-!", "evil/bad-00", "victim/bad-z", "evil/bad-01", "other/bad-y", "evil/bad-02"];
     assert_eq!(found, expected.map(|name| format!("Ingress {name}")));
+}
+
+/// What becomes of the second generation when the master gets this signal while it has it to read.
+fn interrupted(nginx: &Nginx, end: Signal) -> (Outcome, Applier<System>) {
+    let one = Files::with_status(nginx.status).set();
+    assert_confirmed(&nginx.applier().apply(&one), 1);
+    let master = nginx.pid().unwrap();
+    let workers = nginx.only_new_workers();
+    // It stands still from before it is told to read.
+    let steps = Steps::observed_by(move |step| match step {
+        Step::Switched => kill(master, Signal::SIGSTOP).unwrap(),
+        Step::HungUp => {
+            kill(master, end).unwrap();
+            if end == Signal::SIGKILL {
+                workers.iter().for_each(|worker| kill(*worker, end).unwrap_or_default());
+            }
+            kill(master, Signal::SIGCONT).unwrap_or_default();
+        }
+        _ => {}
+    });
+    let mut applier = nginx.applier().with_steps(steps);
+    let two = Files::with_status(nginx.status).server("a", nginx.status, "return 204;").set();
+    (applier.apply(&two), applier.with_steps(Steps::default()))
+}
+
+#[test]
+fn a_master_that_was_killed_while_it_read_finds_the_last_confirmed_generation() {
+    let nginx = Nginx::started();
+    let (outcome, mut applier) = interrupted(&nginx, Signal::SIGKILL);
+    assert!(matches!(&outcome, Outcome::Killed { generation: Some(1), read: true, .. }), "{outcome:?}");
+    assert_eq!(nginx.on_disk(), Some(1));
+    // What comes next waits until it runs, and was not what it read.
+    let three = Files::with_status(nginx.status).server("b", nginx.status, "return 204;").set();
+    for _ in 0..2 {
+        let outcome = applier.apply(&three);
+        assert!(matches!(&outcome, Outcome::Killed { generation: Some(1), read: false, .. }), "{outcome:?}");
+        assert_eq!((applier.recheck(), nginx.on_disk()), (None, Some(1)));
+    }
+    nginx.start();
+    assert_confirmed(&eventually("confirmed", || applier.recheck()), 1);
+    assert_confirmed(&applier.apply(&three), 3);
+}
+
+#[test]
+fn a_master_that_was_stopped_while_it_read_finds_what_is_new() {
+    let nginx = Nginx::started();
+    let (outcome, mut applier) = interrupted(&nginx, Signal::SIGTERM);
+    assert!(matches!(&outcome, Outcome::Ready { generation: 2, .. }), "{outcome:?}");
+    nginx.start();
+    assert_confirmed(&eventually("confirmed", || applier.recheck()), 2);
+    // Killed while it had nothing to read, nobody is to blame either.
+    nginx.end(Signal::SIGKILL);
+    let three = Files::with_status(nginx.status).server("b", nginx.status, "return 204;").set();
+    let outcome = applier.apply(&three);
+    assert!(matches!(&outcome, Outcome::Ready { generation: 3, .. }), "{outcome:?}");
 }

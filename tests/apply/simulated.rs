@@ -69,6 +69,10 @@ impl Host for Simulated {
         Some(Table { at: state.now, master, effort: Effort::default(), children: vec![(worker, Role::Worker)] })
     }
 
+    fn was_killed(&mut self, _master: Process) -> bool {
+        false
+    }
+
     fn hang_up(&mut self, _master: Process) -> Result<(), ApplyError> {
         let mut state = self.state.lock().unwrap();
         state.workers += 1;

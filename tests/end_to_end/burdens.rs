@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::rig::client::get;
-use crate::rig::manifests::{self, in_namespace, ingress};
+use crate::rig::manifests::{self, in_namespace, ingress, secret};
 use crate::rig::status::{notes, quarantined, serving, tells};
 use crate::rig::{self, ECHO, Rig};
 
@@ -128,16 +128,21 @@ fn limit_tests(rig: &Rig, kilobytes: u64) {
     std::fs::write(rig.nginx.prefix().join("limit"), kilobytes.to_string()).unwrap();
 }
 
+/// Megabytes that a test of what is in place needs.
+fn needed(rig: &Rig) -> u64 {
+    let is_enough = |megabytes: &u64| {
+        limit_tests(rig, megabytes << 10);
+        rig.nginx.test().0
+    };
+    (8..256).find(is_enough).unwrap()
+}
+
 #[test]
 fn a_test_for_which_there_is_too_little_memory() {
     rig::run(async |rig| {
         start(rig, LIMITED).await;
-        let is_enough = |megabytes: &u64| {
-            limit_tests(rig, megabytes << 10);
-            rig.nginx.test().0
-        };
         // Enough for a change beside what is in place, but not for three zones of 5 MB.
-        let needed = (8..256).find(is_enough).unwrap();
+        let needed = needed(rig);
         limit_tests(rig, (needed + 8) << 10);
         blames_the_heavy_one(rig, "failed (12: Cannot allocate memory)").await;
     });
@@ -163,6 +168,139 @@ fn a_master_that_has_too_little_memory_to_take_it() {
         assert!(rig.nginx.error_log().contains("Cannot allocate memory"), "what was to be tested");
         assert_eq!(rig.nginx.master(), Some(master));
     });
+}
+
+#[test]
+fn a_master_that_is_killed_while_it_reads() {
+    rig::run(async |rig| {
+        // Only killed when it was told to read: whoever ends before did not end of that.
+        let kill = "if is_heavy && [ -e /proc/{master} ]; then
+            kill -STOP {master}
+            (
+                until grep -qs '^ShdPnd:.*[13579bdf]$' /proc/{master}/status; do sleep 0.02; done
+                kill -KILL $(cat /proc/{master}/task/{master}/children) {master}
+            ) >/dev/null 2>&1 &
+        fi";
+        start(rig, kill).await;
+        rig.manifests.write("objects.yaml", &objects(2, true));
+        let killed = |status: &Value| status["phase"] == "nginx-down" && quarantined(status).len() == 2;
+        let status = rig.daemon.status_when("the end of nginx", killed).await;
+        let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
+        assert!(note.contains("its master was killed while it read the configuration"), "{note}");
+        assert!(tells(&status, "Host nginx", "NginxDown"), "{status}");
+        // Whoever starts it finds what it ran before, and then what everybody else has changed.
+        assert!(!has_heavy(rig));
+        rig.nginx.replace_program();
+        rig.nginx.start();
+        rig.daemon.ready().await;
+        serves(&["victim.example/v2", "light.example/v1", "beside.example/v1"]).await;
+        // Another heavy version is not tried, though nothing would kill nginx now.
+        let master = rig.nginx.master();
+        rig.manifests.write("objects.yaml", &objects(3, true));
+        serves(&["victim.example/v3", "light.example/v1"]).await;
+        assert!(rig.nginx.master() == master && !has_heavy(rig));
+    });
+}
+
+/// Whether the next start of nginx would read what is too much.
+fn has_heavy(rig: &Rig) -> bool {
+    let files = std::fs::read_dir(rig.daemon.root().join("current/http")).unwrap();
+    files.into_iter().any(|file| std::fs::read_to_string(file.unwrap().path()).unwrap().contains("heavy.example"))
+}
+
+#[test]
+fn hosts_that_nginx_reads_for_too_long() {
+    const HOSTS: usize = 1900;
+    rig::run(async |rig| {
+        rig.daemon.set("limits.namespace-test-seconds", "1000");
+        start(rig, "").await;
+        rig.daemon.set("apply.confirm-timeout", "2s");
+        rig.daemon.kill();
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        // Each host has an expression, so that it has a server of its own, and a certificate with a chain.
+        let made = rcgen::generate_simple_self_signed(vec!["*.heavy.example".to_owned()]).unwrap();
+        let (chain, key) = (made.cert.pem().repeat(10), made.signing_key.serialize_pem());
+        let hosts: Vec<_> = (0..HOSTS).map(|number| format!("h{number}.heavy.example")).collect();
+        let hosts: Vec<_> = hosts.iter().map(String::as_str).collect();
+        let heavy =
+            ingress("heavy").namespace("evil").class("nginx").annotation("rewrite-target", "/$1").tls(&hosts, "chain");
+        let heavy =
+            hosts.iter().fold(heavy, |heavy, host| heavy.path(host, "ImplementationSpecific", "/v2/(.*)", "web"));
+        let secret = secret("chain", "kubernetes.io/tls", &[("tls.crt", &chain), ("tls.key", &key)]);
+        let [victim, _, beside] = objects(2, false).try_into().unwrap();
+        rig.manifests.write("objects.yaml", &[victim, heavy.build(), beside, in_namespace("evil", secret)]);
+        let told = |status: &Value| serving(status).is_some() && quarantined(status) == ["Ingress heavy"];
+        let status = rig.daemon.status_when("the heavy one in quarantine", told).await;
+        let note = &notes(&status, "Ingress heavy", "Quarantined")[0];
+        assert!(note.contains("it needed longer than 2s to take the configuration with it"), "{note}");
+        assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+        serves(&["victim.example/v2", "beside.example/v2", "light.example/v1"]).await;
+    });
+}
+
+#[test]
+fn limits_for_which_there_is_too_little_memory() {
+    rig::run(async |rig| {
+        start(rig, LIMITED).await;
+        let needed = needed(rig);
+        limit_tests(rig, (needed + 64) << 10);
+        let limited = |number: usize| {
+            let object = ingress(&format!("limited-{number}")).namespace("evil").class("nginx");
+            let object = object.host(&format!("{number}.limited.example"), "web").annotation("limit-rps", "5");
+            object.annotation("limit-rpm", "5").annotation("limit-connections", "5").build()
+        };
+        rig.manifests.write("limited.yaml", &(0..200).map(limited).collect::<Vec<_>>());
+        rig.manifests.write("objects.yaml", &objects(2, false));
+        let told = |status: &Value| serving(status).is_some() && !quarantined(status).is_empty();
+        let status = rig.daemon.status_when("those with limits in quarantine", told).await;
+        let guilty = quarantined(&status);
+        assert!(guilty.iter().all(|name| name.starts_with("Ingress limited-")), "{guilty:?}");
+        let note = &notes(&status, &guilty[0], "Quarantined")[0];
+        assert!(note.contains("failed (12: Cannot allocate memory)"), "{note}");
+        assert!(!tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+        serves(&["victim.example/v2", "beside.example/v2", "light.example/v2"]).await;
+    });
+}
+
+#[test]
+fn whoever_grows_step_by_step_leaves_room_for_the_changes_of_others() {
+    const STEP: usize = 100;
+    rig::run(async |rig| {
+        start(rig, "").await;
+        // A set of origins for each object, which nginx takes some milliseconds for.
+        let object = |number: usize| {
+            let object = ingress(&format!("grown-{number}")).namespace("evil").class("nginx");
+            let origin = format!("https://o{number}.example");
+            let object = object.host(&format!("{number}.grown.example"), "web").annotation("enable-cors", "true");
+            object.annotation("cors-allow-origin", &origin).build()
+        };
+        let mut has_all = false;
+        for step in 1..=20 {
+            let objects: Vec<_> = (0..step * STEP).map(object).collect();
+            let last = format!("Ingress grown-{}", step * STEP - 1);
+            rig.manifests.write("grown.yaml", &objects);
+            let judged = |status: &Value| {
+                serving(status).is_some() && (tells(status, &last, "OverBudget") || names(status, &last))
+            };
+            let status = rig.daemon.status_when("the next step", judged).await;
+            has_all = names(&status, &last);
+            if !has_all {
+                break;
+            }
+        }
+        assert!(!has_all, "it may grow until nobody else has room");
+        rig.manifests.write("objects.yaml", &objects(2, false));
+        serves(&["victim.example/v2", "0.grown.example/"]).await;
+        let status = rig.daemon.status_when("everything served", |status| serving(status).is_some()).await;
+        assert!(quarantined(&status).is_empty(), "{status}");
+    });
+}
+
+/// Whether this Ingress is served.
+fn names(status: &Value, object: &str) -> bool {
+    let name = object.strip_prefix("Ingress ").unwrap();
+    status["ingresses"].as_array().is_some_and(|all| all.iter().any(|one| one["name"] == name))
 }
 
 #[test]

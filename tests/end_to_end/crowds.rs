@@ -39,6 +39,34 @@ fn connections_that_last_keep_few_old_workers_and_nobodys_change_waiting() {
 }
 
 #[test]
+fn expressions_that_only_nginx_refuses_are_found_after_everybody_else_is_served() {
+    const OBJECTS: usize = 300;
+    const TESTS: &str = "ingressd_test_duration_seconds_count";
+    rig::run(async |rig| {
+        rig.start().await;
+        let before = rig.daemon.metric(TESTS).await;
+        // Our own reader lets it pass.
+        let wrong = |number: usize| {
+            let object = ingress(&format!("wrong-{number}")).namespace("crowd").annotation("use-regex", "true");
+            let path = format!("/a{number}(?<=a+)");
+            object.path(&format!("{number}.crowd.example"), "ImplementationSpecific", &path, "web").build()
+        };
+        let victim = ingress("victim").host("victim.example", "web").build();
+        rig.manifests.write("crowd.yaml", &(0..OBJECTS).map(wrong).chain([victim]).collect::<Vec<_>>());
+        get("http://victim.example/").send_until("the victim's change", |reply| reply.status == 200).await;
+        let until_served = rig.daemon.metric(TESTS).await - before;
+        wait::until("all to be found", async || {
+            let found = rig.daemon.metric(r#"ingressd_objects{kind="Ingress",state="quarantined"}"#).await;
+            (found as usize == OBJECTS).then_some(())
+        })
+        .await;
+        let until_found = rig.daemon.metric(TESTS).await - before;
+        // Of each test dozens are found, and the victim waits for one or two.
+        assert!(until_served <= 3.0 && until_found <= 12.0, "{until_served} {until_found}");
+    });
+}
+
+#[test]
 fn mistakes_of_one_namespace_leave_those_of_others_visible() {
     const OBJECTS: usize = 400;
     rig::run(async |rig| {

@@ -87,6 +87,16 @@ fn invalid_expressions(scene: &Scene) -> Vec<Value> {
     (0..150).map(object).collect()
 }
 
+/// Our own reader lets them pass, and PCRE does not.
+fn expressions_that_only_nginx_refuses(scene: &Scene) -> Vec<Value> {
+    let object = |number: usize| {
+        let object = scene.of_evil(&format!("attack-{number}")).annotation("use-regex", "true");
+        let host = scene.host(&format!("own-{number}"));
+        object.path(&host, "ImplementationSpecific", &format!("/a{number}(?<=a+)"), "web").build()
+    };
+    (0..500).map(object).collect()
+}
+
 /// nginx refuses them and names no line.
 fn contradicting_buffers(scene: &Scene) -> Vec<Value> {
     let object = |number: usize| {
@@ -165,6 +175,15 @@ weights! {
         told: &[told("Ingress attack-7", &["Quarantined", "InvalidPath", "RefusedValue"])],
         during: &[ask("http://own-7.{h}/7")],
         most: Added { files: 320, written: 1 << 10, nginx: 48 << 10, ..LITTLE },
+        ..WEIGHT
+    };
+    a_thousand_expressions_that_only_nginx_refuses_keep_nobody_waiting => Weight {
+        name: "refused-expressions",
+        attack: expressions_that_only_nginx_refuses,
+        told: &[told("", &["Quarantined"])],
+        during: &[ask("http://own-7.{h}/a7")],
+        unwritten: &["(?<=a+)"],
+        most: Added { tests: 12, ..LITTLE },
         ..WEIGHT
     };
     what_only_nginx_refuses_is_tested_together => Weight {

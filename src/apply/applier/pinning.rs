@@ -123,7 +123,9 @@ impl<H: Host> Applier<H> {
         match confirmation {
             Ok(Confirmation::Confirmed { master, reload }) => self.record(Effort::none(generation), master, reload),
             Ok(Confirmation::Down(why)) => Ok(Outcome::Ready { generation, why }),
-            Ok(Confirmation::Refused(why) | Confirmation::Late { why, .. }) => Ok(back(self, why, true)),
+            Ok(Confirmation::Killed(why) | Confirmation::Refused(why) | Confirmation::Late { why, .. }) => {
+                Ok(back(self, why, true))
+            }
             Err(error) => Ok(back(self, error.to_string(), true)),
         }
     }

@@ -150,7 +150,7 @@ impl Cycle {
         }
     }
 
-    fn convict(&mut self, complaint: &Complaint, suspect: &Suspect, snapshot: &Snapshot) {
+    pub(super) fn convict(&mut self, complaint: &Complaint, suspect: &Suspect, snapshot: &Snapshot) {
         let Suspect { id, left_out } = suspect;
         let Some(version) = objects::version(snapshot, id).cloned() else { return };
         let origin = complaint.origin.as_ref().filter(|origin| origin.object == *id);

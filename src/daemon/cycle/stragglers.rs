@@ -34,6 +34,12 @@ impl Stragglers {
         self.0.insert(Arc::clone(namespace), straggler);
     }
 
+    /// Something of this namespace cost everybody nginx.
+    pub(super) fn fatal(&mut self, namespace: &Arc<str>, now: Instant) {
+        let end = now + PROBATION;
+        self.0.insert(Arc::clone(namespace), Straggler { rested: end, probation: Some(end) });
+    }
+
     /// What was left of those that this holds for was taken.
     pub(super) fn caught_up(&mut self, now: Instant, is_served: impl Fn(&str) -> bool) {
         self.0.retain(|namespace, straggler| {

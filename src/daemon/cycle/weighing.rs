@@ -21,6 +21,9 @@ const MOST_WEIGHINGS: usize = 24;
 /// How long whoever could not be let in waits at least.
 const SHORTEST_REST: Duration = Duration::from_secs(5);
 
+/// After so many kills in a row no more namespaces are blamed for one of them than before.
+const MOST_KILLS: u32 = 16;
+
 /// After so many refused versions in one cycle the other changes of a namespace come last.
 const CROWD: usize = 8;
 
@@ -80,6 +83,20 @@ impl Cycle {
         for suspect in trial.excluded() {
             self.stragglers.too_much(&suspect.id.namespace, cost, now);
         }
+    }
+
+    /// nginx was killed by what it did not run before. To find out by halves whose it is would cost everybody nginx again and
+    /// again: the heaviest namespace goes, after another kill the next two, and so on, and nobody is let back in for an hour.
+    pub(super) fn convict_killers(&mut self, words: &str, snapshot: &Snapshot, (served, files): (&Snapshot, &FileSet)) {
+        let words = format!("{words}; whatever else changes in its namespace waits for an hour");
+        let complaint = Complaint { words, ..Complaint::default() };
+        let suspects = self.heaviest_first(served, files);
+        let namespaces = suspects.chunk_by(|one, other| one.id.namespace == other.id.namespace);
+        for suspect in namespaces.take(1 << self.kills.min(MOST_KILLS)).flatten() {
+            self.convict(&complaint, suspect, snapshot);
+            self.stragglers.fatal(&suspect.id.namespace, Instant::now());
+        }
+        self.kills += 1;
     }
 
     /// What nginx did not run before: the namespace that causes most bytes first, and in it the object that does.

@@ -92,6 +92,13 @@ fn every_sort_of_certificate_and_key() {
     let unknown = block("PRIVATE KEY", "MAMCAQA=");
     let garbage = block("CERTIFICATE", "MAMCAQA=");
     let torn = block("CERTIFICATE", "####");
+    let long = chain.repeat(10);
+    let too_long = chain.repeat(11);
+    let large = {
+        let names: Vec<_> = (0..1200).map(|number| format!("{number:026}.example")).collect();
+        let names: Vec<_> = names.iter().map(String::as_str).chain(["a.example"]).collect();
+        made(&names, "", plain)
+    };
     type Row<'r> = (&'r str, &'r str, &'r str, &'r str, &'r str, &'r [&'r str]);
     let rows: &[Row<'_>] = &[
         ("ingressd", "a.example", &chain, &key, "own", &[]),
@@ -117,9 +124,12 @@ fn every_sort_of_certificate_and_key() {
         ("nginx", "a.example", &garbage, &key, "declared", &["InvalidCertificate"]),
         ("nginx", "a.example", &torn, &key, "declared", &["InvalidCertificate"]),
         ("nginx", "a.example", &key, &chain, "declared", &["InvalidCertificate"]),
+        ("nginx", "a.example", &long, &key, "own", &[]),
+        ("nginx", "a.example", &too_long, &key, "declared", &["InvalidCertificate"]),
+        ("nginx", "a.example", &large.0, &large.1, "declared", &["InvalidCertificate"]),
     ];
-    for (number, (class, host, chain, key, tls, expected)) in rows.iter().enumerate() {
-        let documents = [tls_secret("made", chain, key), tls_ingress("i", class, DATE, host, "made")].join("\n---\n");
+    for (number, (class, host, given, key, tls, expected)) in rows.iter().enumerate() {
+        let documents = [tls_secret("made", given, key), tls_ingress("i", class, DATE, host, "made")].join("\n---\n");
         let translation = translate(&documents, options());
         let line = routes(&translation).swap_remove(0);
         assert_eq!(line, format!("{host} {tls}"), "row {number}: {:?}", translation.findings);
@@ -127,7 +137,8 @@ fn every_sort_of_certificate_and_key() {
         assert_eq!(reasons, *expected, "row {number}");
         for certificate in &translation.model.certificates {
             let chain = String::from_utf8_lossy(&certificate.chain);
-            assert_eq!(chain.matches("-----BEGIN").count(), 1, "row {number}: {chain}");
+            let expected = if **given == long { 10 } else { 1 };
+            assert_eq!(chain.matches("-----BEGIN").count(), expected, "row {number}: {chain}");
         }
     }
 }

@@ -12,6 +12,9 @@ struct Tenants {
     most: Option<usize>,
     /// What everything costs whatever the objects are.
     fixed: usize,
+    /// What costs more than this is not only too much: nginx is killed by it, and runs no more.
+    deadly: Option<usize>,
+    is_down: bool,
     /// Versions of which a line is wrong.
     bad: fn(&str) -> bool,
     made: Vec<String>,
@@ -24,7 +27,8 @@ impl Default for Tenants {
     fn default() -> Self {
         let none = |_: &str| false;
         let (costs, bytes, most, fixed, bad) = (Vec::new(), Vec::new(), Some(100), 0, none);
-        Tenants { costs, bytes, most, fixed, bad, made: Vec::new(), applied: Vec::new(), running: None }
+        let (made, applied, running, deadly, is_down) = (Vec::new(), Vec::new(), None, None, false);
+        Tenants { costs, bytes, most, fixed, deadly, is_down, bad, made, applied, running }
     }
 }
 
@@ -95,6 +99,10 @@ impl Stages for Tenants {
     }
 
     fn apply(&mut self, _: &FileSet) -> Outcome {
+        let killed = |read| Outcome::Killed { generation: Some(1), why: "it was killed".to_owned(), read };
+        if self.is_down {
+            return killed(false);
+        }
         self.applied.push(self.made.clone());
         let bad = self.made.iter().filter(|name| (self.bad)(name)).take(LIMIT);
         let complaint = |name: &String| Complaint {
@@ -110,6 +118,10 @@ impl Stages for Tenants {
         }
         if self.running.as_ref() == Some(&self.made) {
             return Outcome::Unchanged { generation: 1 };
+        }
+        if self.deadly.is_some_and(|most| self.cost(&self.made) > most) {
+            self.is_down = true;
+            return killed(true);
         }
         if self.most.is_none_or(|most| self.cost(&self.made) > most) {
             let too_much = Some("it is short of memory".to_owned());
@@ -136,6 +148,41 @@ impl Stages for Tenants {
 
     fn complaints_without_templates(&mut self, _: &Snapshot) -> Option<Vec<Complaint>> {
         None
+    }
+}
+
+#[test]
+fn whoever_costs_everybody_nginx_is_out_at_once_and_for_long() {
+    let state = tempfile::tempdir().unwrap();
+    // Bytes mislead: one that is innocent comes first.
+    let deadly = |version: usize| (format!("evil/a@{version}"), 200);
+    let mut tenants = Tenants { costs: (2..9).map(deadly).collect(), deadly: Some(150), ..Tenants::default() };
+    tenants.bytes = vec![("large/a@2".into(), 5000)];
+    let mut cycle = Cycle::open(state.path(), None);
+    let all = |version: usize| {
+        ["evil/a", "evil/b", "large/a", "one/a", "two/a"].map(|name| format!("{name}@{version}")).to_vec()
+    };
+    cycle.turn(&cluster(&all(1)), &mut tenants);
+    let report = cycle.turn(&cluster(&all(2)), &mut tenants);
+    assert!(matches!(report.outcome, Outcome::Killed { read: true, .. }), "{:?}", report.outcome);
+    assert_eq!((quarantined(&report), report.attempts), (vec!["Ingress large/a".to_owned()], 1));
+    // While nginx does not run nobody else is blamed, whatever changes.
+    let report = cycle.turn(&cluster(&all(2)), &mut tenants);
+    assert_eq!((quarantined(&report).len(), report.attempts), (1, 1));
+    tenants.is_down = false;
+    let report = cycle.turn(&cluster(&all(2)), &mut tenants);
+    assert!(tenants.is_down);
+    // Two more, so that it does not take a start of nginx for each.
+    assert_eq!(quarantined(&report), ["Ingress evil/a", "Ingress evil/b", "Ingress large/a", "Ingress one/a"]);
+    tenants.is_down = false;
+    let report = cycle.turn(&cluster(&all(2)), &mut tenants);
+    assert!(report.outcome.is_in_place());
+    assert_eq!(tenants.running(), ["evil/a@1", "evil/b@1", "large/a@1", "one/a@1", "two/a@2"]);
+    // Whatever comes next of those who may have done it waits; everybody else does not.
+    for version in 3..9 {
+        let report = cycle.turn(&cluster(&all(version)), &mut tenants);
+        assert!(report.outcome.is_in_place() && report.again.is_some_and(|again| again > Duration::from_secs(3000)));
+        assert_eq!((&*tenants.running()[0], &*tenants.running()[4]), ("evil/a@1", &*format!("two/a@{version}")));
     }
 }
 
