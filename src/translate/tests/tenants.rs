@@ -543,7 +543,15 @@ fn nothing_passes_what_is_protected() {
 #[test]
 fn what_is_closed_takes_nothing_from_others() {
     // What the victim protects or has first, what the attacker has, and what of the attacker's is refused and was to be protected.
-    let rows: &[(&str, &[&str], &str, &[&str], &str, &[&str])] = &[
+    type Closed = (
+        &'static str,
+        &'static [&'static str],
+        &'static str,
+        &'static [&'static str],
+        &'static str,
+        &'static [&'static str],
+    );
+    let rows: &[Closed] = &[
         (LIST, &["Prefix /a"], "", &["Prefix /"], "Prefix /a/b", &["v /a", "e /"]),
         (LIST, &["Prefix /a"], "", &["Prefix /"], "Exact /a/b", &["v /a", "e /"]),
         ("", &["Exact /a"], "", &["Prefix /"], "Exact /a", &["v = /a", "e /"]),
