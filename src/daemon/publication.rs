@@ -222,7 +222,8 @@ impl Publication {
             self.served.carries = newest(latest);
             let before = self.carried_before();
             let is_served = |accepted: &&Accepted| accepted.served > 0;
-            let (objects, lacking): (Vec<&Accepted>, Vec<_>) = accepted.into_iter().partition(is_served);
+            // Other nodes may have it otherwise whose a host or path is, and serve what is refused here.
+            let (objects, lacking): (Vec<&Accepted>, Vec<_>) = report.accepted.iter().partition(is_served);
             let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version, accepted.closed));
             self.served.carried = Some(carried(objects, before, now));
             // What is closed is closed everywhere.
@@ -403,7 +404,8 @@ mod tests {
             publication.read(&reading(1));
             publication.began();
             let taken = Accepted { served, ..accepted("taken", "1", 2) };
-            publication.concluded(&report(vec![accepted("a", "1", 1), taken]), None, Instant::now());
+            let objects = vec![accepted("a", "1", 1), accepted("refused", "1", 0), taken];
+            publication.concluded(&report(objects), None, Instant::now());
             let Served { accepted, carried, lacks, .. } = publication.served();
             let carried: Vec<_> =
                 carried.iter().flat_map(|carried| carried.iter()).map(|carried| &carried.id).collect();
@@ -412,8 +414,8 @@ mod tests {
             [names(&mut accepted.iter()), names(&mut carried.into_iter()), names(&mut lacks.iter())]
                 .map(|names| names.join(","))
         };
-        assert_eq!(conclude(0), ["a,taken", "a", "taken"]);
-        assert_eq!(conclude(2), ["a,taken", "a,taken", ""]);
+        assert_eq!(conclude(0), ["a,taken", "a", "refused,taken"]);
+        assert_eq!(conclude(2), ["a,taken", "a,taken", "refused"]);
     }
 
     #[tokio::test]
@@ -436,7 +438,7 @@ mod tests {
             // nginx goes on answering 503: the address is not to be withdrawn because the disk is full.
             ("mended, which nginx was not told", 2, 0, false, [1, 0, 0, 1]),
             ("mended", 2, 0, true, [1, 1, 0, 0]),
-            ("another's", 0, 0, true, [0, 0, 0, 0]),
+            ("another's", 0, 0, true, [0, 0, 1, 0]),
         ] {
             assert_eq!(conclude(routes, closed, is_taken), expected, "{what}");
         }

@@ -136,7 +136,7 @@ impl fmt::Display for Allowance<'_> {
 pub struct Allowances<'a> {
     entries: &'a [AllowedHosts],
     snapshot: &'a Snapshot,
-    known: HashMap<&'a str, Allowance<'a>>,
+    known: HashMap<Box<str>, Allowance<'a>>,
 }
 
 impl<'a> Allowances<'a> {
@@ -146,11 +146,12 @@ impl<'a> Allowances<'a> {
     }
 
     /// That of this namespace.
-    pub fn of(&mut self, namespace: &'a str) -> &Allowance<'a> {
-        self.known.entry(namespace).or_insert_with(|| {
+    pub fn of(&mut self, namespace: &str) -> &Allowance<'a> {
+        if !self.known.contains_key(namespace) {
             let labels = self.snapshot.namespace(namespace).map(|stored| &stored.object.labels);
-            Allowance::of(self.entries, namespace, labels)
-        })
+            self.known.insert(namespace.into(), Allowance::of(self.entries, namespace, labels));
+        }
+        &self.known[namespace]
     }
 }
 

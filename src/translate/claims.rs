@@ -120,19 +120,6 @@ impl Claims {
         wildcards.flat_map(|(_, claimants)| claimants).any(|claimant| claimant.exclusive)
     }
 
-    /// What is asked for of a host, by objects that are served or are not, or was until a moment ago: namespace, path (`None` for the
-    /// whole host, where nobody knows which ones they were) and age.
-    pub fn places(&self, host: &ServerName) -> impl Iterator<Item = (&str, Option<&str>, u64)> {
-        self.of(host).iter().flat_map(|claimant| {
-            let namespace = &*claimant.namespace;
-            let is_whole = claimant.gone.is_some() && claimant.places.is_none();
-            let whole = is_whole.then_some((namespace, None, claimant.number));
-            let places = claimant.places.iter().flatten();
-            let places = places.map(move |(place, held)| (namespace, Some(&**place), held.number));
-            whole.into_iter().chain(places)
-        })
-    }
-
     /// The age of a path; `None` while nobody else asks for the host.
     pub fn age(&self, host: &ServerName, namespace: &str, place: &str) -> Option<u64> {
         let claimant = self.of(host).iter().find(|claimant| *claimant.namespace == *namespace)?;
@@ -250,6 +237,14 @@ pub struct Line<'a> {
 type LinePlace<'a> = (Cow<'a, str>, u64, Option<i64>);
 
 impl Claimant {
+    /// What it asks for of the host, by objects that are served or are not, or did until a moment ago: path (`None` for the
+    /// whole host, where nobody knows which ones they were) and age.
+    pub fn places(&self) -> impl Iterator<Item = (Option<&str>, u64)> {
+        let is_whole = self.gone.is_some() && self.places.is_none();
+        let places = self.places.iter().flatten().map(|(place, held)| (Some(&**place), held.number));
+        is_whole.then_some((None, self.number)).into_iter().chain(places)
+    }
+
     /// Since when something of it is gone, when that is.
     fn ends(&self) -> Option<i64> {
         self.places.iter().flatten().filter_map(|(_, held)| held.gone).chain(self.gone).min()
@@ -305,9 +300,7 @@ impl Moment<'_> {
             0 | 1 => after.iter_mut().for_each(|claimant| claimant.places = None),
             _ => after.iter_mut().for_each(|claimant| {
                 if let Some(asking) = find(&claimant.namespace) {
-                    // Whoever was alone had all of its paths when it got company.
-                    let was_alone = before.len() == 1 && claimant.number != UNNUMBERED;
-                    self.follow_places(host, claimant, asking, was_alone, new);
+                    self.follow_places(host, claimant, asking, new);
                 }
             }),
         }
@@ -338,9 +331,10 @@ impl Moment<'_> {
         host: &'a ServerName,
         claimant: &mut Claimant,
         asking: &Asking<'a>,
-        was_alone: bool,
         new: &mut Vec<New<'a>>,
     ) {
+        // Whoever was alone had all of its paths when it got company, also while it was away.
+        let was_alone = claimant.places.is_none() && claimant.number != UNNUMBERED;
         let mut before = claimant.places.take().unwrap_or_default();
         let mut places = BTreeMap::new();
         for (place, since) in &asking.places {

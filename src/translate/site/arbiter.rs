@@ -37,9 +37,15 @@ impl<'o, 'a> Arbiter<'o, 'a> {
 
     /// Notes what is asked for of a wildcard host, before any host within it is decided about.
     pub fn note(&mut self, name: &ServerName, asked: &Site<'_, 'a>) {
+        if !matches!(name, ServerName::Wildcard(_)) {
+            return;
+        }
+        let standing = self.standing(name);
+        let has = |namespace: &str| standing.iter().any(|claimant| *claimant.namespace == *namespace);
         let protects = asked.subjects.iter().filter(|subject| subject.is_protected);
-        let namespaces: Vec<_> = protects.map(|subject| Arc::clone(&subject.id().namespace)).collect();
-        if matches!(name, ServerName::Wildcard(_)) && !namespaces.is_empty() {
+        let protects = protects.map(|subject| &subject.id().namespace).filter(|namespace| has(namespace));
+        let namespaces: Vec<_> = protects.map(Arc::clone).collect();
+        if !namespaces.is_empty() {
             self.protected.insert(name.clone(), namespaces);
         }
     }
@@ -60,8 +66,9 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         refusals: &mut Refusals<'a>,
         findings: &mut Vec<Finding>,
     ) -> Option<Site<'s, 'a>> {
+        let standing = self.standing(name);
         let mut parties = self.parties(name, asked);
-        parties.retain(|party| match self.refusal(name, party.namespace) {
+        parties.retain(|party| match refusal(party.namespace, &standing) {
             None => true,
             Some(note) => {
                 findings.extend(party.subjects.iter().flat_map(|subject| refused(subject, name, note)));
@@ -82,14 +89,14 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         for party in &mut parties {
             party.claims = alone::settle(std::mem::take(&mut party.claims), limits, findings);
         }
-        let is_contested = self.claims.of(name).len() > 1;
+        let is_contested = standing.len() > 1;
         let mut parties = parties.into_iter();
         let first = parties.next()?;
         if !is_contested {
             return Some(Site { subjects: first.subjects, claims: first.claims, is_without_owner: false });
         }
         let is_other = |owner: &Claimant| owner.namespace != *first.namespace && *name != ServerName::CatchAll;
-        let is_without_owner = self.claims.owner(name).is_some_and(is_other);
+        let is_without_owner = standing.first().copied().is_some_and(is_other);
         let (mut subjects, mut others) = match is_without_owner {
             false => (first.subjects, Vec::new()),
             true => (Vec::new(), first.subjects),
@@ -100,7 +107,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             others.extend(party.subjects);
         }
         let rest = subjects.iter().copied().find(|subject| subject.default_backend().is_some());
-        let claims = contest::settle(name, all, rest, self.claims, findings);
+        let claims = contest::settle(name, all, rest, self.claims, &standing, findings);
         // Whoever has no path of somebody else's host has no say in anything else of it.
         let routed: HashSet<_> = claims.iter().map(|claim| claim.subject.id()).collect();
         let (others, outsiders): (Vec<_>, Vec<_>) =
@@ -135,36 +142,47 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         parties
     }
 
-    /// Why a namespace may have nothing of a host.
-    fn refusal(&mut self, name: &ServerName, namespace: &'a str) -> Option<&'static str> {
-        // The administrator says whose these requests are.
-        if *name == ServerName::CatchAll && self.options.is_catch_all(namespace) {
-            return None;
+    /// Whose claims on a host count, the oldest first: what is asked for in vain is nobody's, however long ago.
+    fn standing(&mut self, name: &ServerName) -> Vec<&'o Claimant> {
+        let claims: &'o Claims = self.claims;
+        let mut standing: Vec<_> = claims.of(name).iter().filter(|own| !self.is_within_others(name, own)).collect();
+        standing.sort_by_key(|claimant| claimant.number);
+        if let Some(owner) = standing.first().copied().filter(|owner| owner.exclusive) {
+            // The administrator says whose requests for unknown hosts are.
+            let is_named =
+                |other: &Claimant| *name == ServerName::CatchAll && self.options.is_catch_all(&other.namespace);
+            standing.retain(|other| other.namespace == owner.namespace || is_named(other));
         }
-        let is_other = |claimant: &&Claimant| *claimant.namespace != *namespace && claimant.exclusive;
-        if let Some(owner) = self.claims.owner(name).filter(is_other) {
-            return Some(match owner.gone {
-                None => {
-                    "another namespace asked for this host first and has it for itself; take another host, or ask the \
-                    administrator for `hosts.ownership`"
-                }
-                Some(_) => {
-                    "the host is kept for the namespace that had it until `hosts.grace` has passed; if nothing there \
-                    asks for it then, it is served here"
-                }
-            });
-        }
-        let own = self.claims.of(name).iter().find(|claimant| *claimant.namespace == *namespace);
-        let is_within = own.is_some_and(|own| {
-            (self.has_wildcards && self.claims.is_within_older(name, own))
-                || (!self.protected.is_empty() && self.is_within_protected(name, own))
-        });
-        let is_named = is_within && self.allowances.of(namespace).names(name);
-        (is_within && !is_named).then_some(
-            "the host lies within a wildcard host that another namespace asked for first and has for itself, or protects; take another \
-             host, or ask the administrator for `hosts.allowed`",
-        )
+        standing
     }
+
+    /// Whether a host lies within a wildcard of another namespace that asked before, and that has it for itself or protects it.
+    fn is_within_others(&mut self, name: &ServerName, own: &Claimant) -> bool {
+        let is_within = (self.has_wildcards && self.claims.is_within_older(name, own))
+            || (!self.protected.is_empty() && self.is_within_protected(name, own));
+        is_within && !self.allowances.of(&own.namespace).names(name)
+    }
+}
+
+/// Why a namespace may have nothing of a host.
+fn refusal(namespace: &str, standing: &[&Claimant]) -> Option<&'static str> {
+    if standing.iter().any(|claimant| *claimant.namespace == *namespace) {
+        return None;
+    }
+    Some(match standing.first() {
+        Some(owner) if owner.exclusive && owner.gone.is_some() => {
+            "the host is kept for the namespace that had it until `hosts.grace` has passed; if nothing there \
+            asks for it then, it is served here"
+        }
+        Some(owner) if owner.exclusive => {
+            "another namespace asked for this host first and has it for itself; take another host, or ask the \
+            administrator for `hosts.ownership`"
+        }
+        _ => {
+            "the host lies within a wildcard host that another namespace asked for first and has for itself, or protects; take another \
+             host, or ask the administrator for `hosts.allowed`"
+        }
+    })
 }
 
 /// What is served for unknown hosts by the administrator's will is not replaced by anybody else.

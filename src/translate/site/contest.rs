@@ -13,23 +13,31 @@ use super::precedence::{self, Rated};
 use super::{Claim, conflict, reach};
 use crate::finding::{Finding, Reason};
 use crate::model::{ObjectId, Origin, ServerName};
-use crate::translate::claims::Claims;
+use crate::translate::claims::{Claimant, Claims};
 use crate::translate::path::Matching;
 use crate::translate::subject::Subject;
 
-/// What each namespace may have of what it asks for, as it wins. `rest` is the object that says what happens to whatever no path takes.
+/// What each namespace may have of what it asks for, as it wins. `rest` is the object that says what happens to whatever no path takes,
+/// `standing` who may have anything of the host.
 pub fn settle<'s, 'a>(
     name: &ServerName,
     parties: Vec<Vec<Claim<'s, 'a>>>,
     rest: Option<&Subject<'_>>,
     claims: &Claims,
+    standing: &[&Claimant],
     findings: &mut Vec<Finding>,
 ) -> Vec<Claim<'s, 'a>> {
     let parties = parties.into_iter().map(|party| party.into_iter().enumerate());
     let mut rated: Vec<_> = parties.flatten().map(|(place, claim)| rate(name, place, claim, claims)).collect();
     // Those of one age are of one namespace, and in its order.
     rated.sort_by_key(|rated| rated.number);
-    let mut older = OlderClaims::new(name, claims, &rated, rest);
+    // Whose the requests for hosts are that nobody has is not a question of ages alone.
+    let holders = if *name == ServerName::CatchAll { &[] } else { standing };
+    let rest = rest.map(|rest| {
+        let namespace = &rest.stored.id.namespace;
+        (Arc::clone(namespace), claims.number(name, namespace), rest.is_protected)
+    });
+    let mut older = OlderClaims::new(holders, &rated, rest);
     let (mut kept, mut refused) = (Vec::with_capacity(rated.len()), Vec::new());
     for rated in rated {
         match older.objection(&rated) {
@@ -43,9 +51,15 @@ pub fn settle<'s, 'a>(
             }
         }
     }
-    // What was to be protected must not be open because a less protected path of the same namespace takes its requests.
-    refused.retain(|rated| rated.claim.subject.is_protected && older.is_below_own(rated, &kept));
-    refused.iter_mut().for_each(|rated| rated.claim.closed = true);
+    // What was to be protected must not be open because a less protected path of the same namespace takes its requests. It is closed
+    // where that one stands, so that it takes nothing from anybody else.
+    refused.retain_mut(|rated| {
+        let stand_in = rated.claim.subject.is_protected.then(|| older.stand_in(rated, &kept)).flatten();
+        let is_open = stand_in.is_some();
+        (rated.beginning, rated.number) = stand_in.unwrap_or_default();
+        (rated.is_refused, rated.claim.closed) = (true, true);
+        is_open
+    });
     kept.append(&mut refused);
     let kept = precedence::order(kept, findings);
     tell_neighbours(&kept, findings);
@@ -56,7 +70,7 @@ fn rate<'s, 'a>(name: &ServerName, place_alone: usize, claim: Claim<'s, 'a>, cla
     let namespace = &claim.origin.object.namespace;
     let beginning = reach::beginning(claim.matching, claim.path.as_str());
     let number = claims.age(name, namespace, &beginning).unwrap_or_else(|| claims.number(name, namespace));
-    Rated { claim, place_alone, number, beginning }
+    Rated { claim, place_alone, number, beginning, is_refused: false }
 }
 
 /// What the older claims leave to the younger ones.
@@ -72,19 +86,16 @@ struct OlderClaims<'c> {
 }
 
 impl<'c> OlderClaims<'c> {
-    fn new(name: &ServerName, claims: &'c Claims, rated: &[Rated<'_, '_>], rest: Option<&Subject<'_>>) -> Self {
+    fn new(holders: &[&'c Claimant], rated: &[Rated<'_, '_>], rest: Option<(Arc<str>, u64, bool)>) -> Self {
         let here: HashSet<_> =
             rated.iter().map(|rated| (&*rated.claim.origin.object.namespace, &*rated.beginning)).collect();
         let is_here = |(namespace, place, _): &(&str, Option<&str>, u64)| {
             place.is_some_and(|place| here.contains(&(*namespace, place)))
         };
-        // Whose the requests for hosts are that nobody has is not a question of ages alone.
-        let held = (*name != ServerName::CatchAll).then(|| claims.places(name)).into_iter().flatten();
+        let held = holders
+            .iter()
+            .flat_map(|holder| holder.places().map(|(place, number)| (&*holder.namespace, place, number)));
         let reserved = held.filter(|held| !is_here(held)).collect();
-        let rest = rest.map(|rest| {
-            let namespace = &rest.stored.id.namespace;
-            (Arc::clone(namespace), claims.number(name, namespace), rest.is_protected)
-        });
         OlderClaims { reserved, rest, places: HashMap::new(), protected: BTreeMap::new() }
     }
 
@@ -116,16 +127,21 @@ impl<'c> OlderClaims<'c> {
         })
     }
 
-    /// Whether requests for a refused path would go to another path of its namespace, or to whatever that says of the rest.
-    fn is_below_own(&self, rated: &Rated<'_, '_>, kept: &[Rated<'_, '_>]) -> bool {
-        let namespace = &rated.claim.origin.object.namespace;
-        let is_above = |own: &Rated<'_, '_>| {
-            own.claim.origin.object.namespace == *namespace
-                && own.claim.matching != Matching::Exact
-                && own.beginning.len() < rated.beginning.len()
-                && rated.beginning.starts_with(&*own.beginning)
-        };
-        self.rest.as_ref().is_some_and(|(other, ..)| other == namespace) || kept.iter().any(is_above)
+    /// Where another path of its namespace, or what that says of the rest, would take the requests for a refused path: beginning and
+    /// age of that one.
+    fn stand_in(&self, refused: &Rated<'_, '_>, kept: &[Rated<'_, '_>]) -> Option<(Box<str>, u64)> {
+        let namespace = &refused.claim.origin.object.namespace;
+        let above = || kept.iter().filter(|above| above.reaches(refused));
+        let (own, others): (Vec<_>, Vec<_>) =
+            above().partition(|above| above.claim.origin.object.namespace == *namespace);
+        let own = own.into_iter().max_by_key(|above| above.beginning.len());
+        let rest = self.rest.as_ref().filter(|(other, ..)| other == namespace);
+        let own = own
+            .map(|own| (own.beginning.clone(), own.number))
+            .or(rest.map(|(_, number, _)| (Box::default(), *number)))?;
+        // An expression need not take all that begins like it.
+        let mut whole = others.iter().filter(|other| other.claim.matching != Matching::Regex);
+        whole.all(|other| other.beginning.len() < own.0.len()).then_some(own)
     }
 
     fn is_below_protected(&self, rated: &Rated<'_, '_>) -> bool {
@@ -166,7 +182,7 @@ fn longest_head<'s>(heads: &'s BTreeSet<String>, text: &str) -> Option<&'s str> 
 fn tell_neighbours(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
     let mut oldest: HashMap<(&Arc<str>, &str), &Rated<'_, '_>> = HashMap::new();
     let mut beginnings: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();
-    for rated in kept.iter().filter(|rated| rated.claim.matching != Matching::Exact) {
+    for rated in kept.iter().filter(|rated| rated.claim.matching != Matching::Exact && !rated.is_refused) {
         let namespace = &rated.claim.origin.object.namespace;
         let known = oldest.entry((namespace, &*rated.beginning)).or_insert(rated);
         if rated.number < known.number {
@@ -175,13 +191,11 @@ fn tell_neighbours(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
         beginnings.entry(namespace).or_default().insert(rated.beginning.to_string());
     }
     let mut told: BTreeMap<&ObjectId, (&Rated<'_, '_>, &Rated<'_, '_>, usize)> = BTreeMap::new();
-    for below in kept {
+    for below in kept.iter().filter(|below| !below.is_refused) {
         let namespace = &below.claim.origin.object.namespace;
         let above = beginnings.iter().filter(|(other, _)| **other != namespace).filter_map(|(other, all)| {
             let above = *oldest.get(&(*other, longest_head(all, &below.beginning)?))?;
-            let rest = below.beginning.get(above.beginning.len()..)?;
-            let reaches = above.claim.matching != Matching::Prefix || rest.is_empty() || rest.starts_with('/');
-            reaches.then_some(above)
+            above.reaches(below).then_some(above)
         });
         let above = above.max_by_key(|above| (above.beginning.len(), Reverse(above.number)));
         let is_older = |above: &&Rated<'_, '_>| above.number < below.number && above.beginning != below.beginning;

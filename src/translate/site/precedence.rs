@@ -22,6 +22,8 @@ pub struct Rated<'s, 'a> {
     pub number: u64,
     /// See [`super::reach::beginning`].
     pub beginning: Box<str>,
+    /// It is refused, and closes what another path of its namespace, whose beginning and age these are, would have taken.
+    pub is_refused: bool,
 }
 
 impl Rated<'_, '_> {
@@ -29,8 +31,22 @@ impl Rated<'_, '_> {
         &self.claim.origin.object.namespace
     }
 
+    fn is_protected(&self) -> bool {
+        self.claim.closed || self.claim.subject.is_protected
+    }
+
     fn key(&self) -> (Box<str>, u64, usize) {
         (self.beginning.clone(), self.number, self.place_alone)
+    }
+
+    /// Whether it may take what begins like the other one.
+    pub fn reaches(&self, other: &Self) -> bool {
+        let rest = other.beginning.strip_prefix(&*self.beginning);
+        rest.is_some_and(|rest| match self.claim.matching {
+            Matching::Exact => rest.is_empty() && other.claim.matching == Matching::Exact,
+            Matching::Prefix => rest.is_empty() || rest.starts_with('/'),
+            Matching::Regex | Matching::Caseless => true,
+        })
     }
 
     /// Whether a request may be for both.
@@ -68,12 +84,21 @@ pub fn order<'s, 'a>(mut claims: Vec<Rated<'s, 'a>>, findings: &mut Vec<Finding>
             Some((queue, index)) => ordered.push(queues[queue].take(index)),
             None => {
                 let Some((queue, index)) = youngest(&queues) else { break };
-                // Its namespace goes without its own order, if that is what stands in the way.
+                // Its namespace goes without its own order, if that is what stands in the way; but what is protected is not passed by what is open.
                 let all = &queues[queue].claims;
-                if let Some(free) = (0..all.len()).rev().take(FAR).find(|index| !waits(&queues, queue, &all[*index])) {
-                    ordered.push(queues[queue].take(free));
-                    continue;
-                }
+                let free = (0..all.len()).rev().take(FAR).find(|index| !waits(&queues, queue, &all[*index]));
+                let passes = |index: usize| {
+                    let mut passed = all[index + 1..].iter().filter(|passed| passed.meets(&all[index]));
+                    !all[index].is_protected() && passed.any(Rated::is_protected)
+                };
+                let index = match free {
+                    Some(free) if !passes(free) => {
+                        ordered.push(queues[queue].take(free));
+                        continue;
+                    }
+                    Some(free) => free,
+                    None => index,
+                };
                 let note = "it lies between paths of another namespace that asked first and are tried one after the other; take \
                     another path or host";
                 let origin = queues[queue].take(index).claim.origin;

@@ -16,8 +16,13 @@ const FIXTURES: &str = include_str!("../../../tests/golden/prelude.yaml");
 
 /// The fixtures and these documents.
 pub fn snapshot(documents: &str) -> Snapshot {
+    snapshot_of(&[FIXTURES, documents].join("\n---\n"))
+}
+
+/// These documents alone.
+pub fn snapshot_of(documents: &str) -> Snapshot {
     let mut snapshot = Snapshot::default();
-    FIXTURES.split("\n---\n").chain(documents.split("\n---\n")).for_each(|text| add(&mut snapshot, text.trim()));
+    documents.split("\n---\n").for_each(|text| add(&mut snapshot, text.trim()));
     sort(&mut snapshot);
     snapshot
 }

@@ -8,6 +8,7 @@ mod keys;
 pub mod manifests;
 mod modes;
 mod order;
+mod over_time;
 mod served;
 mod tenants;
 

@@ -8,32 +8,38 @@ use crate::translate::tests::manifests::snapshot;
 use crate::translate::{AllowedHosts, Claims, Names, Options, Translation, Translator};
 
 /// An Ingress of a namespace with paths `TYPE PATH`; the Service `web` is there in namespace `default` alone, so others answer 503.
-fn of(namespace: &str, name: &str, class: &str, host: &str, annotations: &str, paths: &[&str]) -> String {
+pub fn of(namespace: &str, name: &str, class: &str, host: &str, annotations: &str, paths: &[&str]) -> String {
     let paths: Vec<_> = paths.iter().map(|written| written.split_once(' ').unwrap()).collect();
     let paths: Vec<_> = paths.iter().map(|(kind, text)| path(text, kind, name)).collect();
     ingress(name, class, host, annotations, &paths).replace("namespace: default", &format!("namespace: {namespace}"))
 }
 
 /// A cluster over time: each step's claims are known to the next.
-struct Cluster {
+pub struct Cluster {
     options: Options,
     claims: Arc<Claims>,
     due: Option<i64>,
 }
 
 impl Cluster {
-    fn new(options: Options) -> Self {
+    pub fn new(options: Options) -> Self {
         Cluster { options, claims: Arc::default(), due: None }
     }
 
-    fn read(&mut self, snapshot: &Snapshot) -> Translation {
+    pub fn read(&mut self, snapshot: &Snapshot) -> Translation {
         let translation = Translator::new(self.options.clone()).translate(snapshot, &Names::default(), &self.claims);
         self.claims = Arc::clone(&translation.claims);
         self.due = translation.due;
         translation
     }
 
-    fn now(&mut self, documents: &[&String]) -> Translation {
+    /// Lets time pass, and tells what it is then.
+    pub fn advance(&mut self, seconds: i64) -> i64 {
+        self.options.now += seconds;
+        self.options.now
+    }
+
+    pub fn now(&mut self, documents: &[&String]) -> Translation {
         let documents: Vec<_> = documents.iter().map(|document| document.as_str()).collect();
         self.read(&snapshot(&documents.join("\n---\n")))
     }
@@ -117,6 +123,47 @@ fn a_host_is_reserved_for_a_while() {
         assert_eq!(cluster.due, None);
         assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["e /"], "then it is the other's");
     }
+}
+
+#[test]
+fn a_path_comes_back_to_whoever_was_alone_on_its_host() {
+    let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /a"]);
+    let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /a", "Prefix /b"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&victim]);
+    assert_eq!(outcome(&cluster.now(&[&evil])).0, [""; 0]);
+    assert_eq!(outcome(&cluster.now(&[&victim, &evil])).0, ["v /a", "e /b"]);
+}
+
+#[test]
+fn a_claim_that_is_refused_reserves_nothing() {
+    // What the victim has, what the attacker asks for in vain, and what the victim asks for then.
+    let rows = [
+        ("ingressd", HOST, "", "Prefix /b"),
+        ("ingressd", "*.example", "", "Prefix /"),
+        ("nginx", "*.example", LIST, "Prefix /"),
+    ];
+    for (class, host, annotations, path) in rows {
+        let victim = of("victim", "v", class, host, annotations, &["Prefix /"]);
+        let evil = of("evil", "e", class, HOST, "", &[path]);
+        let later = of("victim", "w", class, HOST, "", &[path]);
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&victim]);
+        cluster.now(&[&victim, &evil]);
+        let (paths, findings) = outcome(&cluster.now(&[&victim, &evil, &later]));
+        assert_eq!(
+            (&*paths[0], &findings[..]),
+            (&*format!("w {}", &path[7..]), &["e HostOwned".to_owned()][..]),
+            "{host}"
+        );
+    } // Nor does it protect anything.
+    let wild = of("victim", "v", "ingressd", "*.example", "", &["Prefix /"]);
+    let evil = of("evil", "e", "ingressd", "*.example", LIST, &["Prefix /"]);
+    let own = of("victim", "w", "ingressd", HOST, "", &["Prefix /"]);
+    let mut cluster = Cluster::new(options());
+    cluster.now(&[&wild]);
+    cluster.now(&[&wild, &evil]);
+    assert_eq!(cluster.now(&[&wild, &evil, &own]).model.servers.len(), 2);
 }
 
 #[test]
@@ -477,4 +524,48 @@ fn what_may_not_be_asked_for_is_not_kept_either() {
     let mut cluster = Cluster::new(Options { allowed_hosts: hosts, ..options() });
     cluster.now(&[&broken]);
     assert_eq!(outcome(&cluster.now(&[&broken, &victim])).0, ["v /"]);
+}
+#[test]
+fn nothing_passes_what_is_protected() {
+    let evil = of("evil", "e", "nginx", HOST, "", &["Exact /A"]);
+    for (annotations, served) in
+        [("", ["w ~ /a/b", "e = /A", "v ~ /(a|b)"].as_slice()), (LIST, &["e = /A", "v ~ /(a|b)"])]
+    {
+        let victim = of("victim", "v", "nginx", HOST, &format!("{REGEX}, {annotations}"), &["Prefix /(a|b)"]);
+        let open = of("victim", "w", "nginx", HOST, "", &["Prefix /a/b"]);
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&evil]);
+        cluster.now(&[&evil, &victim]);
+        assert_eq!(outcome(&cluster.now(&[&evil, &victim, &open])).0, served, "{annotations}");
+    }
+}
+
+#[test]
+fn what_is_closed_takes_nothing_from_others() {
+    // What the victim protects or has first, what the attacker has, and what of the attacker's is refused and was to be protected.
+    type Closed = (
+        &'static str,
+        &'static [&'static str],
+        &'static str,
+        &'static [&'static str],
+        &'static str,
+        &'static [&'static str],
+    );
+    let rows: &[Closed] = &[
+        (LIST, &["Prefix /a"], "", &["Prefix /"], "Prefix /a/b", &["v /a", "e /"]),
+        (LIST, &["Prefix /a"], "", &["Prefix /"], "Exact /a/b", &["v /a", "e /"]),
+        ("", &["Exact /a"], "", &["Prefix /"], "Exact /a", &["v = /a", "e /"]),
+        ("", &["Exact /a"], "", &["Prefix /"], "Prefix /a", &["v = /a", "f /a", "e /"]),
+        (LIST, &["Prefix /a"], "", &["Prefix /a/b"], "Prefix /a/b/c", &["v /a"]),
+        (LIST, &["Prefix /a"], REGEX, &["Prefix /.*"], "Prefix /a/b", &["v /a", "e ~ /.*"]),
+    ];
+    for (number, (annotations, paths, theirs, their_paths, refused, served)) in rows.iter().enumerate() {
+        let victim = of("victim", "v", "nginx", HOST, annotations, paths);
+        let evil = of("evil", "e", "nginx", HOST, theirs, their_paths);
+        let closed = of("evil", "f", "nginx", HOST, LIST, &[refused]);
+        let mut cluster = Cluster::new(options());
+        cluster.now(&[&victim]);
+        cluster.now(&[&victim, &evil]);
+        assert_eq!(outcome(&cluster.now(&[&victim, &evil, &closed])).0, *served, "row {number}");
+    }
 }
