@@ -2,6 +2,7 @@
 
 mod backends;
 mod certificates;
+mod cluster;
 mod fallbacks;
 mod hosts_and_paths;
 mod keys;

@@ -10,9 +10,9 @@ use regex::bytes::Regex;
 
 use super::super::path::Matching;
 use super::super::site;
+use super::cluster::{Cluster, of};
 use super::manifests::{snapshot, snapshot_of};
 use super::options;
-use super::tenants::{Cluster, of};
 use crate::model::{Action, PathMatch, Route};
 use crate::source::Snapshot;
 use crate::translate::host::written;

@@ -2,48 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{ingress, options, path, routes, shared};
+use super::cluster::{Cluster, of};
+use super::{options, routes, shared};
 use crate::source::Snapshot;
 use crate::translate::tests::manifests::snapshot;
-use crate::translate::{AllowedHosts, Claims, Names, Options, Translation, Translator};
-
-/// An Ingress of a namespace with paths `TYPE PATH`; the Service `web` is there in namespace `default` alone, so others answer 503.
-pub fn of(namespace: &str, name: &str, class: &str, host: &str, annotations: &str, paths: &[&str]) -> String {
-    let paths: Vec<_> = paths.iter().map(|written| written.split_once(' ').unwrap()).collect();
-    let paths: Vec<_> = paths.iter().map(|(kind, text)| path(text, kind, name)).collect();
-    ingress(name, class, host, annotations, &paths).replace("namespace: default", &format!("namespace: {namespace}"))
-}
-
-/// A cluster over time: each step's claims are known to the next.
-pub struct Cluster {
-    options: Options,
-    claims: Arc<Claims>,
-    due: Option<i64>,
-}
-
-impl Cluster {
-    pub fn new(options: Options) -> Self {
-        Cluster { options, claims: Arc::default(), due: None }
-    }
-
-    pub fn read(&mut self, snapshot: &Snapshot) -> Translation {
-        let translation = Translator::new(self.options.clone()).translate(snapshot, &Names::default(), &self.claims);
-        self.claims = Arc::clone(&translation.claims);
-        self.due = translation.due;
-        translation
-    }
-
-    /// Lets time pass, and tells what it is then.
-    pub fn advance(&mut self, seconds: i64) -> i64 {
-        self.options.now += seconds;
-        self.options.now
-    }
-
-    pub fn now(&mut self, documents: &[&String]) -> Translation {
-        let documents: Vec<_> = documents.iter().map(|document| document.as_str()).collect();
-        self.read(&snapshot(&documents.join("\n---\n")))
-    }
-}
+use crate::translate::{AllowedHosts, Claims, Options, Translation};
 
 /// Who owns each path of the first host, as `NAME PATH`, and the findings as `NAME REASON`, but for Services that are missing.
 fn outcome(translation: &Translation) -> (Vec<String>, Vec<String>) {
