@@ -81,7 +81,7 @@ fn exit_codes_follow_sysexits() {
 
 /// A pipe that nobody reads from.
 fn closed() -> Stdio {
-    let (reader, writer) = std::io::pipe().unwrap();
+    let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     writer.into()
 }

@@ -47,8 +47,11 @@ pub fn run(arguments: &Arguments) -> Ended {
     output::show(written, if is_found { Exit::Findings } else { Exit::Success })
 }
 
+/// A file, and a line of it from 1.
+type FileLine = (Arc<str>, u32);
+
 /// The findings with the places in files that they are about, in the order of these; what is about no file comes last.
-fn placed(processed: &Processed) -> Vec<(Option<(Arc<str>, u32)>, &Finding)> {
+fn placed(processed: &Processed) -> Vec<(Option<FileLine>, &Finding)> {
     let mut places = Places::default();
     let mut placed: Vec<_> =
         processed.findings.iter().map(|finding| (places.of(processed, finding), finding)).collect();
@@ -74,7 +77,7 @@ fn text(processed: &Processed) -> String {
 }
 
 fn json(processed: &Processed) -> Value {
-    let finding = |(place, finding): (Option<(Arc<str>, u32)>, &Finding)| {
+    let finding = |(place, finding): (Option<FileLine>, &Finding)| {
         let object = &finding.origin.object;
         json!({
             "severity": finding.severity.name(),
@@ -96,7 +99,7 @@ fn json(processed: &Processed) -> Value {
 struct Places(BTreeMap<Arc<str>, Lines>);
 
 impl Places {
-    fn of(&mut self, processed: &Processed, finding: &Finding) -> Option<(Arc<str>, u32)> {
+    fn of(&mut self, processed: &Processed, finding: &Finding) -> Option<FileLine> {
         let (object, field) = (&finding.origin.object, &finding.origin.field);
         if object.kind == Kind::File {
             let line = if let Field::Line(line) = field { *line } else { 1 };

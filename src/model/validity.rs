@@ -63,10 +63,10 @@ impl Validity {
 /// So many seconds for people: in days, and where that is not one, in hours.
 pub fn in_words(seconds: i64) -> String {
     let counted = |number: i64, unit: &str| format!("{number} {unit}{}", if number == 1 { "" } else { "s" });
-    match seconds {
-        ..HOUR => "an hour".to_owned(),
-        ..DAY => counted(seconds / HOUR, "hour"),
-        _ => counted(seconds / DAY, "day"),
+    match (seconds / DAY, seconds / HOUR) {
+        (..1, ..1) => "an hour".to_owned(),
+        (..1, hours) => counted(hours, "hour"),
+        (days, _) => counted(days, "day"),
     }
 }
 

@@ -169,6 +169,12 @@ impl Limits {
     }
 }
 
+impl Default for NodeLimits {
+    fn default() -> Self {
+        NodeLimits { configuration: 512 * MIB, memory: 8192 * MIB, test: 80_000_000 }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,9 +182,11 @@ mod tests {
     #[test]
     fn nobody_gets_more_by_default_than_leaves_room_for_others() {
         const GIB: u64 = 1 << 30;
-        let mut set = Limits::default();
-        set.namespace = NamespaceLimits { memory: 7 * GIB, test: 90_000_000, ..NamespaceLimits::default() };
-        set.node = NodeLimits { memory: 9 * GIB, ..NodeLimits::default() };
+        let set = Limits {
+            namespace: NamespaceLimits { memory: 7 * GIB, test: 90_000_000, ..NamespaceLimits::default() },
+            node: NodeLimits { memory: 9 * GIB, ..NodeLimits::default() },
+            ..Limits::default()
+        };
         for (limits, memory, seconds, expected) in [
             (Limits::default(), Some(64 * GIB), 600, (2 * GIB, 20_000_000, 8 * GIB)),
             (Limits::default(), Some(4 * GIB), 60, (GIB, 20_000_000, 2 * GIB)),
@@ -191,11 +199,5 @@ mod tests {
             let found = (limits.namespace.memory, limits.namespace.test, limits.node.memory);
             assert_eq!(found, expected, "{memory:?} {seconds}");
         }
-    }
-}
-
-impl Default for NodeLimits {
-    fn default() -> Self {
-        NodeLimits { configuration: 512 * MIB, memory: 8192 * MIB, test: 80_000_000 }
     }
 }
