@@ -148,6 +148,12 @@ impl Claims {
             };
             let before = known.next_if(|(known, _)| *known == host).map_or(&[][..], |(_, before)| before);
             let asking = asked.next_if(|(asked, _)| *asked == host).map_or(&[][..], |(_, asking)| asking);
+            // As nearly all of them are.
+            if let ([before], [asking]) = (before, asking)
+                && before.is_as(asking)
+            {
+                continue;
+            }
             let after = moment.follow(host, before, asking, &mut new);
             next_end = after.iter().filter_map(Claimant::ends).chain(next_end).min();
             if after != before {
@@ -243,6 +249,14 @@ impl Claimant {
         let is_whole = self.gone.is_some() && self.places.is_none();
         let places = self.places.iter().flatten().map(|(place, held)| (Some(&**place), held.number));
         is_whole.then_some((None, self.number)).into_iter().chain(places)
+    }
+
+    /// Whether it stays as it is when nobody else asks for the host, or did.
+    fn is_as(&self, asking: &Asking<'_>) -> bool {
+        self.namespace == *asking.namespace
+            && self.gone.is_none()
+            && self.places.is_none()
+            && self.exclusive == asking.exclusive
     }
 
     /// Since when something of it is gone, when that is.

@@ -102,7 +102,10 @@ impl<'s, 'a> Askers<'s, 'a> {
         gathered.iter().for_each(|(name, site)| arbiter.note(name, site));
         let sites = gathered.into_iter();
         let sites = sites
-            .filter_map(|(name, site)| Some((name.clone(), arbiter.decide(&name, site, &mut refusals, findings)?)))
+            .filter_map(|(name, site)| {
+                let decided = arbiter.decide(&name, site, &mut refusals, findings)?;
+                Some((name, decided))
+            })
             .collect();
         let outsiders = arbiter.outsiders;
         Sites { sites, claims, ends, refusals, outsiders }
