@@ -23,6 +23,7 @@ use crate::source::cluster::Name;
 use crate::source::{LeftOut, Snapshot, Version};
 use crate::translate::{Accepted, Claims, Namespaces};
 
+mod good;
 mod judging;
 mod searches;
 mod stragglers;
@@ -213,7 +214,7 @@ impl Cycle {
             attempts += 1;
             let (mut served, mut product, mut held) = self.make(snapshot, stages, &searches);
             let worth = Arc::new(product.worth());
-            self.propose(&served, &worth, &product.files);
+            self.propose(&self.good(&served, &product), &worth, &product.files);
             let mut outcome = stages.apply(&product.files);
             tests.extend(outcome.test());
             let own = match outcome {
@@ -449,7 +450,12 @@ impl Cycle {
         worth: Arc<BTreeSet<Arc<ObjectId>>>,
         outcome: Outcome,
     ) -> Report {
-        let Product { mut findings, accepted, refused, certificates, costs, claims, due, names, .. } = product;
+        if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
+            self.confirmed = Arc::new(self.good(served, &product));
+            self.kills = 0;
+            self.keeper.keep(Arc::clone(&self.confirmed), worth, Arc::clone(&product.claims));
+        }
+        let Product { mut findings, accepted, certificates, costs, due, names, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -457,16 +463,6 @@ impl Cycle {
         findings.extend(findings_of(&outcome));
         findings.sort();
         findings.dedup();
-        if matches!(outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
-            let mut confirmed = Snapshot { findings: Vec::new(), ..served.clone() };
-            for (id, _) in &refused {
-                // What is served in part, for want of an earlier version, is none that another one could give way to.
-                objects::take_out(&mut confirmed, id);
-            }
-            self.confirmed = Arc::new(confirmed);
-            self.kills = 0;
-            self.keeper.keep(Arc::clone(&self.confirmed), worth, claims);
-        }
         Report { findings, accepted, certificates, costs, due, names, ..Report::of(outcome) }
     }
 }

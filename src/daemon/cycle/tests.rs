@@ -68,6 +68,8 @@ struct Rules {
     /// Refused by the translation already.
     unfit: BTreeSet<&'static str>,
     shared: Vec<&'static str>,
+    /// Close routes of their own.
+    closing: BTreeSet<&'static str>,
     /// Refused with the administrator's templates alone; `None` where there are none.
     bad_by_templates: Option<BTreeSet<&'static str>>,
     /// Refuses whatever it is given.
@@ -97,7 +99,7 @@ impl Stages for Rules {
             version: version.clone(),
             hosts: Vec::new(),
             routes: 1,
-            closed: 0,
+            closed: u32::from(self.closing.contains(format!("{}@{}", id.name, version.0).as_str())),
             served: 1,
         };
         let ingresses = snapshot.ingresses.iter().map(|stored| accepted(&stored.id, &stored.version));
@@ -196,6 +198,22 @@ fn the_last_good_version_takes_the_place_of_a_bad_one() {
     let report = cycle.turn(&snapshot(&["a@3", "b@3", "c@1"]), &mut rules);
     assert_eq!((report.attempts, quarantined(&report).len()), (1, 0));
     assert_eq!(rules.made, ["a@3", "b@3", "c@1"]);
+}
+
+#[test]
+fn a_version_that_closes_routes_is_not_good_while_there_is_an_earlier_one() {
+    let state = tempfile::tempdir().unwrap();
+    let mut rules = Rules { bad: ["b@3", "c@2"].into(), closing: ["b@2", "c@1"].into(), ..Rules::default() };
+    let mut cycle = Cycle::open(state.path(), None);
+    cycle.turn(&snapshot(&["b@1"]), &mut rules);
+    cycle.turn(&snapshot(&["b@2", "c@1"]), &mut rules);
+    assert_eq!(rules.made, ["b@2", "c@1"], "they are served");
+    cycle.turn(&snapshot(&["b@3", "c@2"]), &mut rules);
+    assert_eq!(rules.made, ["b@1", "c@1"]);
+    drop(cycle);
+    // So they are after a restart.
+    Cycle::open(state.path(), None).turn(&snapshot(&["b@3", "c@2"]), &mut rules);
+    assert_eq!(rules.made, ["b@1", "c@1"]);
 }
 
 #[test]

@@ -1,0 +1,25 @@
+//! Which versions of what nginx took are good for others to give way to; it must not know how they are kept.
+
+use std::sync::PoisonError;
+
+use super::{Cycle, Product, objects};
+use crate::source::{Snapshot, Version};
+
+impl Cycle {
+    /// What nginx took, by its good versions. What is served in part for want of an earlier version is none of them, and neither is one that
+    /// closes routes of its own while there is an earlier one.
+    pub(super) fn good(&self, served: &Snapshot, product: &Product) -> Snapshot {
+        let mut good = Snapshot { findings: Vec::new(), ..served.clone() };
+        for (id, _) in &product.refused {
+            objects::take_out(&mut good, id);
+        }
+        let any = Version("".into());
+        for accepted in product.accepted.iter().filter(|accepted| accepted.closed > 0) {
+            if self.has_earlier(&accepted.id, &any) {
+                let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+                objects::put_back(&mut good, &accepted.id, &self.confirmed, Some(&any), &*store);
+            }
+        }
+        good
+    }
+}
