@@ -152,6 +152,10 @@ async fn obtain(
 ) -> Result<(String, Token), AdministratorError> {
     let (admin, context) = (arguments.admin_kubeconfig.as_deref(), arguments.context.as_deref());
     let administrator = Administrator::connect(admin, context).await?;
+    let server = arguments.server.as_deref();
+    // What is wrong with the administrator's own is known before anything is made in the cluster.
+    administrator.kubeconfig(&grant.account, &grant.namespace, &Token { text: String::new(), ends: None }, server)?;
+    complain!("asking the API server {}", administrator.server().escape_debug());
     for document in documents {
         let object = serde_saphyr::from_str(document.trim_start_matches("---\n"));
         let object: serde_json::Value = object.map_err(|error| AdministratorError::Kubeconfig(error.to_string()))?;
@@ -161,7 +165,6 @@ async fn obtain(
         Some(life) => administrator.token(&grant.namespace, &grant.account, life).await?,
         None => administrator.token_of_secret(&grant.namespace, &grant.secret_name()).await?,
     };
-    let server = arguments.server.as_deref();
     let text = administrator.kubeconfig(&grant.account, &grant.namespace, &token, server)?;
     Ok((text, token))
 }

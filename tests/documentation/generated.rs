@@ -35,6 +35,7 @@ fn settings_are_documented() {
 fn annotations_are_documented() {
     check("docs/annotations.md", &ingressd::translate::annotation::document());
     check("man/ingressd-annotations.7", &ingressd::translate::annotation::manual());
+    section("README.md", "annotations", &ingressd::translate::annotation::summary());
 }
 
 #[test]

@@ -136,6 +136,19 @@ fn whoever_may_not_is_told_and_nothing_is_written() {
         assert!(text.contains("cannot be applied") && text.contains("forbidden"), "{text}");
         let (code, text) = run(command(cluster, &file, &["--context", "elsewhere"]));
         assert_eq!(code, 78, "{text}");
+        // What cannot be passed on is found out before anything is made in the cluster.
+        let mut insecure = Kubeconfig::read_from(cluster.control_plane.kubeconfig()).unwrap();
+        let server = insecure.clusters[0].cluster.as_mut().unwrap();
+        (server.insecure_skip_tls_verify, server.certificate_authority) = (Some(true), None);
+        server.certificate_authority_data = None;
+        let admin = cluster.folder().join("insecure");
+        std::fs::write(&admin, serde_json::to_string(&insecure).unwrap()).unwrap();
+        let mut refused = cluster.daemon.command("kubeconfig");
+        refused.arg("--admin-kubeconfig").arg(&admin).args(["--account", "insecure", "--output"]).arg(&file);
+        let (code, text) = run(refused);
+        assert!(code == 78 && text.contains("insecure-skip-tls-verify"), "{text}");
+        let accounts = cluster.objects.list("ServiceAccount").await;
+        assert!(accounts.iter().all(|account| account["metadata"]["name"] != "insecure"), "{accounts:?}");
         assert!(!file.exists());
     });
 }

@@ -1,6 +1,7 @@
 //! Objects with something wrong, at least one for each reason that an Event can name; this must not know what is done about them.
 
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -36,6 +37,8 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("MissingRight", "it is about the settings of this node: tests/live/rights.rs"),
     ("PublishingFailed", "it is about this node, and an Event could not be written: tests/live/refusals.rs"),
     ("DefaultServerTaken", "it is about this host: src/nginx/gate/tests.rs"),
+    ("UnknownField", "an API server drops such fields: tests/check_and_render.rs"),
+    ("SettingsRefused", "it is about this host: tests/end_to_end/settings.rs"),
     ("Pinned", "it is about this host: tests/live/pinned.rs"),
     ("ReloadFailed", "it is about this host: tests/end_to_end/failure.rs"),
     ("WriteFailed", "it is about this host: tests/end_to_end/disk.rs"),
@@ -92,6 +95,8 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
         ("InvalidCertificate", "Secret garbage", "", with_tls("bad-secret", "garbage")),
         ("CertificateHostMismatch", "Ingress not-named", "tls[0]", with_tls("not-named", "other")),
         ("CertificateExpired", "Ingress expired", "tls[0]", with_tls("expired", "expired")),
+        ("CertificateEnding", "Ingress ending", "tls[0]", with_tls("ending", "ending")),
+        ("CertificateNotYetValid", "Ingress early", "tls[0]", with_tls("early", "early")),
         ("InvalidValue", "Ingress bad-value", "proxy-read-timeout", with("bad-value", "proxy-read-timeout", "soon")),
         ("UnknownAnnotation", "Ingress misspelt", "proxy-bodysize", with("misspelt", "proxy-bodysize", "1m")),
         (
@@ -150,7 +155,9 @@ pub async fn write_wrongs(cluster: &mut Cluster) -> Proxy {
             endpoint_slice("metadata", &["168.63.129.16"], 80),
             secret("garbage", "kubernetes.io/tls", &[("tls.crt", "garbage"), ("tls.key", "garbage")]),
             tls_secret("other", &["other.example"]),
-            expired(),
+            dated("expired", -2000, -1000),
+            dated("ending", -80, 10),
+            dated("early", 1, 90),
             good("first").build(),
         ])
         .await;
@@ -168,10 +175,16 @@ pub async fn write_wrongs(cluster: &mut Cluster) -> Proxy {
     proxy
 }
 
-fn expired() -> Value {
-    let mut parameters = rcgen::CertificateParams::new(vec!["expired.example".to_owned()]).unwrap();
-    parameters.not_after = rcgen::date_time_ymd(2020, 1, 1);
+/// A certificate that is valid between these days from today.
+fn dated(name: &str, begins: i64, ends: i64) -> Value {
+    let day = |days: i64| {
+        let seconds = Duration::from_secs(days.unsigned_abs() * 24 * 3600);
+        let now = SystemTime::now();
+        if days < 0 { now - seconds } else { now + seconds }.into()
+    };
+    let mut parameters = rcgen::CertificateParams::new(vec![format!("{name}.example")]).unwrap();
+    (parameters.not_before, parameters.not_after) = (day(begins), day(ends));
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate = parameters.self_signed(&key).unwrap();
-    secret("expired", "kubernetes.io/tls", &[("tls.crt", &certificate.pem()), ("tls.key", &key.serialize_pem())])
+    secret(name, "kubernetes.io/tls", &[("tls.crt", &certificate.pem()), ("tls.key", &key.serialize_pem())])
 }

@@ -180,10 +180,21 @@ pub fn daemon(facts: &Facts) -> Vec<Line> {
         return vec![Line::note(format!("no daemon answers on {socket}; `systemctl enable --now ingressd` starts it"))];
     };
     let (phase, generation) = (status["phase"].as_str().unwrap_or("unknown"), &status["generation"]);
+    let mut lines = Vec::new();
+    if let Some(pinned) = status["pinned"]["generation"].as_u64() {
+        let text = format!("it stays at generation {pinned}, and nothing that changes is applied");
+        lines.push(Line::warning(text, "ingressd rollback --resume"));
+    }
+    if status["drained"] == true {
+        let text = "this node is drained: its addresses are published nowhere";
+        lines.push(Line::warning(text, "ingressd undrain, when it is to be used again"));
+    }
     if status["ready"] == true {
-        return vec![Line::ok(format!("it runs ({phase}), and nginx serves generation {generation}"))];
+        lines.push(Line::ok(format!("it runs ({phase}), and nginx serves generation {generation}")));
+        return lines;
     }
     let why = status["why"].as_str().map(|why| format!(": {why}")).unwrap_or_default();
     let text = format!("it runs ({phase}), but nginx does not serve a confirmed generation{why}");
-    vec![Line::warning(text, "ingressd status; journalctl --unit ingressd")]
+    lines.push(Line::warning(text, "ingressd status; journalctl --unit ingressd"));
+    lines
 }

@@ -1,6 +1,5 @@
 //! Judges nginx: version, modules, configuration, processes and what its other sites claim; it must not know files.
 
-use super::some;
 use crate::apply::process::Role;
 use crate::config::Settings;
 use crate::doctor::facts::{Facts, Nginx};
@@ -126,6 +125,11 @@ pub fn configuration(facts: &Facts) -> Vec<Line> {
     let file = nginx.layout.configuration.display();
     vec![match &nginx.tested {
         Ok(tested) if tested.accepted => Line::ok(format!("nginx accepts {file}")),
+        // What it says then is about the user, not about the configuration.
+        Ok(tested) if tested.words.contains("(13: Permission denied)") => Line::note(format!(
+            "not looked at: this user may not read or write what nginx does; run this as root: {}",
+            tested.words.trim()
+        )),
         Ok(tested) => {
             let remedy = "mend what it names, and look with `nginx -t`";
             Line::error(format!("nginx refuses {file}: {}", tested.words.trim()), remedy)
@@ -210,11 +214,13 @@ pub fn default_server(facts: &Facts) -> Vec<Line> {
     let claims: Vec<_> = of_reason(nginx, Reason::DefaultServerTaken).map(|finding| finding.note.to_string()).collect();
     match claims.is_empty() {
         true => vec![Line::ok("no other site has the requests for unknown hosts on our ports")],
-        false => vec![Line::warning(
-            some(&claims),
-            "keep it if that site is meant to have them; `ingressd setup --yes --disable-default-site` moves the distribution's \
-             default site out of the way",
-        )],
+        false => {
+            let more = if claims.len() > 1 { format!(" (and {} more)", claims.len() - 1) } else { String::new() };
+            vec![Line::warning(
+                format!("{}{more}", claims[0]),
+                "leave it, or `ingressd setup --yes --disable-default-site` where it is the distribution's",
+            )]
+        }
     }
 }
 

@@ -103,7 +103,11 @@ pub fn routes(facts: &Facts) -> Vec<Line> {
         }
     };
     let mut lines = Vec::new();
-    if !none.is_empty() {
+    if !none.is_empty() && reached {
+        // Nobody is there yet whom anybody asks for.
+        let text = format!("no route to {}, where no endpoint is so far: all that were tried answer", some(&none));
+        lines.push(bad(text, Level::Warning));
+    } else if !none.is_empty() {
         lines.push(bad(format!("no route to pods: {}", some(&none)), Level::Error));
     }
     if !by_default.is_empty() {

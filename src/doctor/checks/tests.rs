@@ -62,6 +62,15 @@ const ROWS: &[Row] = &[
         "unknown directive",
     ),
     ("nginx-configuration", |facts| nginx(facts).tested = Err("no".into()), Error, "cannot be tested"),
+    (
+        "nginx-configuration",
+        |facts| {
+            let words = "open() \"/run/nginx.pid\" failed (13: Permission denied)".into();
+            nginx(facts).tested = Ok(Tested { accepted: false, words });
+        },
+        Note,
+        "not looked at: this user may not",
+    ),
     ("nginx-running", |facts| nginx(facts).master = Err("no process 5 runs".into()), Error, "no process 5"),
     ("nginx-running", |facts| nginx(facts).survey.pid_file = "/srv/nginx.pid".into(), Warning, "/srv/nginx.pid"),
     ("nginx-running", |facts| nginx(facts).survey.pid_file = "/var/run/nginx.pid".into(), Good, "master 100"),
@@ -151,6 +160,18 @@ const ROWS: &[Row] = &[
     ("daemon", |facts| facts.daemon = None, Note, "no daemon answers"),
     (
         "daemon",
+        |facts| facts.daemon = Some(json!({"phase": "serving", "ready": true, "pinned": {"generation": 5}})),
+        Warning,
+        "stays at generation 5",
+    ),
+    (
+        "daemon",
+        |facts| facts.daemon = Some(json!({"phase": "serving", "ready": true, "drained": true})),
+        Warning,
+        "is drained",
+    ),
+    (
+        "daemon",
         |facts| facts.daemon = Some(json!({"phase": "nginx-down", "ready": false, "why": "it is down"})),
         Warning,
         "it is down",
@@ -201,7 +222,16 @@ const ROWS: &[Row] = &[
     ("objects", |facts| objects(facts).errors = 1, Warning, "1 errors"),
     ("objects", |facts| objects(facts).errors = 2, Warning, "2 errors"),
     ("objects", |facts| objects(facts).warnings = 2, Note, "2 warnings"),
-    ("routes", |facts| route(facts, Err("Network is unreachable".into())), Error, "10.244.1.0/24 of worker"),
+    (
+        "routes",
+        |facts| {
+            route(facts, Err("Network is unreachable".into()));
+            pods(facts, [no(), no()]);
+        },
+        Error,
+        "no route to pods: 10.244.1.0/24 of worker",
+    ),
+    ("routes", |facts| route(facts, Err("unreachable".into())), Warning, "all that were tried answer"),
     (
         "routes",
         |facts| {

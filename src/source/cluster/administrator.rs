@@ -153,6 +153,11 @@ impl Administrator {
         }
     }
 
+    /// The URL of the API server.
+    pub fn server(&self) -> &str {
+        self.cluster.server.as_deref().unwrap_or_default()
+    }
+
     /// A kubeconfig for whoever has this token, as YAML; `server` is the URL of the API server when it is not the administrator's.
     ///
     /// # Errors

@@ -75,6 +75,24 @@ fn beside(row: &Row) -> String {
     pairs.join(", ")
 }
 
+/// How much of the dialect is served, family by family, in Markdown.
+pub fn summary() -> String {
+    let served = |rows: &[Row]| rows.iter().filter(|row| row.is_served()).count();
+    let (all, ours) =
+        FAMILIES.iter().fold((0, 0), |(all, ours), family| (all + family.rows.len(), ours + served(family.rows)));
+    let some = FAMILIES.iter().filter(|family| served(family.rows) > 0);
+    let some: Vec<_> =
+        some.map(|family| format!("{} ({} of {})", family.title, served(family.rows), family.rows.len())).collect();
+    let none = FAMILIES.iter().filter(|family| served(family.rows) == 0);
+    let none: Vec<_> = none.map(|family| family.title).collect();
+    format!(
+        "Of the {all} annotations `{PREFIX}*`, {ours} are served as ingress-nginx does, or more strictly: {}. Nothing yet of: {}. Each of the others is a finding that \
+         says what to use instead.\n",
+        some.join(", "),
+        none.join(", ")
+    )
+}
+
 /// The page `docs/annotations.md`.
 pub fn document() -> String {
     let mut text = format!("# Annotations\n\nPrefix of all keys: `{PREFIX}`.\n\n");

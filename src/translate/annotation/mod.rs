@@ -9,7 +9,7 @@ mod row;
 mod tests;
 pub mod value;
 
-pub use document::{document, manual};
+pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, SecretReference};
 pub use engine::PREFIX;
 pub use outline::outline;
