@@ -1,7 +1,8 @@
 //! Since when each namespace asks for its hosts and paths, over versions of objects and restarts; it must not know what else objects ask for.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, btree_map};
+use std::iter::Peekable;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -46,6 +47,18 @@ pub struct Claimant {
 struct Held {
     number: u64,
     gone: Option<i64>,
+}
+
+/// See [`Claims::in_order`].
+#[derive(Debug)]
+pub struct InOrder<'c>(Peekable<btree_map::Iter<'c, ServerName, Vec<Claimant>>>);
+
+impl<'c> InOrder<'c> {
+    /// Who asks for a host, which is none of those before the one that was asked for last.
+    pub fn of(&mut self, host: &ServerName) -> &'c [Claimant] {
+        while self.0.next_if(|(known, _)| *known < host).is_some() {}
+        self.0.peek().filter(|(known, _)| *known == host).map(|(_, claimants)| claimants.as_slice()).unwrap_or_default()
+    }
 }
 
 /// What decides among claims that are seen for the first time in one moment: the object's age, then what the API server calls
@@ -93,6 +106,11 @@ impl Claims {
     /// Who asks for a host, or did until a moment ago.
     pub fn of(&self, host: &ServerName) -> &[Claimant] {
         self.hosts.get(host).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// The claims on hosts that are asked for one after the other, in their order.
+    pub fn in_order(&self) -> InOrder<'_> {
+        InOrder(self.hosts.iter().peekable())
     }
 
     /// Who asked for a host first.

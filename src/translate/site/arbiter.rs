@@ -40,7 +40,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         if !matches!(name, ServerName::Wildcard(_)) {
             return;
         }
-        let standing = self.standing(name);
+        let standing = self.standing(name, self.claims.of(name));
         let has = |namespace: &str| standing.iter().any(|claimant| *claimant.namespace == *namespace);
         let protects = asked.subjects.iter().filter(|subject| subject.is_protected);
         let protects = protects.map(|subject| &subject.id().namespace).filter(|namespace| has(namespace));
@@ -58,15 +58,16 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         others.any(|namespace| self.claims.number(&wildcard, namespace) < own.number)
     }
 
-    /// What is served of a host; nothing when nobody who asks may have it.
+    /// What is served of a host, of which these are the claims; nothing when nobody who asks may have it.
     pub fn decide<'s>(
         &mut self,
         name: &ServerName,
+        claimants: &'o [Claimant],
         asked: Site<'s, 'a>,
         refusals: &mut Refusals<'a>,
         findings: &mut Vec<Finding>,
     ) -> Option<Site<'s, 'a>> {
-        let standing = self.standing(name);
+        let standing = self.standing(name, claimants);
         let mut parties = self.parties(name, asked);
         parties.retain(|party| match refusal(party.namespace, &standing) {
             None => true,
@@ -143,9 +144,8 @@ impl<'o, 'a> Arbiter<'o, 'a> {
     }
 
     /// Whose claims on a host count, the oldest first: what is asked for in vain is nobody's, however long ago.
-    fn standing(&mut self, name: &ServerName) -> Vec<&'o Claimant> {
-        let claims: &'o Claims = self.claims;
-        let mut standing: Vec<_> = claims.of(name).iter().filter(|own| !self.is_within_others(name, own)).collect();
+    fn standing(&mut self, name: &ServerName, claimants: &'o [Claimant]) -> Vec<&'o Claimant> {
+        let mut standing: Vec<_> = claimants.iter().filter(|own| !self.is_within_others(name, own)).collect();
         standing.sort_by_key(|claimant| claimant.number);
         if let Some(owner) = standing.first().copied().filter(|owner| owner.exclusive) {
             // The administrator says whose requests for unknown hosts are.

@@ -100,10 +100,10 @@ impl<'s, 'a> Askers<'s, 'a> {
         drop(asked);
         let mut arbiter = arbiter::Arbiter::new(options, &claims, self.allowances);
         gathered.iter().for_each(|(name, site)| arbiter.note(name, site));
-        let sites = gathered.into_iter();
+        let (sites, mut claimants) = (gathered.into_iter(), claims.in_order());
         let sites = sites
             .filter_map(|(name, site)| {
-                let decided = arbiter.decide(&name, site, &mut refusals, findings)?;
+                let decided = arbiter.decide(&name, claimants.of(&name), site, &mut refusals, findings)?;
                 Some((name, decided))
             })
             .collect();
@@ -227,24 +227,29 @@ fn asked<'m, 'a: 'm>(
     known: &Claims,
     options: &Options,
 ) -> Vec<(&'m ServerName, Vec<Asking<'m>>)> {
-    let mut asked: BTreeMap<&ServerName, Vec<Asking<'m>>> = BTreeMap::new();
+    // By name, as they are gathered: to look each of thousands up again would cost more than all that is done with it.
+    let mut asked: Vec<(&ServerName, Vec<Asking<'m>>)> = Vec::with_capacity(gathered.len());
     for (name, site) in gathered {
         let mut asking = Vec::with_capacity(1);
         for subject in &site.subjects {
             ask(&mut asking, subject.stored, subject.rule, options);
         }
-        asked.insert(name, asking);
+        asked.push((name, asking));
     }
     for (name, objects) in withheld {
-        let asking = asked.entry(name).or_default();
-        objects.iter().for_each(|(stored, rule)| ask(asking, stored, rule, options));
+        let place = asked.binary_search_by(|(asked, _)| (*asked).cmp(name));
+        let place = place.unwrap_or_else(|place| {
+            asked.insert(place, (name, Vec::new()));
+            place
+        });
+        objects.iter().for_each(|(stored, rule)| ask(&mut asked[place].1, stored, rule, options));
     }
+    let mut known = known.in_order();
     for (name, asking) in &mut asked {
-        let is_alone = |asking: &[Asking<'_>]| {
-            let [only] = asking else { return false };
-            known.of(name).iter().all(|claimant| claimant.namespace == *only.namespace)
-        };
-        if is_alone(asking) {
+        let claimants = known.of(name);
+        if let [only] = &asking[..]
+            && claimants.iter().all(|claimant| claimant.namespace == *only.namespace)
+        {
             continue;
         }
         for (stored, _) in withheld.get(*name).into_iter().flatten() {
@@ -260,7 +265,7 @@ fn asked<'m, 'a: 'm>(
             own.into_iter().for_each(|own| own.places.push((Arc::clone(&place), since)));
         }
     }
-    asked.into_iter().collect()
+    asked
 }
 
 /// Adds an object, which is younger than those that were added before.
