@@ -108,9 +108,7 @@ impl Work {
         peers: Arc<BTreeSet<IpAddr>>,
     ) -> JoinHandle<Done> {
         spawn_blocking(move || {
-            self.pipeline.set_clock();
-            self.pipeline.set_peers(&peers);
-            self.pipeline.set_names(names);
+            self.prepare(names, &peers);
             let mut report = self.cycle.turn(&snapshot, &mut self.pipeline);
             limit(&mut report.findings, self.pipeline.most_findings());
             if matches!(report.outcome, Outcome::Confirmed { .. }) {
@@ -128,12 +126,17 @@ impl Work {
         peers: Arc<BTreeSet<IpAddr>>,
     ) -> JoinHandle<Done> {
         spawn_blocking(move || {
-            self.pipeline.set_clock();
-            self.pipeline.set_peers(&peers);
-            self.pipeline.set_names(names);
+            self.prepare(names, &peers);
             let names = self.pipeline.names_of(&self.cycle.preview(&snapshot));
             self.done(Finished::Names(names))
         })
+    }
+
+    /// What is known besides objects, as it is now.
+    fn prepare(&mut self, names: Arc<Names>, peers: &BTreeSet<IpAddr>) {
+        self.pipeline.set_clock();
+        self.pipeline.set_peers(peers);
+        self.pipeline.set_names(names);
     }
 
     /// Looks whether something happened to nginx.

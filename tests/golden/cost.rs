@@ -200,10 +200,17 @@ fn weighed(sort: &Sort) -> [(u64, u64); 4] {
     ]
 }
 
+/// What is printed is the table from which the numbers in src/model/cost.rs come, real and estimated for each object:
+/// `cargo test --test golden what_is_estimated -- --nocapture`.
 #[test]
 fn what_is_estimated_is_enough_and_not_far_too_much() {
+    let objects = u64::try_from(OBJECTS).unwrap();
+    println!("{:<26} {:>20} {:>26} {:>26} {:>22}", "each", "files", "configuration", "memory", "microseconds");
     for sort in SORTS {
-        let [files, configuration, memory, _] = weighed(sort);
+        let costs = weighed(sort);
+        let shown = costs.map(|(real, estimated)| format!("{} ({})", real / objects, estimated / objects));
+        println!("{:<26} {:>20} {:>26} {:>26} {:>22}", sort.name, shown[0], shown[1], shown[2], shown[3]);
+        let [files, configuration, memory, _] = costs;
         for (what, (real, estimated), most) in [("files", files, 2), ("bytes", configuration, 4), ("memory", memory, 4)]
         {
             let shown = format!("{}: {real} {what}, estimated {estimated}", sort.name);
@@ -211,17 +218,5 @@ fn what_is_estimated_is_enough_and_not_far_too_much() {
             assert!(estimated + 3 >= real, "too little for {shown}");
             assert!(estimated <= most * real, "too much for {shown}");
         }
-    }
-}
-
-/// Prints a table from which the numbers in src/model/cost.rs come: `cargo test --test golden -- --ignored --nocapture`.
-#[test]
-#[ignore = "it measures, and judges nothing"]
-fn table_of_costs() {
-    println!("{:<26} {:>20} {:>26} {:>26} {:>22}", "each", "files", "configuration", "memory", "microseconds");
-    let objects = u64::try_from(OBJECTS).unwrap();
-    for sort in SORTS {
-        let shown = weighed(sort).map(|(real, estimated)| format!("{} ({})", real / objects, estimated / objects));
-        println!("{:<26} {:>20} {:>26} {:>26} {:>22}", sort.name, shown[0], shown[1], shown[2], shown[3]);
     }
 }
