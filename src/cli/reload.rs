@@ -2,7 +2,7 @@
 
 use super::exit::{Ended, Exit};
 use super::rollback::told;
-use super::settings::SettingsArguments;
+use super::settings::{SettingsArguments, complain};
 use super::status::{unanswered, understood};
 use crate::daemon::control;
 
@@ -23,9 +23,12 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
     // What is wrong is told by the daemon, which has the flags and the environment of its own.
-    let (settings, _) = arguments.settings.sources([]).load_what_can_be();
+    let (settings, wrong) = arguments.settings.sources([]).load_what_can_be();
     match control::ask(&settings.control_socket, "reload", None) {
         Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Configuration)),
-        Err(error) => Err(unanswered(&settings, &error)),
+        Err(error) => {
+            wrong.iter().for_each(|wrong| drop(complain(wrong)));
+            Err(unanswered(&settings, &error))
+        }
     }
 }

@@ -55,7 +55,11 @@ impl SettingsArguments {
     pub fn load_to_ask(&self) -> Result<Settings, Exit> {
         let (settings, wrong) = self.sources([]).load_what_can_be();
         match wrong {
-            Some(wrong) if UnixStream::connect(&settings.control_socket).is_err() => Err(complain(&wrong)),
+            Some(wrong) if UnixStream::connect(&settings.control_socket).is_err() => {
+                let exit = complain(&wrong);
+                complain!("ingressd: no daemon answers on {} either", settings.control_socket.display());
+                Err(exit)
+            }
             Some(wrong) => {
                 complain!("ingressd: the settings cannot be used; the daemon goes on with those it has read before:");
                 complain!("{wrong}");
