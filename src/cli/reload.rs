@@ -27,7 +27,9 @@ pub fn run(arguments: &Arguments) -> Ended {
     match control::ask(&settings.control_socket, "reload", None) {
         Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Configuration)),
         Err(error) => {
-            wrong.iter().for_each(|wrong| drop(complain(wrong)));
+            if let Some(wrong) = wrong {
+                complain(&wrong);
+            }
             Err(unanswered(&settings, &error))
         }
     }
