@@ -47,8 +47,8 @@ lint: ## formatting, clippy and documentation, warnings denied
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee -a /dev/stderr)"
 
-BENCHES ?= pipeline cluster
-bench: requirements ## measure speed and memory, over a folder and at an API server; prints tables and JSON
+BENCHES ?= pipeline cluster requests
+bench: requirements ## measure speed and memory, over a folder, at an API server and for each request; prints tables and JSON
 	@tests/requirements namespaces
 	@tests/cluster/build
 	$(CARGO) bench --locked $(BENCHES:%=--bench %) --no-run
@@ -57,13 +57,16 @@ bench: requirements ## measure speed and memory, over a folder and at an API ser
 generate: ## write again what is generated: man pages, completions, settings sample, references, golden files
 	UPDATE=1 INSTA_UPDATE=always $(CARGO) test --locked
 
-packages: ## the .deb and the .rpm, in target/packages
+packages: ## the .deb and the .rpm, in target/packages (PACKAGE_REPOSITORY, PACKAGE_CONTACT)
+	packaging/manifest >/dev/null
 	$(CARGO) build --locked --release --bin ingressd
 	packaging/build release
 
 # Packages of an unoptimised binary, in this version and in a higher one, and systems to install them on.
 BOOT_RELEASES ?= bookworm trixie forky
 .PHONY: boot-packages
+boot-packages: export PACKAGE_REPOSITORY = https://packages.invalid/ingressd
+boot-packages: export PACKAGE_CONTACT = Tests of packages <tests@packages.invalid>
 boot-packages: requirements
 	@tests/boot/roots $(BOOT_RELEASES)
 	@tests/cluster/build

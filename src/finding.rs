@@ -1,8 +1,12 @@
 //! What is wrong with what a user wrote, as a value: it must not know who reads it, nor how it was found.
 
 mod limit;
+mod nearest;
+mod printable;
 
 pub use limit::{Shown, in_turn, limit};
+pub use nearest::nearest;
+pub use printable::{on_one_line, printable};
 
 use std::fmt;
 use std::sync::Arc;
@@ -79,16 +83,16 @@ impl Finding {
         };
         Finding { origin, severity: reason.row().severity, reason, note }
     }
+
+    /// The note as it may be shown: it may quote what a user wrote, and whatever could forge a line in a log is escaped.
+    pub fn printable_note(&self) -> String {
+        printable(&self.note)
+    }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The note may quote what a user wrote: whatever could forge a line in a log is shown escaped.
-        write!(formatter, "{}: {}: ", self.origin, self.reason)?;
-        self.note.chars().try_for_each(|character| match character {
-            '"' | '\'' | '\\' => write!(formatter, "{character}"),
-            _ => write!(formatter, "{}", character.escape_debug()),
-        })
+        write!(formatter, "{}: {}: {}", self.origin, self.reason, self.printable_note())
     }
 }
 
@@ -103,12 +107,14 @@ pub struct ReasonRow {
     pub severity: Severity,
     /// Who can mend it.
     pub audience: Audience,
+    /// What follows for requests, in a few words that are true of every finding of the sort.
+    pub effect: &'static str,
     /// One sentence for the documentation: what it means and what to do.
     pub meaning: &'static str,
 }
 
 macro_rules! reasons {
-    ($($reason:ident, $severity:ident, $audience:ident, $meaning:literal;)*) => {
+    ($($reason:ident, $severity:ident, $audience:ident, $effect:literal, $meaning:literal;)*) => {
         /// The closed list of sorts of findings.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Reason {
@@ -122,6 +128,7 @@ macro_rules! reasons {
                 name: stringify!($reason),
                 severity: Severity::$severity,
                 audience: Audience::$audience,
+                effect: $effect,
                 meaning: $meaning,
             },)*];
         }
@@ -129,62 +136,62 @@ macro_rules! reasons {
 }
 
 reasons! {
-    Undecodable, Error, Author, "A document could not be decoded into an object; its last good version, if there is one, goes on being served.";
-    Unreadable, Error, Operator, "A file or folder of manifests could not be read; what it held before goes on being served.";
-    DuplicateObject, Warning, Author, "Two documents describe the same object; the first in order of file and line counts.";
-    ForeignClass, Info, Author, "The object belongs to another controller, or names a class that does not exist, and is left alone.";
-    InvalidHost, Error, Author, "A host is not a DNS name; its rule is left out.";
-    InvalidPath, Error, Author, "A path cannot be served as written; the object version is not used, or, where the path cannot be an expression, it alone answers 503, as the note says.";
-    HostOwned, Error, Author, "Another namespace asked for the host first and has it for itself (`hosts.ownership`), or had it until a moment ago (`hosts.grace`), or it is for the administrator (`hosts.catch-all`): nothing is served of it here. Take another host, or ask the administrator.";
-    HostNotAllowed, Error, Author, "The administrator does not let this namespace have the host (`hosts.allowed`); nothing is served of it here.";
-    PathConflict, Warning, Author, "The path is an older object's, or that of another namespace which asked for it first, or lies below a protected path of another one; who has it keeps it.";
-    TooManyPaths, Error, Author, "The namespace has as many paths on this host as it may have (`limits.paths-of-host`); this one is not served. Its requests go where they would go without it, and are answered 503 where it would be protected.";
-    SharedHost, Warning, Author, "Several namespaces have paths of the host: below this path another namespace has one and takes its requests there, or another one asked first for paths that begin like this one.";
-    OverBudget, Error, Author, "The object, or its namespace with it, asks for more than the section `limits` of the settings allows, or than its fair share where all namespaces together do. Older objects go first: this one is not served, and what it protects answers 503 where other objects would take its requests. Take out what is not needed, or have the administrator raise the limit that the note names.";
-    NearBudget, Info, Operator, "A namespace has used four fifths of one of its budgets, or all together of what the node has; when it is used up, the newest objects of the namespace, or of those that ask for more than their fair share, are not served. Raise the limit, or ask the namespace for less.";
-    TooManyEndpoints, Warning, Author, "The Service, or its namespace, has more endpoints than requests are sent to; the others get none. They are chosen by their addresses, so that the choice stays when others come and go.";
-    TlsConflict, Warning, Author, "Namespaces share a host, and another one than that of this entry of `spec.tls` asked for it first. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
-    TlsWithoutPath, Warning, Author, "An entry of `spec.tls` lists a host of which other objects have the paths and this one has none, because it does not ask for any or asks in vain: the entry has no effect there. List the host in an object that has a path there.";
-    MissingService, Warning, Author, "The Service does not exist; the route answers 503 until it does.";
-    MissingPort, Warning, Author, "The Service has no such port; the route answers 503 until it has.";
-    NoEndpoints, Warning, Author, "The Service has no ready endpoint; the route answers 503 until it has.";
-    UnreachableMode, Warning, Author, "The Service cannot be reached in the endpoint mode that is configured; the route answers 503.";
-    ForbiddenTarget, Error, Author, "An upstream address is loopback, link-local, or of this or another edge node; it is left out, and without another one the route answers 503. Where a pod shares the network of an edge node (`hostNetwork`), the administrator may list its address and port in `upstreams.own-addresses`.";
-    ExternalNameDisabled, Warning, Author, "Services of type ExternalName are switched off by the administrator; the route answers 503.";
-    UnresolvedName, Warning, Author, "DNS does not tell the addresses of a Service of type ExternalName; those of the last answer are used, and without any the route answers 503.";
-    AddressesLeftOut, Warning, Author, "DNS tells more addresses of a Service of type ExternalName than are used (`limits.addresses-of-name`); those that are in use stay.";
-    UnsupportedBackend, Warning, Author, "The backend is a resource other than a Service; the route answers 404.";
-    MissingSecret, Warning, Author, "The Secret does not exist; what needs it is served without it or closed, as the note says.";
-    InvalidSecret, Error, Author, "The Secret cannot be used; the last good version, if there is one, goes on being served.";
-    InvalidCertificate, Error, Author, "The certificate and key cannot be used; the last good certificate, or the default one, is served.";
-    CertificateHostMismatch, Warning, Author, "The certificate does not name the host; browsers will complain.";
-    CertificateExpired, Warning, Author, "The certificate is served although its validity has ended; clients refuse it.";
-    CertificateEnding, Warning, Author, "The certificate ends soon and was not renewed. It is told 30, 14 and 3 days before, though not before two thirds of its validity are over, when cert-manager and others renew it; one that is valid for some days, when a sixth is left.";
-    CertificateNotYetValid, Warning, Author, "The certificate is served although its validity has not begun; clients refuse it. Where it was made right now, the clock of this host or of its issuer is wrong by more than five minutes.";
-    CrossNamespace, Error, Author, "A reference to another namespace is refused unless the administrator allows it.";
-    InvalidValue, Warning, Author, "The value is not of the form the key takes; the key has no effect.";
-    AboveCeiling, Warning, Author, "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";
-    InvalidSecurityValue, Error, Author, "A value that protects the route is wrong: its routes answer 503 until it is mended.";
-    RefusedValue, Error, Author, "The value would change where requests go in a way that cannot be served; the object version is not used.";
-    UnknownField, Warning, Author, "The object has no such field at that place, often one that is indented too far or too little; it has no effect. `ingressd check` tells it; an API server drops it, or refuses the object when `kubectl` asks it to.";
-    UnknownAnnotation, Warning, Author, "The key is not known; the nearest known key is named.";
-    UnsupportedAnnotation, Warning, Author, "The key is known but has no effect here, or not yet; the note says what to use instead.";
-    ClosedRoute, Error, Author, "The route answers 503 because something that protects it cannot be set up, and does not count as served. An object with nothing but such routes keeps the addresses in its status and gets no new ones.";
-    Quarantined, Error, Author, "nginx refused this version of the object, or could not take the configuration with it: for want of memory or time; its last good version, if there is one, goes on being served.";
-    MoreFindings, Warning, Author, "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";
-    StatusContention, Warning, Operator, "Another controller keeps changing the status of the object; it is written ever more seldom.";
-    PublishingFailed, Warning, Operator, "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";
-    MissingAddress, Warning, Operator, "An entry of `publish.addresses`, or the Service of `publish.service`, gives no address that can be published; the note says why. What else the settings name is published all the same.";
-    MissingRight, Error, Operator, "The credentials may not see what a setting depends on; the note says what follows. Apply packaging/rbac/ingressd.yaml, or let `ingressd kubeconfig` give the rights that the settings need.";
-    MissingCapability, Warning, Operator, "The nginx of this host lacks a module or is too old for what is asked; the note says what is left out.";
-    DefaultServerTaken, Warning, Operator, "Another site of this host is the default server of a port; requests for unknown hosts go there.";
-    HostConflict, Warning, Operator, "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";
-    DrainingWorkers, Warning, Operator, "Old workers of nginx finish connections that last, such as WebSockets, and there are more than half as many as `pacing.most-draining` allows: reloads are spaced out by up to `pacing.crowded-spacing`. When there are as many as may be, the oldest are ended before each reload, and their connections with them.";
-    Pinned, Warning, Operator, "The administrator went back to an earlier generation with `ingressd rollback`: nothing that changes is applied until `ingressd rollback --resume`, and endpoints of that generation may be gone.";
-    SettingsRefused, Error, Operator, "The settings were read again (`systemctl reload ingressd`) and cannot be used: those from before are in force, and the next start of the daemon would fail. The note names file, line and key.";
-    ReloadFailed, Error, Operator, "nginx did not take a new configuration; the last confirmed one is served.";
-    WriteFailed, Error, Operator, "A file could not be written; the last confirmed configuration is served.";
-    NginxDown, Error, Operator, "nginx does not run; a configuration that it takes is ready for its start.";
+    Undecodable, Error, Author, "the object is not served as it is written now", "A document could not be decoded into an object; its last good version, if there is one, goes on being served.";
+    Unreadable, Error, Operator, "what the file or folder holds now is not served", "A file or folder of manifests could not be read; what it held before goes on being served.";
+    DuplicateObject, Warning, Author, "this description of the object has no effect", "Two documents describe the same object; the first in order of file and line counts.";
+    ForeignClass, Info, Author, "nothing of the object is served here", "The object belongs to another controller, or names a class that does not exist, and is left alone.";
+    InvalidHost, Error, Author, "nothing is served of the host", "A host is not a DNS name; its rule is left out.";
+    InvalidPath, Error, Author, "the path is not served as it is written", "A path cannot be served as written; the object version is not used, or, where the path cannot be an expression, it alone answers 503, as the note says.";
+    HostOwned, Error, Author, "nothing of the object is served of the host", "Another namespace asked for the host first and has it for itself (`hosts.ownership`), or had it until a moment ago (`hosts.grace`), or it is for the administrator (`hosts.catch-all`): nothing is served of it here. Take another host, or ask the administrator.";
+    HostNotAllowed, Error, Author, "nothing of the object is served of the host", "The administrator does not let this namespace have the host (`hosts.allowed`); nothing is served of it here.";
+    PathConflict, Warning, Author, "requests for the path go where the other object says", "The path is an older object's, or that of another namespace which asked for it first, or lies below a protected path of another one; who has it keeps it.";
+    TooManyPaths, Error, Author, "the path is not served", "The namespace has as many paths on this host as it may have (`limits.paths-of-host`); this one is not served. Its requests go where they would go without it, and are answered 503 where it would be protected.";
+    SharedHost, Warning, Author, "requests below the path go where another namespace says", "Several namespaces have paths of the host: below this path another namespace has one and takes its requests there, or another one asked first for paths that begin like this one.";
+    OverBudget, Error, Author, "the object is not served", "The object, or its namespace with it, asks for more than the section `limits` of the settings allows, or than its fair share where all namespaces together do. Older objects go first: this one is not served, and what it protects answers 503 where other objects would take its requests. Take out what is not needed, or have the administrator raise the limit that the note names.";
+    NearBudget, Info, Operator, "nothing yet: everything is served", "A namespace has used four fifths of one of its budgets, or all together of what the node has; when it is used up, the newest objects of the namespace, or of those that ask for more than their fair share, are not served. Raise the limit, or ask the namespace for less.";
+    TooManyEndpoints, Warning, Author, "some endpoints get no requests", "The Service, or its namespace, has more endpoints than requests are sent to; the others get none. They are chosen by their addresses, so that the choice stays when others come and go.";
+    TlsConflict, Warning, Author, "the entry does not decide how the host is served by TLS", "Namespaces share a host, and another one than that of this entry of `spec.tls` asked for it first. What that namespace lists goes first, and the entry has no effect; where it lists nothing this certificate is served, but plain requests are sent to https only for paths of this namespace. List the host in an Ingress of the oldest one's namespace.";
+    TlsWithoutPath, Warning, Author, "the entry has no effect on the host", "An entry of `spec.tls` lists a host of which other objects have the paths and this one has none, because it does not ask for any or asks in vain: the entry has no effect there. List the host in an object that has a path there.";
+    MissingService, Warning, Author, "the route answers 503", "The Service does not exist; the route answers 503 until it does.";
+    MissingPort, Warning, Author, "the route answers 503", "The Service has no such port; the route answers 503 until it has.";
+    NoEndpoints, Warning, Author, "the route answers 503", "The Service has no ready endpoint; the route answers 503 until it has.";
+    UnreachableMode, Warning, Author, "the route answers 503", "The Service cannot be reached in the endpoint mode that is configured; the route answers 503.";
+    ForbiddenTarget, Error, Author, "the address gets no requests; without another one the route answers 503", "An upstream address is loopback, link-local, or of this or another edge node; it is left out, and without another one the route answers 503. Where a pod shares the network of an edge node (`hostNetwork`), the administrator may list its address and port in `upstreams.own-addresses`.";
+    ExternalNameDisabled, Warning, Author, "the route answers 503", "Services of type ExternalName are switched off by the administrator; the route answers 503.";
+    UnresolvedName, Warning, Author, "requests go to the addresses of the last answer; without any the route answers 503", "DNS does not tell the addresses of a Service of type ExternalName; those of the last answer are used, and without any the route answers 503.";
+    AddressesLeftOut, Warning, Author, "some addresses get no requests", "DNS tells more addresses of a Service of type ExternalName than are used (`limits.addresses-of-name`); those that are in use stay.";
+    UnsupportedBackend, Warning, Author, "the route answers 404", "The backend is a resource other than a Service; the route answers 404.";
+    MissingSecret, Warning, Author, "what needs the Secret is served without it, or closed", "The Secret does not exist; what needs it is served without it or closed, as the note says.";
+    InvalidSecret, Error, Author, "the Secret is not used as it is now", "The Secret cannot be used; the last good version, if there is one, goes on being served.";
+    InvalidCertificate, Error, Author, "the last good certificate is served, or the default one", "The certificate and key cannot be used; the last good certificate, or the default one, is served.";
+    CertificateHostMismatch, Warning, Author, "clients of the host refuse the certificate", "The certificate does not name the host; browsers will complain.";
+    CertificateExpired, Warning, Author, "clients refuse the certificate", "The certificate is served although its validity has ended; clients refuse it.";
+    CertificateEnding, Warning, Author, "nothing yet: clients refuse the certificate when it has ended", "The certificate ends soon and was not renewed. It is told 30, 14 and 3 days before, though not before two thirds of its validity are over, when cert-manager and others renew it; one that is valid for some days, when a sixth is left.";
+    CertificateNotYetValid, Warning, Author, "clients refuse the certificate", "The certificate is served although its validity has not begun; clients refuse it. Where it was made right now, the clock of this host or of its issuer is wrong by more than five minutes.";
+    CrossNamespace, Error, Author, "the reference is not followed", "A reference to another namespace is refused unless the administrator allows it.";
+    InvalidValue, Warning, Author, "the key has no effect", "The value is not of the form the key takes; the key has no effect.";
+    AboveCeiling, Warning, Author, "the ceiling takes the place of the value", "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";
+    InvalidSecurityValue, Error, Author, "the routes of the object answer 503", "A value that protects the route is wrong: its routes answer 503 until it is mended.";
+    RefusedValue, Error, Author, "this version of the object is not served", "The value would change where requests go in a way that cannot be served; the object version is not used.";
+    UnknownField, Warning, Author, "the field has no effect", "The object has no such field at that place, often one that is indented too far or too little; it has no effect. `ingressd check` tells it, with the nearest field that there is; an API server drops it, or refuses the object when `kubectl` asks it to.";
+    UnknownAnnotation, Warning, Author, "the key has no effect", "The key is not known; the nearest known key is named.";
+    UnsupportedAnnotation, Warning, Author, "the key has no effect", "The key is known but has no effect here, or not yet; the note says what to use instead.";
+    ClosedRoute, Error, Author, "the route answers 503", "The route answers 503 because something that protects it cannot be set up, and does not count as served. An object with nothing but such routes keeps the addresses in its status and gets no new ones.";
+    Quarantined, Error, Author, "this version of the object is not served", "nginx refused this version of the object, or could not take the configuration with it: for want of memory or time; its last good version, if there is one, goes on being served.";
+    MoreFindings, Warning, Author, "more is wrong with the object than is told", "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";
+    StatusContention, Warning, Operator, "the addresses in the status of the object may be wrong", "Another controller keeps changing the status of the object; it is written ever more seldom.";
+    PublishingFailed, Warning, Operator, "the cluster or other nodes are not told the truth about this node; requests are served", "What this node tells the cluster or the other nodes cannot be written, or theirs not be read; what nginx serves does not depend on it. Where a right or the namespace of `publish.namespace` is missing, apply packaging/rbac/ingressd.yaml.";
+    MissingAddress, Warning, Operator, "an address is not published", "An entry of `publish.addresses`, or the Service of `publish.service`, gives no address that can be published; the note says why. What else the settings name is published all the same.";
+    MissingRight, Error, Operator, "what depends on the right is not served or not known", "The credentials may not see what a setting depends on; the note says what follows. Apply packaging/rbac/ingressd.yaml, or let `ingressd kubeconfig` give the rights that the settings need.";
+    MissingCapability, Warning, Operator, "what this nginx cannot do is left out", "The nginx of this host lacks a module or is too old for what is asked; the note says what is left out.";
+    DefaultServerTaken, Warning, Operator, "another site answers requests for unknown hosts", "Another site of this host is the default server of a port; requests for unknown hosts go there.";
+    HostConflict, Warning, Operator, "another site of this host decides", "Another site of this host, or its nginx.conf, already sets what is needed; the note says what follows.";
+    DrainingWorkers, Warning, Operator, "changes are served later; in the end the oldest connections are cut", "Old workers of nginx finish connections that last, such as WebSockets, and there are more than half as many as `pacing.most-draining` allows: reloads are spaced out by up to `pacing.crowded-spacing`. When there are as many as may be, the oldest are ended before each reload, and their connections with them.";
+    Pinned, Warning, Operator, "no change of the cluster is served, and endpoints may be gone", "The administrator went back to an earlier generation with `ingressd rollback`: nothing that changes is applied until `ingressd rollback --resume`, and endpoints of that generation may be gone.";
+    SettingsRefused, Error, Operator, "the settings from before are in force, and the next start fails", "The settings were read again (`systemctl reload ingressd`) and cannot be used: those from before are in force, and the next start of the daemon would fail. The note names file, line and key.";
+    ReloadFailed, Error, Operator, "no change is served, only what nginx took before", "nginx did not take a new configuration; the last confirmed one is served.";
+    WriteFailed, Error, Operator, "no change is served, only what nginx took before", "A file could not be written; the last confirmed configuration is served.";
+    NginxDown, Error, Operator, "nothing is served", "nginx does not run; a configuration that it takes is ready for its start.";
 }
 
 /// Where packages put what a clone of the repository has in its first folder.
@@ -196,10 +203,15 @@ impl Reason {
         &Reason::ALL[self as usize]
     }
 
-    /// Where it is explained, as Events and log lines name it: a page of the documentation where packages install it, and
+    /// Where it is explained, as lines of the journal name it: a page of the documentation where packages install it, and
     /// the place on it.
     pub fn page(self) -> String {
-        format!("{DOCUMENTATION}docs/findings.md#{}", self.anchor())
+        format!("{DOCUMENTATION}docs/{}", self.place())
+    }
+
+    /// The page among those of the documentation, and the place on it.
+    pub fn place(self) -> String {
+        format!("findings.md#{}", self.anchor())
     }
 
     fn anchor(self) -> String {
@@ -216,16 +228,17 @@ impl fmt::Display for Reason {
 /// The documentation of all reasons in Markdown; each has an anchor that Events and log lines can name.
 pub fn document() -> String {
     let mut text = String::from(
-        "# Findings\n\nWhatever is wrong with an object, a setting or this host is told as a finding: in `ingressd check`, in\n\
+        "# Findings\n\nWith this page you can look up the reason of a [finding](glossary.md#finding), what it means and who can mend it.\n\n\
+         Whatever is wrong with an object, a setting or this host is told as a finding: in `ingressd check`, in\n\
          the journal (`REASON=`), in `ingressd status` and as the label `reason` of the metric `ingressd_findings`. Each has the\n\
-         object, the field, a note with the remedy, and one of these reasons. Events have the same reasons; they and the lines\n\
-         of the journal name the place on this page, by the path at which packages install it: whoever has no access to the node\n\
-         finds it here. By symptom: [troubleshooting.md](troubleshooting.md).\n\n\
-         | reason | severity | who can mend it |\n| --- | --- | --- |\n",
+         object, the field, a note with the remedy, and one of these reasons. Events have the same reasons. A line of the journal\n\
+         ends with the place on this page, as packages install it on the node; an Event ends with a link to it\n\
+         (`publish.documentation`). By symptom: [troubleshooting.md](troubleshooting.md).\n\n\
+         | reason | severity | what follows | who can mend it |\n| --- | --- | --- | --- |\n",
     );
     for row in Reason::ALL {
         let (anchor, severity, audience) = (row.reason.anchor(), row.severity.name(), row.audience.name());
-        text.push_str(&format!("| [{}](#{anchor}) | {severity} | {audience} |\n", row.name));
+        text.push_str(&format!("| [{}](#{anchor}) | {severity} | {} | {audience} |\n", row.name, row.effect));
     }
     for row in Reason::ALL {
         text.push_str(&format!("\n## {}\n\n{}\n", row.name, row.meaning));

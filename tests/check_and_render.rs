@@ -158,6 +158,14 @@ spec:
         (23, "ForeignClass"),
     ];
     assert_eq!(told, expected.map(|(line, reason)| (line, reason.to_owned())), "{}", output.text);
+    for (field, meant) in [
+        ("spec.ingressClass: ", "did you mean ingressClassName?"),
+        ("spec.rules[0].http.paths[1].pathTyp: ", "did you mean pathType?"),
+        ("metadata.proxy-read-timeout: ", "`kubectl explain` shows those that there are"),
+    ] {
+        let line = output.text.lines().find(|line| line.contains(field)).unwrap_or_default();
+        assert!(line.contains("UnknownField") && line.ends_with(&format!("; {meant}")), "{field}{}", output.text);
+    }
     assert!(
         output.text.ends_with("5 objects read, 1 of 2 Ingresses are ours: 3 errors, 6 warnings\n"),
         "{}",

@@ -11,8 +11,8 @@ use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, Argument, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits,
-    Cors, Directive, Endpoint, Field, Forwarded, HeaderName, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Model,
-    ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern, Protocol,
+    Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
+    Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern, Protocol,
     RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SecretBytes, Server, ServerName, TargetPart, Text,
     TlsTermination, Upstream, UpstreamId, UrlPath,
 };
@@ -139,6 +139,7 @@ fn model() -> Model {
             origin: origin(),
             tls: TlsTermination::Default,
             hsts: None,
+            handover: Default::default(),
             routes: vec![route(exact("/hello"), proxy("web", Protocol::Http), Behaviour::default())],
             fallback: fallback.clone(),
         },
@@ -147,6 +148,7 @@ fn model() -> Model {
             origin: origin(),
             tls: TlsTermination::Default,
             hsts: None,
+            handover: Default::default(),
             routes: Vec::new(),
             fallback: route(prefix("/"), proxy("web", Protocol::Http), Behaviour::default()),
         },
@@ -155,6 +157,7 @@ fn model() -> Model {
             origin: origin(),
             tls: TlsTermination::Own(own.clone()),
             hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
+            handover: Handover::Detailed,
             routes: vec![
                 route(exact("/exact/"), proxy("web", Protocol::Http), everything()),
                 route(prefix("/grpc"), proxy("grpc", Protocol::Grpc), everything()),
@@ -178,6 +181,7 @@ fn model() -> Model {
             origin: origin(),
             tls: TlsTermination::DefaultDeclared,
             hsts: Some(Hsts { max_age: 300, include_subdomains: false, preload: false }),
+            handover: Default::default(),
             routes: vec![
                 route(exact(&format!("/{}", "long".repeat(200))), proxy("web", Protocol::Http), Behaviour::default()),
                 route(

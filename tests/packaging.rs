@@ -78,9 +78,15 @@ fn every_asset_is_there_and_everything_generated_is_an_asset() {
         let found = glob::glob(&format!("{}/{source}", root().display())).unwrap().count();
         assert!(found > 0, "{source} is not there");
     }
-    for folder in
-        ["systemd", "man/completions", "packaging/tmpfiles", "packaging/rbac", "packaging/grafana", "packaging/nginx"]
-    {
+    for folder in [
+        "systemd",
+        "man/completions",
+        "packaging/tmpfiles",
+        "packaging/rbac",
+        "examples/grafana",
+        "examples/prometheus",
+        "packaging/nginx",
+    ] {
         for file in files(&root().join(folder)) {
             let name = file.strip_prefix(root()).unwrap().to_str().unwrap();
             assert!(sources.contains(name), "{name} is in no package");
@@ -128,6 +134,53 @@ fn the_page_that_findings_name_is_installed_and_has_their_places() {
             let heading = |line: &str| line.strip_prefix("## ").is_some_and(|name| name.to_lowercase() == anchor);
             assert!(text.lines().any(heading), "{page}");
         }
+    }
+}
+
+/// The manifest that packages are made by, or why there is none.
+fn manifest(variables: &[(&str, &str)]) -> Result<String, String> {
+    let mut command = std::process::Command::new(root().join("packaging/manifest"));
+    command.env_remove("PACKAGE_REPOSITORY").env_remove("PACKAGE_CONTACT").envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+}
+
+#[test]
+fn what_packages_say_of_their_makers_is_said_once_and_never_invented() {
+    let committed = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    assert_eq!(manifest(&[]).unwrap(), committed, "what is not overridden");
+    assert_eq!(manifest(&[("PACKAGE_REPOSITORY", ""), ("PACKAGE_CONTACT", "")]).unwrap(), committed);
+    for word in [".invalid", "example.", "localhost", "TODO", "changeme"] {
+        assert!(!committed.contains(word), "{word} is nobody's");
+    }
+    let metadata = metadata();
+    let said_elsewhere = [("deb", "maintainer"), ("generate-rpm", "url"), ("generate-rpm", "vendor")];
+    assert!(said_elsewhere.iter().all(|(form, key)| metadata[form].get(key).is_none()), "it is said in [package]");
+
+    let (repository, contact) = ("https://git.example/edge/ingressd", "Edge & Söhne's team <edge@git.example>");
+    let overridden = manifest(&[("PACKAGE_REPOSITORY", repository), ("PACKAGE_CONTACT", contact)]).unwrap();
+    let read = |text: &str| Document::parse(text.to_owned()).unwrap().as_table()["package"].clone();
+    let (before, after) = (read(&committed), read(&overridden));
+    assert_eq!(after["repository"].as_str(), Some(repository));
+    assert_eq!(after["authors"].as_array().unwrap().iter().filter_map(Value::as_str).collect::<Vec<_>>(), [contact]);
+    let others = |package: &Item| {
+        let table = package.as_table().unwrap().iter();
+        let others = table.filter(|(key, _)| !["repository", "authors"].contains(key));
+        others.map(|(key, value)| format!("{key}: {}", value.to_string().trim())).collect::<Vec<_>>()
+    };
+    assert_eq!(others(&before), others(&after));
+
+    for (variable, value) in [
+        ("PACKAGE_REPOSITORY", "git@git.example:ingressd"),
+        ("PACKAGE_REPOSITORY", "https://git.example/\"\nversion = \"9"),
+        ("PACKAGE_CONTACT", "edge@git.example"),
+        ("PACKAGE_CONTACT", "Edge team"),
+        ("PACKAGE_CONTACT", "Edge \" <edge@git.example>"),
+        ("PACKAGE_CONTACT", "Edge\n <edge@git.example>"),
+    ] {
+        let why = manifest(&[(variable, value)]).unwrap_err();
+        assert!(why.contains(variable), "{value}: {why}");
     }
 }
 

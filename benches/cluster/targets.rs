@@ -18,6 +18,8 @@ pub const TARGETS: &[Target] = &[
     ("status after served, p99", 1000, 300.0),
     ("status after served, p99", 5000, 300.0),
     ("churn, max", 1000, 2000.0),
+    ("churn, endpoints, p50", 100, 200.0),
+    ("churn, endpoints, p99", 100, 400.0),
     ("churn: failed requests", 100, 0.0),
     ("churn: failed requests", 1000, 0.0),
     ("churn: failed requests", 5000, 0.0),

@@ -219,7 +219,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__doctor)
-            opts="-h --format --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits confinement daemon kubeconfig api-server clock permissions objects routes endpoints leases certificates"
+            opts="-h --all --format --instance --config --set --help nginx-version nginx-modules nginx-configuration nginx-running includes default-server other-sites ports limits shared-servers confinement daemon kubeconfig api-server clock permissions objects routes endpoints leases certificates"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -715,12 +715,16 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__status)
-            opts="-h --cluster --format --instance --config --set --help"
+            opts="-h --host --cluster --watch --format --instance --config --set --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --format)
                     COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0

@@ -63,12 +63,14 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d '
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l output -d 'Write files to this folder, which must be empty or written by an earlier `render`, instead of standard output' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'How the answer is shown' -r -f -a "text\t'A table for people'
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l host -d 'Show who has what of this host; `*` for requests to hosts that nobody has' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l format -d 'How the answer is shown' -r -f -a "text\t'For people'
 json\t'The daemon\'s own words, one JSON object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l cluster -d 'Show all nodes that share the work, as their Leases tell, instead of this one'
+complete -c ingressd -n "__fish_ingressd_using_subcommand status" -l watch -d 'Look again every two seconds until Ctrl-C, also while no daemon answers. What is no terminal gets only what changed'
 complete -c ingressd -n "__fish_ingressd_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand reload" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
@@ -91,11 +93,12 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo -d 'Put
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l keep-edited -d 'Leave files as they are that somebody changed since, and forget them'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -l undo-script -d 'Print a script of the shell that puts nginx\'s files back when ingressd is no longer there. Packages keep it when they are removed'
 complete -c ingressd -n "__fish_ingressd_using_subcommand setup" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'How the lines are printed' -r -f -a "text\t'A line each, and a summary'
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l format -d 'How the lines are printed' -r -f -a "text\t'What is wrong, and how many checks are fine'
 json\t'One object'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -l all -d 'Tell also what is fine, as is done where checks are named'
 complete -c ingressd -n "__fish_ingressd_using_subcommand doctor" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand undrain" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
@@ -105,7 +108,7 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l instance -d '
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l summary -d 'Name only the files and the objects'
-complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l list -d 'List the generations that are kept'
+complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -l list -d 'List the generations that are kept, and which objects changed before each'
 complete -c ingressd -n "__fish_ingressd_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand rollback" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F

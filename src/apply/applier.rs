@@ -9,10 +9,11 @@ use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use super::blame::{Places, Scope, complaint};
+use super::cause::{Cause, Change};
 use super::confirm::{Confirm, Confirmation, KILLED};
 use super::crowd::Crowd;
 use super::error::ApplyError;
-use super::generation::Generations;
+use super::generation::{Accompanying, Generations};
 use super::host::Host;
 use super::options::Options;
 use super::outcome::{Complaint, Outcome};
@@ -22,6 +23,7 @@ use super::scratch::{Context, Judgement, Scratch, changed_files};
 use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
+use crate::model::ObjectId;
 use crate::render::{Digest, FileSet};
 
 mod pinning;
@@ -45,8 +47,8 @@ pub struct Applier<H> {
     killed: bool,
     /// A master that did not say what it serves, and at how many looks.
     silent: Option<(Process, u32)>,
-    /// What the files that come next serve.
-    contents: Arc<Contents>,
+    /// What is kept with the files that come next.
+    accompanying: Accompanying,
     pinned: Option<Pinned>,
     /// How many old workers were ended.
     ended: u64,
@@ -91,7 +93,7 @@ impl<H: Host> Applier<H> {
     pub fn open(options: Options, host: H) -> Result<Self, ApplyError> {
         let generations = Generations::open(&options)?;
         let pinned = generations.pinned().map(|pin| Pinned::of(&generations, pin));
-        let (steps, contents) = (Steps::default(), Arc::default());
+        let (steps, accompanying) = (Steps::default(), Accompanying::default());
         Ok(Applier {
             options,
             host,
@@ -100,7 +102,7 @@ impl<H: Host> Applier<H> {
             running: None,
             killed: false,
             silent: None,
-            contents,
+            accompanying,
             pinned,
             weighs: false,
             ended: 0,
@@ -124,7 +126,17 @@ impl<H: Host> Applier<H> {
 
     /// What the files that come next serve: it is kept with their generation.
     pub fn set_contents(&mut self, contents: Arc<Contents>) {
-        self.contents = contents;
+        self.accompanying.contents = contents;
+    }
+
+    /// What changed in the cluster since the last files that got into place: the cause of the generation that comes next.
+    pub fn set_changes(&mut self, changes: Vec<(Arc<ObjectId>, Change)>) {
+        self.accompanying.changes = changes;
+    }
+
+    /// Why the generation in place was made; `None` when an earlier run made it.
+    pub fn cause(&self) -> Option<&Cause> {
+        self.generations.cause()
     }
 
     /// Tells each step to an observer, for tests.
@@ -156,7 +168,7 @@ impl<H: Host> Applier<H> {
     pub fn try_out(&mut self, files: &FileSet) -> Result<Option<Vec<Complaint>>, ApplyError> {
         let _turn = self.turn();
         let Some(context) = self.context() else { return Ok(None) };
-        let staged = self.generations.stage(files, &self.contents, &mut self.steps)?;
+        let staged = self.generations.stage(files, &self.accompanying, &mut self.steps)?;
         let judged = self.test(files, staged.manifest.generation, &context);
         self.generations.discard(&staged);
         Ok(match judged? {
@@ -262,7 +274,7 @@ impl<H: Host> Applier<H> {
         {
             return self.same_again(generation);
         }
-        let staged = self.generations.stage(files, &self.contents, &mut self.steps)?;
+        let staged = self.generations.stage(files, &self.accompanying, &mut self.steps)?;
         let begun = Instant::now();
         let context = self.context();
         let mut whole = self.weighs || context.is_none();

@@ -1,11 +1,14 @@
 //! The generations on disk and the link that names the one in use; it must not know what nginx thinks of them.
 
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::cause::{Cause, Change};
 use super::error::ApplyError;
 use super::folder::{self, Existing};
 use super::journal::Journal;
@@ -13,9 +16,9 @@ use super::manifest::Manifest;
 use super::options::Options;
 use super::pin::Pin;
 use super::record::{Contents, Record};
-use super::staging::Staging;
+use super::staging::{NUMBER_FILE, Staging};
 use super::steps::{Step, Steps};
-use crate::model::Instance;
+use crate::model::{Instance, ObjectId};
 use crate::render::FileSet;
 
 /// The name that a generation's folder has until it is complete.
@@ -36,8 +39,19 @@ pub struct Generations {
     current: Option<Manifest>,
     /// That of the current generation, when this run made it.
     record: Option<Record>,
-    /// That of the generation of this number, which is staged.
-    staged: Option<(u64, Record)>,
+    /// That of the generation of this number, which is staged, and why it was made.
+    staged: Option<(u64, Record, Cause)>,
+    /// Why the current generation was made, when this run made it.
+    cause: Option<Cause>,
+}
+
+/// What is kept with the files that come next.
+#[derive(Debug, Default)]
+pub struct Accompanying {
+    /// What they serve.
+    pub contents: Arc<Contents>,
+    /// What changed in the cluster since the last files.
+    pub changes: Vec<(Arc<ObjectId>, Change)>,
 }
 
 /// A generation that is complete on disk and not yet in use.
@@ -68,6 +82,7 @@ impl Generations {
             current: None,
             record: None,
             staged: None,
+            cause: None,
         };
         generations.current = generations.read_current();
         generations.pin = Pin::read(&options.state, generations.linked())?;
@@ -115,16 +130,17 @@ impl Generations {
     pub fn stage(
         &mut self,
         files: &FileSet,
-        contents: &Arc<Contents>,
+        accompanying: &Accompanying,
         steps: &mut Steps,
     ) -> Result<Staged, ApplyError> {
         let generation = self.numbers()?.into_iter().max().unwrap_or(0).max(self.journal.issued()) + 1;
         let folder = self.folder(generation);
         let unfinished = folder.with_extension(&UNFINISHED[1..]);
         let base = self.current.as_ref().map(|manifest| (self.folder(manifest.generation), manifest));
-        let record = Record::of(files, contents);
+        let record = Record::of(files, &accompanying.contents);
+        let cause = Cause::of(&accompanying.changes, &self.owners_of_what_differs(files));
         let before = self.record.as_ref().zip(base.as_ref().map(|(folder, _)| folder.as_path()));
-        let segment = record.segment(before);
+        let segment = record.segment(before, &cause);
         let staging = Staging {
             folder: unfinished.clone(),
             generation,
@@ -140,7 +156,7 @@ impl Generations {
         });
         match staged {
             Ok(staged) => {
-                self.staged = Some((generation, record));
+                self.staged = Some((generation, record, cause));
                 steps.reached(Step::Staged);
                 Ok(staged)
             }
@@ -151,6 +167,38 @@ impl Generations {
                 Err(error)
             }
         }
+    }
+
+    /// Who owns lines of the files that are not as in the current generation, there or in it.
+    fn owners_of_what_differs(&self, files: &FileSet) -> BTreeSet<Arc<ObjectId>> {
+        let nothing = Default::default();
+        let known = self.current.as_ref().map_or(&nothing, |current| &current.entries);
+        let own = known.iter().filter(|(path, _)| &***path != NUMBER_FILE);
+        let gone = own.filter(|(path, _)| !files.files.contains_key(*path)).map(|(path, _)| path);
+        let new =
+            files.files.iter().filter(|(path, file)| known.get(*path).is_none_or(|entry| entry.digest != file.digest));
+        let mut owners = BTreeSet::new();
+        let mut differing: Vec<_> = gone.collect();
+        for (path, file) in new {
+            owners.extend(file.owners.0.iter().map(|(_, origin)| Arc::clone(&origin.object)));
+            differing.push(path);
+        }
+        // The first time in a run that of the run before is read; where nobody wrote it down, it tells nobody.
+        let read = || Record::read(&self.folder(self.current.as_ref()?.generation)).ok();
+        let earlier = match &self.record {
+            _ if differing.is_empty() => None,
+            Some(record) => Some(Cow::Borrowed(record)),
+            None => read().map(Cow::Owned),
+        };
+        let of_earlier = |path| earlier.as_ref()?.owners.get(path);
+        let lines = differing.into_iter().filter_map(of_earlier).flat_map(|owners| owners.0.iter());
+        owners.extend(lines.map(|(_, origin)| Arc::clone(&origin.object)));
+        owners
+    }
+
+    /// Why the current generation was made; `None` when another run did.
+    pub fn cause(&self) -> Option<&Cause> {
+        self.cause.as_ref()
     }
 
     /// Removes a generation that was staged and will not be used.
@@ -175,7 +223,8 @@ impl Generations {
         }
         switched?;
         self.current = Some(manifest);
-        self.record = self.staged.take().filter(|(number, _)| *number == generation).map(|(_, record)| record);
+        let staged = self.staged.take().filter(|(number, ..)| *number == generation);
+        (self.record, self.cause) = staged.map(|(_, record, cause)| (record, cause)).unzip();
         self.regrouped = false;
         steps.reached(Step::Switched);
         Ok(())
@@ -192,7 +241,7 @@ impl Generations {
             }
         }
         self.current = self.read_current();
-        self.record = None;
+        (self.record, self.cause) = (None, None);
         steps.reached(Step::SwitchedBack);
         Ok(target)
     }
@@ -231,7 +280,7 @@ impl Generations {
         let manifest = self.intact(generation)?;
         self.point_to(generation, steps)?;
         self.current = Some(manifest);
-        self.record = None;
+        (self.record, self.cause) = (None, None);
         steps.reached(Step::Switched);
         Ok(())
     }

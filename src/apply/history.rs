@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use super::cause::Cause;
 use super::error::ApplyError;
 use super::journal::Journal;
 use super::manifest::{MANIFEST, Manifest};
@@ -38,6 +39,8 @@ pub struct Kept {
     pub written: SystemTime,
     /// Whether nginx was seen to run it.
     pub confirmed: bool,
+    /// Why it was made; `None` when nobody wrote it down.
+    pub cause: Option<Cause>,
 }
 
 /// A file that differs.
@@ -78,8 +81,10 @@ impl History {
         let entries = fs::read_dir(&folder).map_err(ApplyError::files("list", &folder))?;
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         let kept = numbers.filter_map(|number: u64| {
-            let written = fs::metadata(folder.join(number.to_string()).join(MANIFEST)).ok()?.modified().ok()?;
-            Some(Kept { number, written, confirmed: confirmed.contains(&number) })
+            let of_number = folder.join(number.to_string());
+            let written = fs::metadata(of_number.join(MANIFEST)).ok()?.modified().ok()?;
+            let cause = Record::cause(&of_number);
+            Some(Kept { number, written, confirmed: confirmed.contains(&number), cause })
         });
         let mut kept: Vec<_> = kept.collect();
         kept.sort_by_key(|kept| kept.number);

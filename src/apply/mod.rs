@@ -2,6 +2,7 @@
 
 mod applier;
 mod blame;
+mod cause;
 mod confirm;
 pub mod connections;
 mod crowd;
@@ -25,6 +26,7 @@ mod tree;
 mod verdict;
 
 pub use applier::{Applier, Pinned, Status};
+pub use cause::{Cause, Change};
 pub use crowd::Crowd;
 pub use error::ApplyError;
 pub use history::{Difference, History, Kept, Side};

@@ -13,12 +13,16 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::cause::Cause;
 use super::error::ApplyError;
 use crate::model::{Field, Kind, ObjectId, Origin};
 use crate::render::{FilePath, FileSet, Owners};
 
 /// The name of the record's folder in the generation's; nginx includes nothing of it.
 const FOLDER: &str = "record";
+
+/// The file beside the segments that says why the generation was made: no other one takes it over.
+const CAUSE: &str = "cause";
 
 /// From this many segments on, the next one holds everything.
 const MOST_SEGMENTS: usize = 32;
@@ -62,6 +66,7 @@ pub struct Segment {
     /// The generation whose segments are linked; `None` when this one holds everything.
     base: Option<PathBuf>,
     lines: Vec<u8>,
+    cause: Vec<u8>,
 }
 
 /// Kind, namespace and name.
@@ -87,15 +92,15 @@ impl Record {
         Record { owners: owners.collect(), contents: Arc::clone(contents) }
     }
 
-    /// What has to be written after `before`, which is the record of the generation in this folder.
-    pub fn segment(&self, before: Option<(&Record, &Path)>) -> Segment {
+    /// What has to be written after `before`, which is the record of the generation in this folder, and why there is another one.
+    pub fn segment(&self, before: Option<(&Record, &Path)>, cause: &Cause) -> Segment {
         let linkable = before.filter(|(_, folder)| {
-            let segments = fs::read_dir(folder.join(FOLDER)).map(Iterator::count).unwrap_or_default();
+            let segments = segments(&folder.join(FOLDER)).map(|segments| segments.len()).unwrap_or_default();
             (1..MOST_SEGMENTS).contains(&segments)
         });
         let nothing = Record::default();
         let lines = self.lines(linkable.map_or(&nothing, |(before, _)| before));
-        Segment { base: linkable.map(|(_, folder)| folder.join(FOLDER)), lines }
+        Segment { base: linkable.map(|(_, folder)| folder.join(FOLDER)), lines, cause: cause.bytes() }
     }
 
     fn lines(&self, before: &Record) -> Vec<u8> {
@@ -137,12 +142,8 @@ impl Record {
     /// When it cannot be read, or is not what was written.
     pub fn read(generation: &Path) -> Result<Record, ApplyError> {
         let folder = generation.join(FOLDER);
-        let names = || -> io::Result<Vec<_>> { fs::read_dir(&folder)?.map(|entry| Ok(entry?.file_name())).collect() };
-        let names = names().map_err(ApplyError::files("list", &folder))?;
-        let mut segments: Vec<u64> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
-        segments.sort_unstable();
         let mut reading = Reading::default();
-        for segment in segments {
+        for segment in segments(&folder).map_err(ApplyError::files("list", &folder))? {
             let path = folder.join(segment.to_string());
             let text = fs::read_to_string(&path).map_err(ApplyError::files("read", &path))?;
             for line in text.lines() {
@@ -155,6 +156,19 @@ impl Record {
         }
         Ok(reading.record())
     }
+
+    /// Why the generation in this folder was made; `None` when nobody wrote it down.
+    pub fn cause(generation: &Path) -> Option<Cause> {
+        Cause::read(&generation.join(FOLDER).join(CAUSE))
+    }
+}
+
+/// The numbers of the segments in the folder of a record, in order.
+fn segments(folder: &Path) -> io::Result<Vec<u64>> {
+    let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    let mut segments: Vec<u64> = names.iter().filter_map(|name| name.to_str()?.parse().ok()).collect();
+    segments.sort_unstable();
+    Ok(segments)
 }
 
 /// A record as far as it was read.
@@ -208,19 +222,17 @@ impl Segment {
         let mut written = Vec::new();
         if let Some(base) = &self.base {
             let link = || -> io::Result<()> {
-                for entry in fs::read_dir(base)? {
-                    let entry = entry?;
-                    fs::hard_link(entry.path(), folder.join(entry.file_name()))?;
-                }
-                Ok(())
+                let names = segments(base)?.into_iter().map(|segment| segment.to_string());
+                names.into_iter().try_for_each(|name| fs::hard_link(base.join(&name), folder.join(&name)))
             };
             link().map_err(ApplyError::files("link files of", base))?;
         }
-        if !self.lines.is_empty() {
-            let path = folder.join(number.to_string());
+        let own = (!self.lines.is_empty()).then(|| (number.to_string(), &self.lines));
+        for (name, bytes) in own.into_iter().chain([(CAUSE.to_owned(), &self.cause)]) {
+            let path = folder.join(name);
             let write = || {
                 let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
-                file.write_all(&self.lines).map(|()| file)
+                file.write_all(bytes).map(|()| file)
             };
             written.push(write().map_err(ApplyError::files("write", &path))?);
         }
@@ -280,6 +292,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::apply::Change;
     use crate::render::{File as RenderedFile, Part};
 
     fn ingress(name: &str) -> Arc<ObjectId> {
@@ -303,6 +316,10 @@ mod tests {
         };
         let certificates = objects.iter().map(|(name, _)| (ingress(name), 5)).collect();
         Arc::new(Contents { objects: objects.iter().map(object).collect(), certificates, revision: Some(revision) })
+    }
+
+    fn cause(number: u64) -> Cause {
+        Cause { objects: vec![(ingress(&format!("cart-{number}")), Change::Changed)], more: 3 }
     }
 
     /// Files with lines and who caused them, as on disk, where fields are texts.
@@ -332,21 +349,22 @@ mod tests {
                 Record::of(&files(&all[..count]), &contents(&objects[..count], u128::MAX - u128::from(number)));
             fs::create_dir(place(number)).unwrap();
             let earlier = place(number - 1);
-            let segment = record.segment(before.as_ref().map(|before| (before, &*earlier)));
+            let segment = record.segment(before.as_ref().map(|before| (before, &*earlier)), &cause(number));
             segment.write(&place(number), number).unwrap();
             let (mut expected, found) = (told(&record), told(&Record::read(&place(number)).unwrap()));
             // Owners of a file that is gone may stay: nobody asks for them.
             expected.0.retain(|(path, _)| path != paths[2]);
             let owners: Vec<_> = found.0.into_iter().filter(|(path, _)| path != paths[2]).collect();
             assert_eq!((owners, found.1), expected, "{number}");
+            assert_eq!(Record::cause(&place(number)), Some(cause(number)), "its own, not that of the one before");
             before = Some(record);
         }
         // The owner of the first file stays, and is written with everything alone.
         let tells = |number: u64| fs::read_to_string(place(number).join(FOLDER).join(number.to_string())).unwrap();
         let with_the_first: Vec<_> = (1..=latest).filter(|number| tells(*number).contains(paths[0])).collect();
         assert_eq!(with_the_first, [1, MOST_SEGMENTS as u64 + 1]);
-        assert_eq!(fs::read_dir(place(MOST_SEGMENTS as u64).join(FOLDER)).unwrap().count(), MOST_SEGMENTS);
-        assert_eq!(fs::read_dir(place(MOST_SEGMENTS as u64 + 1).join(FOLDER)).unwrap().count(), 1);
+        let count = |number: u64| segments(&place(number).join(FOLDER)).unwrap().len();
+        assert_eq!([MOST_SEGMENTS as u64, MOST_SEGMENTS as u64 + 1].map(count), [MOST_SEGMENTS, 1]);
     }
 
     #[test]
@@ -357,13 +375,14 @@ mod tests {
             let place = folder.path().join(number.to_string());
             fs::create_dir(&place).unwrap();
             let before = folder.path().join("1");
-            record.segment((number == 2).then_some((&record, &*before))).write(&place, number).unwrap();
+            record.segment((number == 2).then_some((&record, &*before)), &cause(number)).write(&place, number).unwrap();
         }
         let place = folder.path().join("2").join(FOLDER);
         let found: Vec<_> = fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().path()).collect();
-        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found.len(), 2, "a segment, and the cause: {found:?}");
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
-        assert_eq!((mode(&place), mode(&found[0])), (0o700, 0o600), "names of all tenants' objects");
+        let modes = (mode(&place), mode(&found[0]), mode(&found[1]));
+        assert_eq!(modes, (0o700, 0o600, 0o600), "names of all tenants' objects");
         assert_eq!(told(&Record::read(&folder.path().join("2")).unwrap()).1, *record.contents);
     }
 
@@ -371,7 +390,7 @@ mod tests {
     fn a_damaged_record_is_told_with_its_place() {
         let folder = tempfile::tempdir().unwrap();
         let record = Record::of(&files(&[("http/a", "a")]), &contents(&[("a", "1")], 7));
-        record.segment(None).write(folder.path(), 1).unwrap();
+        record.segment(None, &Cause::default()).write(folder.path(), 1).unwrap();
         fs::write(folder.path().join("record/1"), "{\"object\":[[\"Ing\"").unwrap();
         let error = Record::read(folder.path()).unwrap_err().to_string();
         assert!(error.contains("record/1"), "{error}");

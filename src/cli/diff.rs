@@ -9,7 +9,7 @@ use similar::{ChangeTag, TextDiff};
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
-use crate::apply::{ApplyError, Difference, History, Side};
+use crate::apply::{ApplyError, Difference, History, Kept, Side};
 
 /// Lines of context around each change.
 const CONTEXT: usize = 3;
@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Name only the files and the objects.
     #[arg(long)]
     summary: bool,
-    /// List the generations that are kept.
+    /// List the generations that are kept, and which objects changed before each.
     #[arg(long, conflicts_with_all = ["before", "summary"])]
     list: bool,
     #[command(flatten)]
@@ -91,17 +91,24 @@ fn chosen(history: &History, before: Option<u64>, after: Option<u64>) -> Result<
 
 /// What is kept, the latest first.
 fn list(history: &History) -> String {
-    let mut text = String::from("GENERATION  WRITTEN               STATE\n");
-    for kept in history.kept.iter().rev() {
-        let written =
-            jiff::Timestamp::try_from(kept.written).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
-        let mut state = Vec::from_iter((history.current == Some(kept.number)).then_some("current"));
-        state.extend(history.pinned.filter(|pin| pin.generation == kept.number).map(|_| "PINNED"));
-        state.push(if kept.confirmed { "confirmed" } else { "never seen to run" });
+    let rows: Vec<_> = history.kept.iter().rev().map(|kept| row(history, kept)).collect();
+    let widest = rows.iter().map(|(_, state, _)| state.len()).max().unwrap_or_default().max("STATE".len());
+    let mut text = format!("GENERATION  WRITTEN               {:<widest$}  CAUSE\n", "STATE");
+    for (begin, state, cause) in rows {
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{:<10}  {:<20}  {}", kept.number, written.unwrap_or_default(), state.join(", "));
+        let _ = writeln!(text, "{begin}  {state:<widest$}  {cause}");
     }
     text
+}
+
+/// Number and time of a generation, its state, and why it was made.
+fn row(history: &History, kept: &Kept) -> (String, String, String) {
+    let written = jiff::Timestamp::try_from(kept.written).map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
+    let mut state = Vec::from_iter((history.current == Some(kept.number)).then_some("current"));
+    state.extend(history.pinned.filter(|pin| pin.generation == kept.number).map(|_| "PINNED"));
+    state.push(if kept.confirmed { "confirmed" } else { "never seen to run" });
+    let cause = kept.cause.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
+    (format!("{:<10}  {:<20}", kept.number, written.unwrap_or_default()), state.join(", "), cause)
 }
 
 /// A line for a file: what happened to it and by which objects.

@@ -1,14 +1,16 @@
 //! The command `doctor`: looks whether host and cluster are fit for each other; it must not know the checks.
 
+mod text;
+
 use std::collections::BTreeSet;
 
 use clap::builder::PossibleValuesParser;
 
 use super::exit::{Ended, Exit};
-use super::output;
 use super::settings::SettingsArguments;
+use super::{output, page};
 use crate::config::Settings;
-use crate::doctor::{CHECKS, Level, Line, Report, examine, manual};
+use crate::doctor::{CHECKS, FIRST, Level, Line, Report, examine, manual};
 
 /// The name of what is told of the settings, before any check.
 const SETTINGS: &str = "settings";
@@ -20,6 +22,9 @@ pub struct Arguments {
     /// Make only these checks.
     #[arg(value_name = "CHECK", value_parser = PossibleValuesParser::new(CHECKS.iter().map(|check| check.name)))]
     checks: Vec<String>,
+    /// Tell also what is fine, as is done where checks are named.
+    #[arg(long)]
+    all: bool,
     /// How the lines are printed.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -30,7 +35,7 @@ pub struct Arguments {
 /// How the lines are printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
-    /// A line each, and a summary.
+    /// What is wrong, and how many checks are fine.
     #[default]
     Text,
     /// One object.
@@ -53,16 +58,23 @@ pub fn run(arguments: &Arguments) -> Ended {
                       the next start fails; what follows is judged by the settings that can be used";
         report.lines.insert(0, (SETTINGS, Line::error(wrong.to_string(), remedy)));
     }
-    let written = match arguments.format {
-        Format::Text => report.text(),
-        Format::Json => format!("{:#}\n", report.json()),
-    };
     let end = match report.worst() {
         Level::Ok | Level::Note => Exit::Success,
         Level::Warning => Exit::Findings,
         Level::Error => Exit::Failures,
     };
-    output::show(written, end)
+    match arguments.format {
+        Format::Text => output::show_styled(&text::text(&report, arguments.all || !all, page::width()), end),
+        Format::Json => output::show(format!("{:#}\n", report.json()), end),
+    }
+}
+
+/// The first look at kubeconfig, permissions and nginx, for whoever prepared them.
+pub fn tell_first_checks(settings: &Settings) {
+    if let Ok(report) = examine_now(settings, &FIRST.iter().copied().collect()) {
+        let told = text::text(&report, true, page::width());
+        let _ = output::tell(&format!("\nThe first checks of `ingressd doctor`:\n{told}"));
+    }
 }
 
 /// Makes these checks.
@@ -70,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Ended {
 /// # Errors
 ///
 /// When threads cannot be started.
-pub fn examine_now(settings: &Settings, names: &BTreeSet<&str>) -> Result<Report, Exit> {
+fn examine_now(settings: &Settings, names: &BTreeSet<&str>) -> Result<Report, Exit> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         complain!("ingressd: {error}");
         Exit::of_error(&error)

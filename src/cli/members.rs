@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::status::{aligned, duration, printable};
+use super::page::{aligned, duration, header};
+use crate::finding::printable;
 
 /// What is true of a node, in one word for people and whether it should be so.
 fn health(member: &Value) -> (String, bool) {
@@ -72,7 +73,7 @@ pub fn table(status: &Value) -> String {
     }));
     let mut lines = match rows.len() {
         1 => vec!["no node has told of itself yet".to_owned()],
-        _ => aligned(&rows),
+        _ => aligned(&rows, header),
     };
     if !status["leader"].is_string() {
         lines.push("\nno node leads: addresses and Events are not written".to_owned());
@@ -117,7 +118,7 @@ e_5         -       serving (failed)   7           3 s   0.1.0    192.0.2.1
 f_6         -       serving (stopped)  7           3 s   0.1.0    192.0.2.1
 g\\u{1b}[2J  -       not serving        7           3 s   0.1.0    192.0.2.1
 ";
-        assert_eq!(table(&status()), expected);
+        assert_eq!(anstream::adapter::strip_str(&table(&status())).to_string(), expected);
         let told = json(&status());
         assert_eq!(
             (&told["members"][0]["leader"], &told["members"][3]["health"]),

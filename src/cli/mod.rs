@@ -13,6 +13,7 @@ pub mod generate;
 pub mod kubeconfig;
 mod members;
 mod offline;
+mod page;
 pub mod reload;
 pub mod render;
 pub mod rollback;

@@ -1,7 +1,10 @@
 //! What commands say, to somebody who may stop reading at any moment; it must not know what they say.
 
 use std::fmt::Arguments;
-use std::io::{self, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
+
+use anstream::adapter::strip_str;
+use anstream::{AutoStream, ColorChoice};
 
 use super::exit::{Ended, Exit};
 
@@ -15,19 +18,64 @@ macro_rules! complain {
     ($($words:tt)*) => { $crate::cli::output::error_line(format_args!($($words)*)) };
 }
 
-/// Prints what a command is there to print, and ends it.
+/// Whoever reads what is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Somebody may read more.
+    There,
+    /// Nobody reads any more.
+    Gone,
+}
+
+/// Prints what a command is there to print, as it is, and ends it.
 ///
 /// # Errors
 ///
 /// When it cannot be written, as on a full disk. A reader that has seen enough is no error.
 pub fn show(text: impl AsRef<[u8]>, end: Exit) -> Ended {
+    write(text.as_ref()).map(|_| end)
+}
+
+/// The same for text with styles.
+///
+/// # Errors
+///
+/// As [`show`].
+pub fn show_styled(text: &str, end: Exit) -> Ended {
+    tell(text).map(|_| end)
+}
+
+/// Prints text with styles, which are left out but for a terminal that has them, and where somebody set `NO_COLOR`.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub fn tell(text: &str) -> Result<Reader, Exit> {
+    let output = io::stdout();
+    match output.is_terminal() && AutoStream::choice(&output) != ColorChoice::Never {
+        true => write(text.as_bytes()),
+        false => write(strip_str(text).to_string().as_bytes()),
+    }
+}
+
+/// Prints nothing but what steers the terminal.
+///
+/// # Errors
+///
+/// When it cannot be written.
+pub fn steer(sequence: &str) -> Result<Reader, Exit> {
+    write(sequence.as_bytes())
+}
+
+fn write(bytes: &[u8]) -> Result<Reader, Exit> {
     let mut output = io::stdout().lock();
-    match output.write_all(text.as_ref()).and_then(|()| output.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+    match output.write_all(bytes).and_then(|()| output.flush()) {
+        Ok(()) => Ok(Reader::There),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Reader::Gone),
+        Err(error) => {
             complain!("ingressd: standard output cannot be written: {error}");
             Err(Exit::of_error(&error))
         }
-        _ => Ok(end),
     }
 }
 

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::doctor::examine_now;
+use super::doctor::tell_first_checks;
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
-use crate::config::{DEFAULT_FILE, Settings};
-use crate::doctor::FIRST;
+use crate::config::DEFAULT_FILE;
 use crate::setup::{Error, Planned, STEPS, Setup, Step, Undone, Wishes, undo_script};
 
 /// Arguments of `ingressd setup`.
@@ -77,7 +76,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     match done {
         Ok(exit) if arguments.undo || arguments.undo_script => Ok(exit),
         Ok(exit) => {
-            first_checks(&settings);
+            tell_first_checks(&settings);
             Ok(exit)
         }
         Err(error) => {
@@ -149,11 +148,4 @@ fn undo(setup: &mut Setup<'_>, step: Option<&Step>, keep_edited: bool) -> Result
         say!("There is nothing to undo.");
     }
     Ok(if edited { Exit::Findings } else { Exit::Success })
-}
-
-/// The first look at kubeconfig, permissions and nginx.
-fn first_checks(settings: &Settings) {
-    if let Ok(report) = examine_now(settings, &FIRST.iter().copied().collect()) {
-        say!("\nThe first checks of `ingressd doctor`:\n{}", report.text().trim_end());
-    }
 }

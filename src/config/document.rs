@@ -129,7 +129,9 @@ pub fn manual() -> String {
 /// The reference of all keys in Markdown; each has an anchor.
 pub fn reference() -> String {
     let mut text = String::from(
-        "# Settings\n\nIn `/etc/ingressd/ingressd.toml`, then `/etc/ingressd/conf.d/*.toml` in the order of their names, then environment\n\
+        "# Settings\n\nWith this page you can look up every setting: what it decides, its form, its default and its variable. Words that it does not\n\
+         explain are in the [glossary](glossary.md).\n\n\
+         Settings stand in `/etc/ingressd/ingressd.toml`, then `/etc/ingressd/conf.d/*.toml` in the order of their names, then environment\n\
          variables, then flags: what comes later wins. A key stands below the header of its section: `http-port = 8080` below\n\
          `[listen]`, or `listen.http-port = 8080` before any header. Unknown keys and values of the wrong form are errors that name file,\n\
          line and key: exit status 78 at the start, and nothing changes on `systemctl reload ingressd`.\n\n\

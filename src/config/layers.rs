@@ -11,7 +11,7 @@ use toml_edit::{Document, Item, TableLike, Value};
 use super::settings::Settings;
 use super::table::{Row, rows};
 use super::templates;
-use super::value::nearest;
+use super::value::hint;
 use crate::model::Instance;
 
 /// The file that is read when no other is named.
@@ -222,7 +222,7 @@ impl Reading {
             None if OTHER_VARIABLES.contains(&name) => {}
             None => {
                 let variables: Vec<_> = rows().map(Row::variable).collect();
-                let hint = nearest(name, variables.iter().map(String::as_str));
+                let hint = hint(name, variables.iter().map(String::as_str));
                 self.mistakes.push(Mistake { place, key: String::new(), why: format!("it names no setting{hint}") });
             }
         }
@@ -257,8 +257,8 @@ impl Reading {
         // The right key in another section is nearer than any other in this one.
         let name = |key: &str| key.rsplit('.').next().map(str::to_owned);
         let elsewhere = rows().map(|row| row.key).find(|known| name(known) == name(key));
-        let hint = elsewhere
-            .map_or_else(|| nearest(key, rows().map(|row| row.key)), |known| format!("; did you mean {known}?"));
+        let hint =
+            elsewhere.map_or_else(|| hint(key, rows().map(|row| row.key)), |known| format!("; did you mean {known}?"));
         self.mistake(place, key, format!("there is no such key{hint}"));
     }
 

@@ -15,15 +15,15 @@ pub const ROWS: &[Row] = &[
     Row {
         key: "pacing.spacing",
         form: Form::Duration,
-        default: r#""1s""#,
-        doc: "Least time from the start of one reload to the start of the next. It grows with what a reload costs and with the number of old workers that still serve their connections, up to `pacing.ceiling`.",
+        default: r#""150ms""#,
+        doc: "Least time from the start of one reload to the start of the next. It grows with what a reload costs, so that nginx reads its configuration for a fifth of the time at most, and to `pacing.ceiling` after a reload that left more old workers behind than there were before, because of connections that last. No change waits longer than `pacing.ceiling` for either. Set it to the same value, to have reloads always as far apart.",
         set: |settings, value| put(&mut settings.pacing.spacing, value),
     },
     Row {
         key: "pacing.ceiling",
         form: Form::Duration,
         default: r#""1s""#,
-        doc: "Longest time that any change waits, besides a reload that is running, and while there is room for old workers: see `pacing.most-draining`.",
+        doc: "Longest time that any change waits, besides a reload that is running, and while there is room for old workers: see `pacing.most-draining`. It is also the time from the start of a reload that left old workers behind to the start of the next.",
         set: |settings, value| put(&mut settings.pacing.ceiling, value),
     },
     Row {

@@ -147,6 +147,13 @@ pub const ROWS: &[Row] = &[
         doc: "Events at once after a time of rest.",
         set: |settings, value| rate(&mut settings.publish.event_burst, value),
     },
+    Row {
+        key: "publish.documentation",
+        form: Form::Text,
+        default: r#""auto""#,
+        doc: "Where Events link to, for those who have no access to a node: the address below which the pages of this documentation are found, such as `https://docs.example/ingressd/`. The page and the place on it are added: `findings.md#missingservice`. `auto` is the folder of this version in the repository that ingressd was built from, or, where the build names none, the path in it, `docs/`. Empty: Events have no link.",
+        set: |settings, value| put(&mut settings.publish.documentation, value),
+    },
 ];
 
 fn name(slot: &mut Arc<str>, value: &Value) -> Result<(), String> {

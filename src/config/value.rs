@@ -8,6 +8,7 @@ use std::time::Duration;
 use toml_edit::Value;
 
 use super::settings::LogFormat;
+use crate::finding::nearest;
 use crate::model::{ByteSize, Cidr};
 use crate::publish::{self, Announced};
 use crate::translate::annotation::value::byte_size;
@@ -205,6 +206,13 @@ impl Setting for Announced {
     }
 }
 
+impl Setting for publish::Documentation {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        text.parse().map_err(|why: publish::NoAddress| format!("{text:?} is refused: {why}"))
+    }
+}
+
 impl Setting for publish::Mode {
     fn read(value: &Value) -> Result<Self, String> {
         use publish::Mode::{Fixed, Nodes, Service};
@@ -284,7 +292,7 @@ pub(super) fn read_table<T>(
 ) -> Result<T, String> {
     for (key, value) in value.as_inline_table().ok_or_else(|| wrong_form(value, "a table"))? {
         if !columns.iter().any(|column| column.key == key) {
-            return Err(format!("unknown key {key:?}{}", nearest(key, columns.iter().map(|column| column.key))));
+            return Err(format!("unknown key {key:?}{}", hint(key, columns.iter().map(|column| column.key))));
         }
         set(&mut table, key, value).map_err(|why| format!("{key}: {why}"))?;
     }
@@ -302,7 +310,7 @@ pub(super) const CLASS: &[Column] = &[
     Column {
         key: "dialect",
         form: Form::Text,
-        doc: "`specification`: paths as the Ingress specification has them. `ingress-nginx`: that controller's semantics, quirks included. Both read the same annotations.",
+        doc: "`specification`: paths as the Ingress specification has them. `ingress-nginx`: that controller's semantics, quirks included, with the headers that it tells backends (docs/security.md) and answers that are not collected (`proxy-buffering`). Both read the same annotations.",
         example: r#""specification""#,
     },
     Column {
@@ -370,11 +378,6 @@ impl Setting for ClassRule {
 }
 
 /// The end of a message that names the known word most like this one, when one is like it.
-pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let like = |candidate: &'a str| (strsim::jaro_winkler(word, candidate), candidate);
-    let best = known.map(like).max_by(|(one, _), (other, _)| one.total_cmp(other));
-    match best.filter(|(likeness, _)| *likeness > 0.75) {
-        Some((_, candidate)) => format!("; did you mean {candidate}?"),
-        None => String::new(),
-    }
+pub(super) fn hint<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest(word, known).map(|known| format!("; did you mean {known}?")).unwrap_or_default()
 }

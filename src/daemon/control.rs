@@ -13,11 +13,11 @@ use tokio::time::timeout;
 
 use super::drain::Drain;
 use super::order::{Orders, Wish};
-use super::status::Status;
+use super::status::{Inquiry, Status};
 use crate::apply::folder::{self, Existing};
 
 /// Longest request in bytes: nothing longer is ever read, so that there is little to attack.
-const LONGEST_REQUEST: u64 = 64;
+const LONGEST_REQUEST: u64 = 512;
 
 /// How long reading a request and writing an answer may take each.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -105,7 +105,15 @@ async fn exchange(
     let request = timeout(TIMEOUT, read(&mut stream)).await??;
     let mut words = request.split(' ');
     let content = match (words.next(), words.next(), words.next()) {
-        (Some("status"), None, _) => Arc::clone(&status.borrow()).json(Instant::now()).to_string(),
+        (Some("status" | "ingress" | "host"), ..) => match Inquiry::read(&request) {
+            Some(inquiry) => {
+                let status = Arc::clone(&status.borrow());
+                // Of a large cluster it is a long answer, and nothing else waits for it.
+                let answer = move || status.answer(&inquiry, Instant::now()).to_string();
+                tokio::task::spawn_blocking(answer).await.map_err(io::Error::other)?
+            }
+            None => unknown(),
+        },
         (Some("drain"), None, _) => set(drain, true),
         (Some("undrain"), None, _) => set(drain, false),
         (Some("rollback"), None, _) => obey(orders, Wish::RollBack(None), &mut stream).await?,
@@ -115,10 +123,15 @@ async fn exchange(
         },
         (Some("resume"), None, _) => obey(orders, Wish::Resume, &mut stream).await?,
         (Some("reload"), None, _) => obey(orders, Wish::Reload, &mut stream).await?,
-        _ => String::from("{\"error\":\"the requests are status, drain, undrain, rollback, resume and reload\"}"),
+        _ => unknown(),
     };
     timeout(TIMEOUT, stream.write_all(content.as_bytes())).await??;
     stream.shutdown().await
+}
+
+fn unknown() -> String {
+    let requests = "status, ingress NAMESPACE/NAME, host HOST, drain, undrain, rollback, resume and reload";
+    serde_json::json!({ "error": format!("the requests are {requests}") }).to_string()
 }
 
 async fn read(stream: &mut UnixStream) -> io::Result<String> {
@@ -152,7 +165,7 @@ fn set(drain: &Drain, drained: bool) -> String {
     }
 }
 
-/// Asks the daemon behind this socket: for its `status`, to `drain` this node or to `undrain` it, to `rollback`, to `resume` or to
+/// Asks the daemon behind this socket: for its `status`, about one `ingress` or `host`, to `drain` this node or to `undrain` it, to `rollback`, to `resume` or to
 /// `reload`. The answer is JSON. The last three are answered when they are carried out: their `patience` is none.
 ///
 /// # Errors

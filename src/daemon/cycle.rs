@@ -1,9 +1,8 @@
 //! One cycle: make the files for a snapshot, apply them, and take out what nginx refuses; it must not know how any of it is done.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use self::judging::Attempt;
@@ -14,19 +13,21 @@ use super::candidates;
 use super::last_good::{Keeper, LastGood};
 use super::objects;
 use super::quarantine::Quarantine;
+use super::standing::{self, Judgement};
 use crate::apply::{Complaint, Outcome};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{HostName, Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
 use crate::source::cluster::Name;
-use crate::source::{LeftOut, Snapshot, Version};
+use crate::source::{Snapshot, Version};
 use crate::translate::{Accepted, Claims, Namespaces};
 
 mod good;
 mod judging;
 mod searches;
 mod stragglers;
+mod substitution;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -38,11 +39,12 @@ const MOST_ATTEMPTS: usize = 100;
 /// After so many of them all suspects go back to what nginx ran before, so that everybody else's changes get through.
 const PATIENT_ATTEMPTS: usize = 50;
 
-/// How often a snapshot is translated in one attempt at most, while refused versions are put back.
-const MOST_PASSES: usize = 4;
-
 /// What a cycle has done by others: from a snapshot to files, and from files to a running nginx.
 pub trait Stages {
+    /// What time it is.
+    fn now(&self) -> Instant {
+        Instant::now()
+    }
     /// Everything that may judge objects otherwise tomorrow, by one name: nginx with its modules, and ourselves.
     fn judge(&self) -> Arc<str>;
     /// Translates, gates and renders.
@@ -110,12 +112,16 @@ pub struct Report {
     pub findings: Vec<Finding>,
     /// The Ingresses that are ours, as they are served.
     pub accepted: Vec<Accepted>,
+    /// How each Ingress of ours was judged, sorted.
+    pub judgements: Vec<Judgement>,
     /// Certificates that are served, see [`Product::certificates`].
     pub certificates: Vec<(Arc<ObjectId>, i64)>,
     /// What each namespace costs nginx, as estimated.
     pub costs: Vec<(Arc<str>, Cost)>,
     /// The Secrets that versions refer to which are served though they are not the newest.
     pub held: BTreeSet<Name>,
+    /// See [`Product::claims`].
+    pub claims: Arc<Claims>,
     /// See [`Product::due`].
     pub due: Option<i64>,
     /// See [`Product::names`].
@@ -130,14 +136,16 @@ pub struct Report {
 
 impl Report {
     /// Nothing but the outcome.
-    pub const fn of(outcome: Outcome) -> Self {
+    pub fn of(outcome: Outcome) -> Self {
         Report {
             outcome,
             findings: Vec::new(),
             accepted: Vec::new(),
+            judgements: Vec::new(),
             certificates: Vec::new(),
             costs: Vec::new(),
             held: BTreeSet::new(),
+            claims: Arc::default(),
             due: None,
             names: BTreeMap::new(),
             attempts: 0,
@@ -162,17 +170,14 @@ pub struct Cycle {
     taken: bool,
     /// Whose changes come after those of everybody else.
     stragglers: Stragglers,
-    /// When nginx was first asked in this cycle for what is in it now.
-    began: Option<Instant>,
+    /// The time, as it was when nginx answered last.
+    now: Instant,
+    /// Since when nginx is asked for what nobody was charged with.
+    began: Instant,
+    /// How many versions of each namespace were refused since then.
+    refused: BTreeMap<Arc<str>, u32>,
     /// How often in a row nginx was killed while it read something new.
     kills: u32,
-}
-
-/// A version that is not served in this attempt.
-#[derive(Debug, Clone)]
-struct Exclusion {
-    version: Version,
-    left_out: bool,
 }
 
 impl Cycle {
@@ -180,6 +185,7 @@ impl Cycle {
     pub fn open(state: &Path, in_place: Option<Digest>) -> Self {
         let store = Arc::new(Mutex::new(LastGood::open(state, in_place)));
         let keeper = Keeper::start(Arc::clone(&store), state);
+        let now = Instant::now();
         Cycle {
             state: state.to_owned(),
             quarantine: Quarantine::open(state),
@@ -189,7 +195,9 @@ impl Cycle {
             proposed: None,
             taken: false,
             stragglers: Stragglers::default(),
-            began: None,
+            now,
+            began: now,
+            refused: BTreeMap::new(),
             kills: 0,
         }
     }
@@ -204,10 +212,11 @@ impl Cycle {
         let snapshot = &*self.complete(snapshot);
         self.quarantine.keep_in_force(snapshot, &stages.judge());
         let mut before = self.quarantine.clone_entries();
+        self.now = stages.now();
+        self.begin_to_count();
         let mut searches = Searches { waiting: self.waiting(snapshot), ..Searches::default() };
         // What came of the changes of everybody else, once those come that wait for them.
         let mut others: Option<Report> = None;
-        self.began = Some(Instant::now());
         let mut attempts = 0;
         let mut tests = Vec::new();
         loop {
@@ -216,6 +225,7 @@ impl Cycle {
             let worth = Arc::new(product.worth());
             self.propose(&self.good(&served, &product), &worth, &product.files);
             let mut outcome = stages.apply(&product.files);
+            self.now = stages.now();
             tests.extend(outcome.test());
             let own = match outcome {
                 Outcome::Refused { .. } => stages.complaints_without_templates(&served),
@@ -245,6 +255,7 @@ impl Cycle {
                     let attempt = Attempt { snapshot, served: &served, accepted: &product.accepted, in_a_hurry };
                     let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.trials);
                     stages.join();
+                    let is_crowd = self.charge();
                     match others.take() {
                         // Everybody else may have changed meanwhile, and goes first again.
                         Some(report) if goes_on && searches.is_idle() => {
@@ -254,7 +265,7 @@ impl Cycle {
                         report => others = report,
                     }
                     if goes_on {
-                        if others.is_none() && self.let_others_first(&before) {
+                        if others.is_none() && is_crowd {
                             searches.wait_for(self.waiting(snapshot));
                         }
                         continue;
@@ -299,7 +310,7 @@ impl Cycle {
             let mut report = Report { held, ..report };
             if is_in_place {
                 if others.is_none() && attempts < MOST_ATTEMPTS && self.let_in(&mut searches, stages) {
-                    self.began = Some(Instant::now());
+                    self.begin_to_count();
                     before = self.quarantine.clone_entries();
                     others = Some(report);
                     continue;
@@ -307,7 +318,7 @@ impl Cycle {
                 report.again = self.rests(&searches.waiting);
                 let waits =
                     |namespace: &str| searches.waiting.iter().any(|waiting| *waiting.id.namespace == *namespace);
-                self.stragglers.caught_up(Instant::now(), |namespace| !waits(namespace));
+                self.stragglers.caught_up(self.now, |namespace| !waits(namespace));
             }
             // That nginx got the changes of everybody else is worth telling, whatever came after.
             if let (Some(others), Outcome::Unchanged { .. }) = (others, &report.outcome) {
@@ -315,15 +326,6 @@ impl Cycle {
             }
             stages.end_weighing();
             return Report { attempts, tests, ..report };
-        }
-    }
-
-    /// The snapshot as it would be translated, with earlier versions in the place of those in quarantine.
-    pub fn preview<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
-        let excluded = self.excluded(snapshot, &Searches::default());
-        match self.complete(snapshot) {
-            Cow::Borrowed(snapshot) => self.substitute(snapshot, &excluded),
-            Cow::Owned(completed) => Cow::Owned(self.substitute(&completed, &excluded).into_owned()),
         }
     }
 
@@ -336,98 +338,8 @@ impl Cycle {
             }
         }
         self.weigh_less(snapshot, searches);
+        self.charge();
         !searches.is_idle()
-    }
-
-    /// Adds the last good versions of objects that the source could not make anything of since it began.
-    fn complete<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
-        let mut completed = Cow::Borrowed(snapshot);
-        let missing = snapshot.left_out.iter().filter(|left_out| objects::version(snapshot, &left_out.id).is_none());
-        for LeftOut { id, .. } in missing {
-            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-            // It has no version that the earlier one would have to differ from.
-            objects::put_back(completed.to_mut(), id, &self.confirmed, Some(&Version("".into())), &*store);
-            objects::put_back_secrets(completed.to_mut(), id, &self.confirmed, |_| false, &*store);
-        }
-        completed
-    }
-
-    /// Makes files from the snapshot without excluded versions; versions that the translation refuses are excluded in turn. Also
-    /// gives the Secrets that versions refer to which are not the newest.
-    fn make<'a>(
-        &self,
-        snapshot: &'a Snapshot,
-        stages: &mut impl Stages,
-        searches: &Searches,
-    ) -> (Cow<'a, Snapshot>, Product, BTreeSet<Name>) {
-        let mut excluded = self.excluded(snapshot, searches);
-        let mut about_refused: Vec<Finding> = Vec::new();
-        for pass in 1.. {
-            let served = self.substitute(snapshot, &excluded);
-            let mut product = stages.make(&served);
-            let before = excluded.len();
-            for (id, version) in product.refused.iter().filter(|_| pass < MOST_PASSES) {
-                // Without an earlier version it stays where it is: the translation leaves it out by itself and says so.
-                if excluded.contains_key(id) || !self.has_earlier(id, version) {
-                    continue;
-                }
-                excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out: false });
-            }
-            if excluded.len() == before {
-                // Findings about a version that took the place of a refused one would hide what is wrong with it.
-                let places: HashSet<_> = about_refused.iter().map(|finding| &finding.origin).collect();
-                product.findings.retain(|finding| !places.contains(&finding.origin));
-                product.findings.append(&mut about_refused);
-                let not_newest = excluded.keys().chain(snapshot.left_out.iter().map(|left_out| &left_out.id));
-                let held = not_newest.flat_map(|id| objects::secrets_of(&served, id)).collect();
-                return (served, product, held);
-            }
-            // What is wrong with a refused version may be told of whoever refers to it, as of the Ingress that names a
-            // Secret: everything told with it counts.
-            about_refused.append(&mut product.findings);
-        }
-        unreachable!("the last pass excludes nothing")
-    }
-
-    fn excluded(&self, snapshot: &Snapshot, searches: &Searches) -> BTreeMap<Arc<ObjectId>, Exclusion> {
-        let entries = self.quarantine.entries();
-        let entries = entries.map(|(id, entry)| {
-            (Arc::clone(id), Exclusion { version: entry.version.clone(), left_out: entry.left_out })
-        });
-        let mut excluded: BTreeMap<_, _> = entries.collect();
-        for suspect in searches.excluded() {
-            if let Some(version) = objects::version(snapshot, &suspect.id) {
-                let exclusion = Exclusion { version: version.clone(), left_out: suspect.left_out };
-                excluded.insert(Arc::clone(&suspect.id), exclusion);
-            }
-        }
-        excluded
-    }
-
-    fn substitute<'a>(
-        &self,
-        snapshot: &'a Snapshot,
-        excluded: &BTreeMap<Arc<ObjectId>, Exclusion>,
-    ) -> Cow<'a, Snapshot> {
-        let mut served = Cow::Borrowed(snapshot);
-        for (id, exclusion) in excluded {
-            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-            let not = (!exclusion.left_out).then_some(&exclusion.version);
-            if objects::put_back(served.to_mut(), id, &self.confirmed, not, &*store).is_none() {
-                objects::withhold(served.to_mut(), id, snapshot);
-            }
-        }
-        for id in excluded.keys() {
-            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-            let refuses = |secret: &ObjectId| excluded.contains_key(secret);
-            objects::put_back_secrets(served.to_mut(), id, &self.confirmed, refuses, &*store);
-        }
-        served
-    }
-
-    fn has_earlier(&self, id: &ObjectId, version: &Version) -> bool {
-        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
-        objects::put_back(&mut Snapshot::default(), id, &self.confirmed, Some(version), &*store).is_some()
     }
 
     /// Writes down what the files are made of before they are applied: killed right after nginx took them, the daemon knows
@@ -455,7 +367,7 @@ impl Cycle {
             self.kills = 0;
             self.keeper.keep(Arc::clone(&self.confirmed), worth, Arc::clone(&product.claims));
         }
-        let Product { mut findings, accepted, certificates, costs, due, names, .. } = product;
+        let Product { mut findings, accepted, certificates, costs, claims, due, names, .. } = product;
         findings.extend(snapshot.findings.iter().cloned());
         for (id, entry) in self.quarantine.entries() {
             findings.push(Quarantine::finding(id, entry, objects::version(served, id)));
@@ -463,7 +375,8 @@ impl Cycle {
         findings.extend(findings_of(&outcome));
         findings.sort();
         findings.dedup();
-        Report { findings, accepted, certificates, costs, due, names, ..Report::of(outcome) }
+        let judgements = standing::judge(snapshot, &accepted, &findings);
+        Report { findings, accepted, judgements, certificates, costs, claims, due, names, ..Report::of(outcome) }
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::error::Error;
 use super::link::Link;
+use super::status::ReadFrom;
 use crate::config::Settings;
 use crate::source::cluster::{ClusterSource, Holder, Name, Scope, WatchHealth, WatchOptions};
 use crate::source::{DirectorySource, Snapshot};
@@ -143,14 +144,28 @@ impl Feed {
     }
 }
 
-/// What the settings say about the cluster.
-fn watch_options(settings: &Settings) -> WatchOptions {
+/// Where the objects come from, for whoever asks.
+pub fn read_from(settings: &Settings, link: Option<&Link>) -> ReadFrom {
+    match (link, &settings.manifests) {
+        (Some(link), _) => ReadFrom::Cluster(link.clone(), scope(settings)),
+        (None, Some(folder)) => ReadFrom::Folder(folder.clone()),
+        (None, None) => ReadFrom::Nothing,
+    }
+}
+
+/// Which namespaces the settings name.
+fn scope(settings: &Settings) -> Scope {
     let cluster = &settings.cluster;
-    let scope = match (&cluster.namespace_selector, cluster.namespaces.is_empty()) {
+    match (&cluster.namespace_selector, cluster.namespaces.is_empty()) {
         (Some(labels), _) => Scope::Selected(labels.clone()),
         (None, false) => Scope::Namespaces(cluster.namespaces.clone()),
         (None, true) => Scope::Everywhere,
-    };
+    }
+}
+
+/// What the settings say about the cluster.
+fn watch_options(settings: &Settings) -> WatchOptions {
+    let scope = scope(settings);
     let translate = &settings.translate;
     let certificate = translate.default_certificate.iter();
     WatchOptions {

@@ -3,6 +3,7 @@
 pub mod access;
 mod candidates;
 mod certificate;
+mod changes;
 mod claims;
 pub mod control;
 mod cycle;
@@ -32,6 +33,7 @@ mod retry;
 mod room;
 mod run;
 mod serving;
+mod standing;
 mod state_file;
 mod status;
 mod withdrawal;

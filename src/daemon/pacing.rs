@@ -5,6 +5,12 @@ use std::time::Duration;
 use crate::apply::Crowd;
 use crate::config::Pacing;
 
+/// Of how much time reloads take one part at most: while nginx reads a configuration, its clients share the processors with it.
+const SHARE: u32 = 5;
+
+/// How often old workers are looked at while a change waits for them.
+const LOOK: Duration = Duration::from_millis(100);
+
 /// Decides when changes are carried out. Every moment is a duration since some fixed start.
 #[derive(Debug)]
 pub struct Pacer {
@@ -13,24 +19,54 @@ pub struct Pacer {
     waiting_since: Option<Duration>,
     /// The reload that began last.
     last: Option<Reload>,
-    /// When the running cycle began.
-    running_since: Option<Duration>,
+    /// The running cycle.
+    running: Option<Running>,
     /// Until when there is rest after a cycle without a reload: objects that change all the time and mean nothing to nginx take no
     /// more than half of a processor.
     rests: Duration,
+    /// Old workers that still serve, and when they were looked at.
+    crowd: Crowd,
+    looked: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Running {
+    began: Duration,
+    /// How many old workers there were then.
+    draining: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Reload {
     began: Duration,
     cost: Duration,
-    crowd: Crowd,
+    /// How many old workers there were before it.
+    draining: usize,
+}
+
+/// What comes next, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// A look at the old workers, because the next cycle depends on them.
+    Look(Duration),
+    /// A cycle.
+    Cycle(Duration),
+}
+
+impl Next {
+    /// When. A moment that has passed means now.
+    pub fn at(self) -> Duration {
+        match self {
+            Next::Look(at) | Next::Cycle(at) => at,
+        }
+    }
 }
 
 impl Pacer {
     /// A pacer at rest.
     pub fn new(rules: Pacing) -> Self {
-        Pacer { rules, waiting_since: None, last: None, running_since: None, rests: Duration::ZERO }
+        let (crowd, zero) = (Crowd::default(), Duration::ZERO);
+        Pacer { rules, waiting_since: None, last: None, running: None, rests: zero, crowd, looked: zero }
     }
 
     /// Something changed.
@@ -40,49 +76,57 @@ impl Pacer {
 
     /// A cycle begins and takes every change so far with it. Gives the moment of the oldest.
     pub fn began(&mut self, now: Duration) -> Option<Duration> {
-        self.running_since = Some(now);
+        self.running = Some(Running { began: now, draining: self.crowd.draining });
         self.waiting_since.take()
     }
 
-    /// The cycle ended. `reload` is what its reload cost, test included, when there was one; `crowd` counts old workers that still serve.
-    pub fn ended(&mut self, now: Duration, reload: Option<Duration>, crowd: Crowd) {
-        let began = self.running_since.take();
-        let idle = began.filter(|_| reload.is_none());
-        self.rests = idle.map_or(Duration::ZERO, |began| now + now.saturating_sub(began));
-        if let (Some(began), Some(cost)) = (began, reload) {
-            self.last = Some(Reload { began, cost, crowd });
+    /// The cycle ended. `reload` is what its reload cost nginx, when there was one.
+    pub fn ended(&mut self, now: Duration, reload: Option<Duration>) {
+        let running = self.running.take();
+        let idle = running.filter(|_| reload.is_none());
+        self.rests = idle.map_or(Duration::ZERO, |running| now + now.saturating_sub(running.began));
+        if let (Some(Running { began, draining }), Some(cost)) = (running, reload) {
+            self.last = Some(Reload { began, cost, draining });
         }
     }
 
-    /// How many old workers still serve, as seen since.
-    pub fn crowd(&mut self, crowd: Crowd) {
-        if let Some(last) = &mut self.last {
-            last.crowd = crowd;
+    /// Old workers that still serve, as seen now.
+    pub fn looked(&mut self, now: Duration, crowd: Crowd) {
+        (self.looked, self.crowd) = (now, crowd);
+    }
+
+    /// What comes next: `None` while a cycle runs or nothing waits.
+    pub fn next(&self) -> Option<Next> {
+        let waiting_since = self.waiting_since.filter(|_| self.running.is_none())?;
+        let (gathered, latest) = (waiting_since + self.rules.gather, waiting_since + self.rules.ceiling);
+        let after_last = |spacing: Duration| self.last.map_or(Duration::ZERO, |last| last.began + spacing);
+        let paced = |spacing| gathered.max(after_last(spacing)).max(self.rests).min(latest);
+        let calm = paced(self.spacing());
+        let due = paced(self.growing_spacing()).max(after_last(self.crowded_spacing()));
+        if self.crowd.draining == 0 {
+            return Some(Next::Cycle(due));
         }
+        // Most old workers end while a reload is confirmed or soon after: those seen before say little.
+        let look = if self.looked < calm { calm } else { self.looked + LOOK };
+        Some(if self.looked < calm || look < due { Next::Look(look) } else { Next::Cycle(due) })
     }
 
-    /// When the next cycle begins: `None` while one runs or nothing waits. A moment that has passed means now.
-    pub fn due(&self) -> Option<Duration> {
-        let waiting_since = self.waiting_since.filter(|_| self.running_since.is_none())?;
-        let gathered = waiting_since + self.rules.gather;
-        let after_last = |space: fn(&Self, Reload) -> Duration| {
-            self.last.map_or(Duration::ZERO, |last| last.began + space(self, last))
-        };
-        let latest = waiting_since + self.rules.ceiling;
-        let soon = gathered.max(after_last(Self::spacing)).max(self.rests).min(latest);
-        Some(soon.max(after_last(Self::crowded_spacing)))
+    /// As close as reloads come while they leave no old workers behind.
+    fn spacing(&self) -> Duration {
+        self.last.map_or(Duration::ZERO, |last| last.cost.saturating_mul(SHARE)).max(self.rules.spacing)
     }
 
-    /// Each old worker costs memory until its last connection ends: the more there are, the longer the next reload waits.
-    fn spacing(&self, last: Reload) -> Duration {
-        let crowd = u32::try_from(last.crowd.draining).unwrap_or(u32::MAX).saturating_add(1);
-        last.cost.saturating_mul(crowd).max(self.rules.spacing)
+    /// Each old worker costs memory until its last connection ends. After a reload that added some a change waits for as long as
+    /// any may: reloads that come closer than that must not bring old workers to their ceiling any sooner.
+    fn growing_spacing(&self) -> Duration {
+        let has_grown = self.last.is_some_and(|last| self.crowd.draining > last.draining);
+        self.spacing().max(if has_grown { self.rules.ceiling } else { Duration::ZERO })
     }
 
     /// What no change is too urgent for: the closer old workers come to their ceiling, the more time they get to end by themselves.
     /// At the ceiling the oldest are ended, so that nobody's connections keep everybody's changes waiting for longer than this.
-    fn crowded_spacing(&self, last: Reload) -> Duration {
-        let (part, whole) = last.crowd.pressure();
+    fn crowded_spacing(&self) -> Duration {
+        let (part, whole) = self.crowd.pressure();
         let of = |number| u32::try_from(number).unwrap_or(u32::MAX);
         self.rules.crowded_spacing.saturating_mul(of(part)) / of(whole)
     }
@@ -96,11 +140,15 @@ mod tests {
         Change(u64),
         /// A cycle of 10 ms that begins here, with what a reload cost and how many workers drain then, of 100 that may.
         Cycle(u64, Option<u64>, usize),
-        /// So many workers drain now.
-        Drain(usize),
-        Due(Option<u64>),
+        /// So many workers are seen to drain then.
+        Drain(u64, usize),
+        /// The next cycle begins then, and there is none.
+        Due(u64),
+        Never,
+        /// Old workers are looked at first.
+        Look(u64),
     }
-    use Step::{Change, Cycle, Drain, Due};
+    use Step::{Change, Cycle, Drain, Due, Look, Never};
 
     const fn milliseconds(number: u64) -> Duration {
         Duration::from_millis(number)
@@ -123,47 +171,86 @@ mod tests {
 
     #[test]
     fn tables() {
-        let rules = rules(500);
         let tables: &[(&str, &[Step])] = &[
-            ("nothing waits", &[Due(None)]),
-            ("at rest a change goes after its siblings", &[Change(100), Due(Some(120)), Change(110), Due(Some(120))]),
-            ("a cycle takes every change with it", &[Change(100), Change(110), Cycle(120, Some(50), 0), Due(None)]),
-            ("soon after a reload the next waits", &[Change(0), Cycle(20, Some(50), 0), Change(100), Due(Some(520))]),
-            ("long after it does not", &[Change(0), Cycle(20, Some(50), 0), Change(900), Due(Some(920))]),
-            ("without a reload nothing waits", &[Change(0), Cycle(20, None, 0), Change(100), Due(Some(120))]),
-            ("but for as long as the work took", &[Change(0), Cycle(20, None, 0), Change(1), Due(Some(40))]),
-            ("a dear reload spaces more", &[Change(0), Cycle(20, Some(700), 0), Change(100), Due(Some(720))]),
-            ("draining workers too", &[Change(0), Cycle(20, Some(200), 3), Change(100), Due(Some(820))]),
+            ("nothing waits", &[Never]),
+            ("at rest a change goes after its siblings", &[Change(100), Due(120), Change(110), Due(120)]),
+            ("a cycle takes every change with it", &[Change(100), Change(110), Cycle(120, Some(50), 0), Never]),
+            ("after a cheap reload there is a least time", &[Change(0), Cycle(20, Some(10), 0), Change(40), Due(170)]),
+            ("reloads take a fifth of the time", &[Change(0), Cycle(20, Some(50), 0), Change(100), Due(270)]),
+            ("long after one nothing waits", &[Change(0), Cycle(20, Some(50), 0), Change(900), Due(920)]),
+            ("without a reload nothing waits", &[Change(0), Cycle(20, None, 0), Change(100), Due(120)]),
+            ("but for as long as the work took", &[Change(0), Cycle(20, None, 0), Change(1), Due(40)]),
+            ("a dear reload spaces more", &[Change(0), Cycle(20, Some(180), 0), Change(100), Due(920)]),
+            ("but nothing waits longer than a second", &[Change(0), Cycle(20, Some(900), 0), Change(1000), Due(2000)]),
             (
-                "but nothing waits longer than the ceiling",
-                &[Change(0), Cycle(20, Some(900), 50), Change(1000), Due(Some(2000))],
+                "old workers seen right after a reload are looked at again",
+                &[Change(0), Cycle(20, Some(50), 2), Change(100), Look(270), Drain(270, 0), Due(270)],
             ),
-            ("while old workers are few", &[Change(0), Cycle(20, Some(50), 60), Change(100), Due(Some(1100))]),
-            ("the more there are", &[Change(0), Cycle(20, Some(50), 75), Change(100), Due(Some(2520))]),
-            ("the more it waits", &[Change(0), Cycle(20, Some(50), 90), Change(100), Due(Some(4020))]),
-            ("as many as may be", &[Change(0), Cycle(20, Some(50), 100), Change(100), Due(Some(5020))]),
+            (
+                "those that were there before it keep nobody waiting",
+                &[Change(0), Drain(10, 2), Cycle(20, Some(50), 4), Change(100), Look(270), Drain(273, 2), Due(270)],
+            ),
+            (
+                "those that it added do, for a second",
+                &[
+                    Change(0),
+                    Drain(10, 2),
+                    Cycle(20, Some(50), 4),
+                    Change(100),
+                    Drain(270, 3),
+                    Look(370),
+                    Drain(980, 3),
+                ],
+            ),
+            (
+                "unless they end meanwhile",
+                &[Change(0), Cycle(20, Some(50), 2), Change(100), Drain(270, 1), Look(370), Drain(370, 0), Due(270)],
+            ),
+            ("and no longer", &[Change(0), Cycle(20, Some(50), 2), Change(100), Drain(950, 2), Due(1020)]),
+            (
+                "while old workers are few, no longer than that",
+                &[Change(0), Cycle(20, Some(50), 60), Change(100), Drain(1000, 60), Due(1020)],
+            ),
+            ("the more there are", &[Change(0), Cycle(20, Some(50), 75), Change(100), Drain(2500, 75), Due(2520)]),
+            ("the more it waits", &[Change(0), Cycle(20, Some(50), 90), Change(100), Drain(4000, 90), Due(4020)]),
+            ("as many as may be", &[Change(0), Cycle(20, Some(50), 100), Change(100), Drain(5000, 100), Due(5020)]),
             (
                 "more than may be keep nobody for ever",
-                &[Change(0), Cycle(20, Some(50), 900), Change(1), Due(Some(5020))],
+                &[Change(0), Cycle(20, Some(50), 900), Change(1), Drain(5000, 900), Due(5020)],
             ),
-            ("they have ended", &[Change(0), Cycle(20, Some(50), 100), Change(100), Drain(10), Due(Some(570))]),
+            (
+                "they have ended",
+                &[
+                    Change(0),
+                    Cycle(20, Some(50), 100),
+                    Change(100),
+                    Drain(700, 100),
+                    Look(800),
+                    Drain(800, 0),
+                    Due(270),
+                ],
+            ),
             (
                 "a change long after waits for none",
-                &[Change(0), Cycle(20, Some(50), 100), Change(9000), Due(Some(9020))],
+                &[Change(0), Cycle(20, Some(50), 100), Change(9000), Look(9020), Drain(9021, 100), Due(9020)],
             ),
         ];
         for (name, steps) in tables {
-            let mut pacer = Pacer::new(rules);
+            let mut pacer = Pacer::new(rules(150));
             for step in *steps {
+                let next = |expected| assert_eq!(pacer.next(), expected, "{name}");
                 match *step {
                     Change(now) => pacer.changed(milliseconds(now)),
                     Cycle(began, cost, draining) => {
                         pacer.began(milliseconds(began));
-                        assert_eq!(pacer.due(), None, "{name}: no second cycle while one runs");
-                        pacer.ended(milliseconds(began + 10), cost.map(milliseconds), crowd(draining));
+                        assert_eq!(pacer.next(), None, "{name}: no second cycle while one runs");
+                        pacer.looked(milliseconds(began + 10), crowd(draining));
+                        pacer.ended(milliseconds(began + 10), cost.map(milliseconds));
                     }
-                    Drain(draining) => pacer.crowd(crowd(draining)),
-                    Due(expected) => assert_eq!(pacer.due(), expected.map(milliseconds), "{name}"),
+                    Drain(now, draining) => pacer.looked(milliseconds(now), crowd(draining)),
+                    Due(at) => next(Some(Next::Cycle(milliseconds(at)))),
+                    Look(at) => next(Some(Next::Look(milliseconds(at)))),
+                    Never => next(None),
                 }
             }
         }
@@ -175,45 +262,107 @@ mod tests {
         pacer.changed(milliseconds(0));
         assert_eq!(pacer.began(milliseconds(20)), Some(milliseconds(0)));
         pacer.changed(milliseconds(30));
-        assert_eq!(pacer.due(), None);
-        pacer.ended(milliseconds(3020), Some(milliseconds(3000)), crowd(0));
-        assert_eq!(pacer.due(), Some(milliseconds(1030)), "it has passed: the next cycle begins at once");
+        assert_eq!(pacer.next(), None);
+        pacer.ended(milliseconds(3020), Some(milliseconds(3000)));
+        let passed = Some(Next::Cycle(milliseconds(1030)));
+        assert_eq!(pacer.next(), passed, "it has passed: the next cycle begins at once");
+    }
+
+    /// An nginx of two workers that is changed all the time, for five minutes.
+    struct Churn {
+        rules: Pacing,
+        /// What a reload costs.
+        cost: u64,
+        /// How long old workers serve, by the number of their reload.
+        serves: fn(usize) -> u64,
+    }
+
+    /// What came of it.
+    struct Outcome {
+        /// When each reload began.
+        reloads: Vec<u64>,
+        /// How long the old workers of each served that were ended for others.
+        cut: Vec<u64>,
+        most: usize,
+    }
+
+    impl Churn {
+        const GENERATIONS: usize = 8;
+
+        fn run(&self) -> Outcome {
+            let mut pacer = Pacer::new(self.rules);
+            // Since when two old workers serve, and until when.
+            let mut old: Vec<(u64, u64)> = Vec::new();
+            let mut outcome = Outcome { reloads: Vec::new(), cut: Vec::new(), most: 0 };
+            for now in (0..300_000).step_by(10) {
+                old.retain(|(_, end)| now < *end);
+                pacer.changed(milliseconds(now));
+                let seen = |old: &Vec<_>| Crowd::of(2 * old.len(), 2, Self::GENERATIONS);
+                while let Some(next) = pacer.next().filter(|next| next.at() <= milliseconds(now)) {
+                    if let Next::Look(_) = next {
+                        pacer.looked(milliseconds(now), seen(&old));
+                        continue;
+                    }
+                    pacer.began(milliseconds(now));
+                    if old.len() == Self::GENERATIONS {
+                        let (since, _) = old.remove(0);
+                        outcome.cut.push(now - since);
+                    }
+                    old.push((now, now + (self.serves)(outcome.reloads.len())));
+                    outcome.most = outcome.most.max(old.len());
+                    pacer.looked(milliseconds(now + 5), seen(&old));
+                    pacer.ended(milliseconds(now + 5), Some(milliseconds(self.cost)));
+                    outcome.reloads.push(now);
+                }
+            }
+            outcome
+        }
+    }
+
+    fn gaps(reloads: &[u64]) -> impl Iterator<Item = u64> {
+        reloads.windows(2).map(|pair| pair[1] - pair[0])
     }
 
     #[test]
-    fn connections_that_never_end_last_for_a_while_and_hold_up_nobody() {
-        let rules = Pacing { crowded_spacing: milliseconds(5000), ..rules(1000) };
-        let (mut pacer, mut draining, mut began, mut longest) = (Pacer::new(rules), 0, vec![], 0);
-        for now in (0..300_000).step_by(10) {
-            pacer.changed(milliseconds(now));
-            if pacer.due().is_some_and(|due| due <= milliseconds(now)) {
-                pacer.began(milliseconds(now));
-                // Each reload adds a generation, and at the ceiling one has ended before.
-                draining = (draining + 2).min(16);
-                pacer.ended(milliseconds(now + 5), Some(milliseconds(60)), Crowd::of(draining, 2, 8));
-                longest = longest.max(now - began.last().unwrap_or(&now));
-                began.push(now);
-            }
+    fn under_steady_churn_reloads_follow_their_cost() {
+        let within_moments = |_| 120;
+        for (cost, gap) in [(20, 150), (40, 200), (60, 300), (150, 750), (200, 1000), (900, 1000)] {
+            let outcome = Churn { rules: rules(150), cost, serves: within_moments }.run();
+            let off = gaps(&outcome.reloads).find(|found| !(gap..=gap + 30).contains(found));
+            assert_eq!(off, None, "{cost}");
         }
-        assert_eq!((longest, draining), (5000, 16));
+        // Who asks for a second gets it.
+        let outcome = Churn { rules: rules(1000), cost: 40, serves: within_moments }.run();
+        assert_eq!(gaps(&outcome.reloads).find(|gap| *gap != 1000), None);
+    }
+
+    #[test]
+    fn connections_that_last_and_are_not_made_anew_slow_nobody() {
+        let outcome =
+            Churn { rules: rules(150), cost: 40, serves: |number| if number == 3 { 200_000 } else { 50 } }.run();
+        assert_eq!((outcome.most, gaps(&outcome.reloads).filter(|gap| *gap > 230).count()), (2, 1));
+    }
+
+    #[test]
+    fn connections_that_never_end_last_as_long_as_with_a_second_between_reloads() {
+        let outcome = Churn { rules: rules(150), cost: 40, serves: |_| u64::MAX / 2 }.run();
+        assert_eq!((gaps(&outcome.reloads).max(), outcome.most), (Some(5000), Churn::GENERATIONS));
         // A generation drains from the reload that replaces it until the eighth one after that makes room.
-        let shortest = began.windows(9).map(|reloads| reloads[8] - reloads[0]).min();
-        assert!(shortest.is_some_and(|shortest| shortest >= 16_000), "{shortest:?}");
-        assert!(began.windows(9).rev().take(10).all(|reloads| reloads[8] - reloads[0] == 40_000));
+        assert!(outcome.cut.iter().all(|lasted| *lasted >= 16_000), "{:?}", outcome.cut);
+        assert!(outcome.cut.iter().rev().take(10).all(|lasted| *lasted == 40_000), "{:?}", outcome.cut);
     }
 
     #[test]
-    fn under_steady_churn_reloads_come_once_a_second() {
-        let mut pacer = Pacer::new(rules(1000));
-        let mut reloads = 0;
-        for now in (0..60_000).step_by(10) {
-            pacer.changed(milliseconds(now));
-            if pacer.due().is_some_and(|due| due <= milliseconds(now)) {
-                pacer.began(milliseconds(now));
-                pacer.ended(milliseconds(now + 5), Some(milliseconds(60)), crowd(2));
-                reloads += 1;
-            }
+    fn whoever_lasts_among_those_that_end_by_themselves_lasts_as_long() {
+        let patterns: [fn(usize) -> u64; 4] = [
+            |number| if number % 2 == 0 { u64::MAX / 2 } else { 40 },
+            |number| if number % 5 == 0 { u64::MAX / 2 } else { 40 },
+            |number| if number % 3 == 0 { 200_000 } else { 900 },
+            |number| [200_000, 4_000, 40, 900, 40, 2_000][number % 6],
+        ];
+        for (number, serves) in patterns.into_iter().enumerate() {
+            let outcome = Churn { rules: rules(150), cost: 40, serves }.run();
+            assert!(!outcome.cut.is_empty() && outcome.cut.iter().all(|lasted| *lasted >= 16_000), "{number}");
         }
-        assert_eq!(reloads, 60);
     }
 }

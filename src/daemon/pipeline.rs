@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::certificate;
+use super::changes::Changes;
 use super::claims;
 use super::cycle::{Product, Stages};
 use super::publication::newest;
 use super::{options, state_file};
 use crate::apply::{
-    Applier, ApplyError, Complaint, Contents, Options, Outcome, Pinned, ServedObject, Status, Steps, Survey, System,
-    SystemOptions, connections,
+    Applier, ApplyError, Cause, Complaint, Contents, Options, Outcome, Pinned, ServedObject, Status, Steps, Survey,
+    System, SystemOptions, connections,
 };
 use crate::config::Settings;
 use crate::finding::{Finding, Reason, Severity};
@@ -60,6 +61,7 @@ pub struct Pipeline {
     claims: Arc<Claims>,
     renderer: Renderer,
     applier: Applier<System>,
+    changes: Changes,
     survey: Survey,
     surveyed: Instant,
     settings: Settings,
@@ -106,6 +108,7 @@ impl Pipeline {
             names: Arc::default(),
             claims: claims::kept_in(state),
             renderer: Renderer::of(&settings.instance, &settings.templates),
+            changes: Changes::since(applier.contents()),
             applier,
             survey,
             surveyed: Instant::now(),
@@ -116,6 +119,11 @@ impl Pipeline {
     /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
     pub fn contents(&self) -> Option<Arc<Contents>> {
         self.applier.contents()
+    }
+
+    /// Why the generation in place was made; `None` when an earlier run made it.
+    pub fn cause(&self) -> Option<&Cause> {
+        self.applier.cause()
     }
 
     /// How many findings of one object are told.
@@ -264,6 +272,7 @@ impl Stages for Pipeline {
             revision: newest(snapshot).map(|Revision(revision)| revision),
         };
         self.applier.set_contents(Arc::new(contents));
+        self.changes.made(snapshot);
         findings.extend(of_gate);
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
@@ -275,7 +284,12 @@ impl Stages for Pipeline {
     }
 
     fn apply(&mut self, files: &FileSet) -> Outcome {
-        self.applier.apply(files)
+        self.applier.set_changes(self.changes.all());
+        let outcome = self.applier.apply(files);
+        if outcome.is_in_place() {
+            self.changes.settle();
+        }
+        outcome
     }
 
     fn begin_weighing(&mut self) -> bool {

@@ -12,9 +12,9 @@ use super::log::FindingLog;
 use super::metrics::{Cause, Metrics};
 use super::notify::Notifier;
 use super::publication::Publication;
-use super::status::{Phase, Status};
+use super::status::{Phase, ReadFrom, Status};
 use super::work::Nginx;
-use crate::apply::Outcome;
+use crate::apply::{self, Outcome};
 use crate::model::Kind;
 use crate::publish::Outlook;
 use crate::source::{Snapshot, Version};
@@ -64,8 +64,9 @@ impl Reporter {
     }
 
     /// The source is a cluster, or a folder.
-    pub fn connected(&self, link: Option<&Link>, outlook: Option<&Outlook>) {
+    pub fn connected(&self, read_from: ReadFrom, link: Option<&Link>, outlook: Option<&Outlook>) {
         self.change(|status| {
+            status.read_from = read_from;
             status.outlook = outlook.cloned();
             status.watches = Arc::default();
             status.requests = link.map(|link| Arc::clone(link.clients().requests()));
@@ -143,7 +144,7 @@ impl Reporter {
 
     /// A cycle ended; `waited` is the time since the oldest change that it carried.
     pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
-        let Report { outcome, findings, accepted, certificates, costs, tests, .. } = report;
+        let Report { outcome, findings, accepted, judgements, certificates, costs, claims, tests, .. } = report;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
         // Whoever confirmed it had it from nginx a moment ago.
@@ -160,12 +161,14 @@ impl Reporter {
             set_nginx(status, nginx, served);
             set_outcome(status, &outcome);
             status.findings = findings.into();
+            status.judgements = judgements.into();
             // After a failure nginx goes on with what it was told before.
             if outcome.is_in_place() {
                 status.concluded = true;
                 status.accepted = accepted.into();
                 status.certificates = certificates.into();
                 status.costs = costs.into();
+                status.claims = claims;
             }
             set_pinned_contents(status, nginx);
         });
@@ -175,7 +178,7 @@ impl Reporter {
             Outcome::Pinned { generation, .. } => {
                 tracing::warn!(GENERATION = status.generation, PINNED = generation, "{}", describe(&outcome));
             }
-            outcome => tracing::info!(GENERATION = status.generation, "{}", describe(outcome)),
+            outcome => tracing::info!(GENERATION = status.generation, "{}", with_cause(outcome, nginx.cause.as_ref())),
         }
         let most = status.limits.findings_of_namespace;
         self.findings.update(&status.findings, status.generation, most, Instant::now());
@@ -278,6 +281,16 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
         }
     };
     (status.phase, status.why) = (phase, why);
+}
+
+/// What an outcome means, and of a new generation why there is one.
+fn with_cause(outcome: &Outcome, cause: Option<&apply::Cause>) -> String {
+    match (outcome, cause) {
+        (Outcome::Confirmed { .. } | Outcome::Ready { .. }, Some(cause)) => {
+            format!("{}; cause: {cause}", describe(outcome))
+        }
+        _ => describe(outcome),
+    }
 }
 
 /// What an outcome means, for people.

@@ -13,14 +13,14 @@ use super::cycle::Report;
 use super::dns::Dns;
 use super::entrance::Entrance;
 use super::error::Error;
-use super::feed::{Feed, Reading};
+use super::feed::{self, Feed, Reading};
 use super::link::Link;
 use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
 use super::notify;
 use super::options;
 use super::order::{Desk, Order, Wish};
-use super::pacing::Pacer;
+use super::pacing::{Next, Pacer};
 use super::publication::Publication;
 use super::reporter::Reporter;
 use super::retry::Retry;
@@ -124,7 +124,7 @@ impl Daemon {
         if let Some(contents) = work.contents() {
             publication.found(&contents, began);
         }
-        reporter.connected(publication.link(), publication.outlook());
+        reporter.connected(feed::read_from(settings, publication.link()), publication.link(), publication.outlook());
         let (drained, heartbeat) = (entrance.drained(), entrance.heartbeat());
         let dns = Dns::of(&settings.names.resolvers);
         let (least, limits) = (settings.names.interval.max(SHORTEST), &settings.translate.limits);
@@ -242,9 +242,15 @@ impl Daemon {
     fn due(&self) -> Option<Instant> {
         self.work.as_ref()?;
         self.snapshot.as_ref()?;
-        let paced = self.pacer.due().map(|due| self.began + due);
+        let paced = self.pacer.next().map(|next| self.began + next.at());
         let due = paced.into_iter().chain(self.retry.due()).chain(self.ends).min();
         due.map(|due| if self.names.is_waiting() { due.max(self.patience) } else { due })
+    }
+
+    /// Whether nothing but a look at old workers is due, of which the next cycle depends.
+    fn looks_first(&self, now: Instant) -> bool {
+        let is_due = self.retry.due().into_iter().chain(self.ends).any(|due| due <= now);
+        !is_due && matches!(self.pacer.next(), Some(Next::Look(_)))
     }
 
     fn handle(
@@ -259,6 +265,7 @@ impl Daemon {
             Event::Requested(Some(Request::Reload)) => self.reload(load, reporter),
             Event::Read(reading) => self.read(reading, now, reporter),
             Event::Resolved => self.change(now, now),
+            Event::Due if self.looks_first(now) => self.begin_glance(),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
             // It is told with everything else after each turn; who is still connected is looked at.
@@ -282,7 +289,7 @@ impl Daemon {
         // What others publish about objects is not a reason to look at all of them again.
         if self.revision.replace(reading.revision) != Some(reading.revision) || is_new {
             // Names that are never answered must not put off what came before: it waits no longer than it would have.
-            if self.pacer.due().is_none() {
+            if self.pacer.next().is_none() {
                 self.patience = now + PATIENCE;
             }
             self.change(now, reading.noticed.unwrap_or(now));
@@ -365,10 +372,16 @@ impl Daemon {
         self.running = Some(if waits_for_source { work.glance() } else { work.look() });
     }
 
+    fn begin_glance(&mut self) {
+        if let Some(work) = self.take_work() {
+            self.running = Some(work.glance());
+        }
+    }
+
     fn finish(&mut self, done: Done, now: Instant, reporter: &mut Reporter) {
         let Done { work, result, nginx } = done;
         self.work = Some(work);
-        self.pacer.crowd(nginx.status.crowd);
+        self.pacer.looked(now - self.began, nginx.status.crowd);
         match result {
             Finished::Cycle(report) => self.conclude(*report, &nginx, now, reporter),
             Finished::Names(names) => {
@@ -404,11 +417,11 @@ impl Daemon {
     fn conclude(&mut self, mut report: Report, nginx: &Nginx, now: Instant, reporter: &mut Reporter) {
         self.names.judged(std::mem::take(&mut report.names));
         let reload = match &report.outcome {
-            Outcome::Confirmed { test, reload, .. } => Some(*test + *reload),
+            Outcome::Confirmed { reload, .. } => Some(*reload),
             Outcome::RolledBack { .. } => Some(Duration::ZERO),
             _ => None,
         };
-        self.pacer.ended(now - self.began, reload, nginx.status.crowd);
+        self.pacer.ended(now - self.began, reload);
         self.retry.ended(&report.outcome, now);
         if let Some(after) = report.again {
             self.retry.at(now + after);

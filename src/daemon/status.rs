@@ -1,18 +1,24 @@
 //! What is true now, for whoever asks: one value from which every answer is drawn; it must not know who asks.
 
+mod document;
+mod inquiry;
+
+pub use inquiry::Inquiry;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-
+use super::link::Link;
+use super::standing::Judgement;
 use super::withdrawal::Withdrawal;
 use crate::apply::{Crowd, Pinned};
-use crate::finding::{Finding, Reason, Shown};
+use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
-use crate::publish::{Outlook, Peer, Served, View, published};
-use crate::source::cluster::{Requests, WatchHealth};
-use crate::translate::{Accepted, Limits};
+use crate::publish::{Outlook, Served, View, published};
+use crate::source::cluster::{Requests, Scope, WatchHealth};
+use crate::translate::{Accepted, Claims, Limits};
 
 /// Where the daemon stands.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -43,6 +49,18 @@ impl Phase {
     }
 }
 
+/// Where the objects come from.
+#[derive(Debug, Clone, Default)]
+pub enum ReadFrom {
+    /// Nobody said it yet.
+    #[default]
+    Nothing,
+    /// A folder of manifests.
+    Folder(PathBuf),
+    /// A cluster, and which of its namespaces.
+    Cluster(Link, Scope),
+}
+
 /// What is true now.
 #[derive(Debug, Clone, Default)]
 pub struct Status {
@@ -70,6 +88,12 @@ pub struct Status {
     pub concluded: bool,
     /// The Ingresses that are served, or will be as soon as nginx runs.
     pub accepted: Arc<[Accepted]>,
+    /// How the last cycle judged each Ingress of ours, sorted.
+    pub judgements: Arc<[Judgement]>,
+    /// Who asks for which host, as is served.
+    pub claims: Arc<Claims>,
+    /// Where objects come from.
+    pub read_from: ReadFrom,
     /// How many objects of each kind were read.
     pub objects: Vec<(&'static str, usize)>,
     /// What is wrong.
@@ -260,10 +284,16 @@ impl Status {
         kinds
     }
 
+    /// How the last cycle judged an Ingress.
+    fn judgement(&self, id: &ObjectId) -> Option<&Judgement> {
+        let index = self.judgements.binary_search_by(|judgement| (*judgement.id).cmp(id)).ok()?;
+        Some(&self.judgements[index])
+    }
+
     /// Since when nginx serves this version of the object.
-    fn served_since(&self, id: &Arc<ObjectId>) -> Option<Instant> {
+    fn served_since(&self, id: &ObjectId) -> Option<Instant> {
         let carried = self.told.carried.as_deref()?;
-        let index = carried.binary_search_by(|carried| carried.id.cmp(id)).ok()?;
+        let index = carried.binary_search_by(|carried| (*carried.id).cmp(id)).ok()?;
         Some(carried[index].since)
     }
 
@@ -272,87 +302,6 @@ impl Status {
         let stored = self.told.snapshot.ingresses.find(&id.namespace, &id.name);
         let addresses = stored.map(|stored| published(stored).0).unwrap_or_default();
         addresses.iter().map(ToString::to_string).collect()
-    }
-
-    /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
-    pub fn json(&self, now: Instant) -> Value {
-        let view = self.outlook.as_ref().map(Outlook::view);
-        let all_findings = self.all_findings();
-        let shown = Shown::of(&all_findings, self.limits.findings_of_namespace);
-        let findings = shown.findings.iter().map(|finding| {
-            json!({
-                "kind": finding.origin.object.kind.name(),
-                "namespace": &*finding.origin.object.namespace,
-                "name": &*finding.origin.object.name,
-                "field": finding.origin.field.to_string(),
-                "severity": finding.severity.name(),
-                "reason": finding.reason.row().name,
-                "note": &*finding.note,
-            })
-        });
-        let ingresses = self.accepted.iter().map(|accepted| {
-            json!({
-                "namespace": &*accepted.id.namespace,
-                "name": &*accepted.id.name,
-                "version": &*accepted.version.0,
-                "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
-                "routes": accepted.served,
-                "closed": accepted.closed,
-                "served_seconds": self.served_since(&accepted.id).map(|since| (now - since).as_secs()),
-                "addresses": self.published(&accepted.id),
-            })
-        });
-        let watches = self.watches.iter().map(|watch| {
-            json!({
-                "kind": watch.kind,
-                "namespace": watch.section.as_deref(),
-                "state": watch.state(),
-                "age_seconds": watch.heard.map(|heard| (now - heard).as_secs()),
-                "failure": watch.failure.as_deref(),
-            })
-        });
-        let objects = self.objects.iter().map(|(kind, count)| ((*kind).to_owned(), json!(count)));
-        json!({
-            "version": env!("CARGO_PKG_VERSION"),
-            "phase": self.phase.name(),
-            "why": self.why.as_deref(),
-            "ready": self.ready().is_ok(),
-            "node": view.as_ref().map(|view| &*view.identity),
-            "role": self.role(),
-            "drained": self.told.drained,
-            "withdrawal": self.told.drained.then(|| self.withdrawal().json(self.connections)),
-            "leader": view.as_ref().and_then(|view| view.leader.as_deref()),
-            "publishes": view.as_ref().map(publishes),
-            "members": view.iter().flat_map(|view| &view.members).map(member).collect::<Vec<_>>(),
-            "generation": self.generation,
-            "served": self.served,
-            "pinned": self.pinned.as_ref().map(|pinned| json!({
-                "generation": pinned.pin.generation,
-                "since": pinned.pin.since,
-                "waiting_files": pinned.waiting,
-            })),
-            "nginx": {
-                "version": &*self.nginx_version,
-                "master": self.master,
-                "workers": self.workers,
-                "draining": self.crowd.draining,
-                "most_draining": self.crowd.most,
-                "ended": self.ended,
-            },
-            "hosts": self.is_known().then(|| self.hosts()),
-            "routes": self.is_known().then(|| self.routes()),
-            "objects": objects.collect::<serde_json::Map<_, _>>(),
-            "data_age_seconds": self.data_age(now).map(|age| age.as_secs()),
-            "source_failure": self.source_failure.as_deref(),
-            "watches": watches.collect::<Vec<_>>(),
-            "estimate": super::estimate::json(&self.costs),
-            "ingresses": ingresses.collect::<Vec<_>>(),
-            "findings": findings.collect::<Vec<_>>(),
-            "findings_left_out": shown.left_out.iter().map(|(namespace, count)| json!({
-                "namespace": &**namespace,
-                "count": count,
-            })).collect::<Vec<_>>(),
-        })
     }
 }
 
@@ -367,29 +316,10 @@ fn place(pinned: &Pinned) -> String {
     }
 }
 
-/// Which addresses this node stands for: `null` while they are not known.
-fn publishes(view: &View) -> Value {
-    let addresses = view.addresses.as_ref().map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
-    json!({ "mode": view.mode.name(), "addresses": addresses })
-}
-
-fn member(Peer { member, life, age }: &Peer) -> Value {
-    json!({
-        "node": &*member.identity,
-        "state": life.name(),
-        "serving": member.serving,
-        "drained": member.drained,
-        "generation": member.generation,
-        "pinned": member.pinned,
-        "version": &*member.version,
-        "phase": &*member.phase,
-        "seen_seconds": age.as_secs(),
-        "addresses": member.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
     use crate::apply::Pin;
     use crate::source::Version;

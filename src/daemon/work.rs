@@ -11,7 +11,7 @@ use super::error::Error;
 use super::order;
 use super::order::Wish;
 use super::pipeline::Pipeline;
-use crate::apply::{Contents, Outcome, Pinned, Status};
+use crate::apply::{Cause, Contents, Outcome, Pinned, Status};
 use crate::config::Settings;
 use crate::finding::limit;
 use crate::model::HostName;
@@ -46,6 +46,8 @@ pub struct Nginx {
     pub version: String,
     /// The generation that the administrator wants to stay at.
     pub pinned: Option<Pinned>,
+    /// Why the generation in place was made; `None` when an earlier run made it.
+    pub cause: Option<Cause>,
     /// Open connections to the ports of Ingresses; only counted on a node that was taken out.
     pub connections: Option<usize>,
 }
@@ -171,6 +173,7 @@ impl Work {
             status: self.pipeline.status(),
             version: self.pipeline.nginx_version(),
             pinned: self.pipeline.pinned().cloned(),
+            cause: self.pipeline.cause().cloned(),
             connections: self.drained.then(|| self.pipeline.connections()).flatten(),
         };
         Done { result, nginx, work: self }

@@ -10,9 +10,12 @@ const EXIT: &str = "0 when all is well, 1 when there are warnings, 2 when there 
 pub fn document() -> String {
     let mut text = format!(
         "# What `ingressd doctor` looks at\n\n\
-         Generated from the table that the program is built with. The command changes nothing and needs no running daemon; it \
-         is to be run as root on the edge node. Each line tells a level (`ok`, `note`, `warning`, `error`), the name of the check, what \
-         was found, and behind `->` what to do. `ingressd doctor NAME...` makes only the checks of these names, `--format json` is for machines.\n\n\
+         With this page you can look up what each check of `ingressd doctor` looks at and what to do about what it finds. Words that it does not explain \
+         are in the [glossary](glossary.md).\n\n\
+         The command changes nothing and needs no running daemon; it is to be run as root on the edge node. What is wrong comes first: a level \
+         (`error`, `warning`, `note`), the name of the check, what was found, and on a line of its own behind `->` what to do. Then it says how many \
+         checks are fine; `--all` lists those too. `ingressd doctor NAME...` makes only the checks of these names and tells all that they find, \
+         `--format json` is for machines.\n\n\
          Exit status: {EXIT}\n"
     );
     for check in CHECKS {
@@ -26,8 +29,8 @@ pub fn manual() -> String {
     let checks =
         CHECKS.iter().map(|check| format!("{}: {} {}", check.name, check.about, check.wrong).replace('`', "'"));
     format!(
-        "Nothing is changed, and no daemon has to run. It is to be run as root. Each line tells a level (ok, note, warning, error), \
-         the name of the check, what was found, and behind -> what to do.\n\nExit status: {EXIT}\n\nThe checks:\n\n{}",
+        "Nothing is changed, and no daemon has to run. It is to be run as root. What is wrong comes first: a level (error, warning, \
+         note), the name of the check, what was found, and on a line of its own behind -> what to do. Then it says how many checks are fine.\n\nExit status: {EXIT}\n\nThe checks:\n\n{}",
         checks.collect::<Vec<_>>().join("\n\n")
     )
 }

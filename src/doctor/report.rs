@@ -1,4 +1,4 @@
-//! What the checks say, as lines for people and JSON for machines; it must not know what is checked.
+//! What the checks say, as lines and as JSON for machines; it must not know what is checked.
 
 use serde_json::{Value, json};
 
@@ -73,24 +73,12 @@ impl Report {
         self.lines.iter().map(|(_, line)| line.level).max().unwrap_or(Level::Ok)
     }
 
-    fn count(&self, level: Level) -> usize {
+    /// How many lines are of this level.
+    pub fn count(&self, level: Level) -> usize {
         self.lines.iter().filter(|(_, line)| line.level == level).count()
     }
 
-    /// A line for each finding, and a summary.
-    pub fn text(&self) -> String {
-        let width = self.lines.iter().map(|(check, _)| check.len()).max().unwrap_or(0);
-        let mut text = String::new();
-        for (check, line) in &self.lines {
-            let remedy =
-                if line.remedy.is_empty() { String::new() } else { format!(" -> {}", printable(&line.remedy)) };
-            text += &format!("{:7}  {check:width$}  {}{remedy}\n", line.level.name(), printable(&line.text));
-        }
-        let (errors, warnings) = (self.count(Level::Error), self.count(Level::Warning));
-        text + &format!("{errors} errors, {warnings} warnings\n")
-    }
-
-    /// The same for machines.
+    /// What machines get.
     pub fn json(&self) -> Value {
         let line = |(check, line): &(&'static str, Line)| {
             json!({
@@ -109,37 +97,16 @@ impl Report {
     }
 }
 
-/// On one line, and nothing that would steer a terminal: texts may come from the cluster, and from nginx over many lines.
-fn printable(text: &str) -> String {
-    let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    let escape = |character: char| match character.is_control() {
-        true => character.escape_default().collect::<Vec<_>>(),
-        false => vec![character],
-    };
-    lines.join(" | ").chars().flat_map(escape).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn people_get_a_line_each_that_nobody_can_forge_and_machines_the_same() {
-        let report = Report {
-            lines: vec![
-                ("ports", Line::ok("free")),
-                ("limits", Line::error("too \u{1b}[2Jfew\nfiles", "raise them")),
-                ("clock", Line::note("unknown")),
-            ],
-        };
-        let expected = "\
-ok       ports   free
-error    limits  too \\u{1b}[2Jfew | files -> raise them
-note     clock   unknown
-1 errors, 0 warnings
-";
-        assert_eq!((report.text().as_str(), report.worst()), (expected, Level::Error));
+    fn machines_get_everything_with_the_worst_told_first() {
+        let report =
+            Report { lines: vec![("ports", Line::ok("free")), ("limits", Line::error("too few", "raise them"))] };
         let json = report.json();
+        assert_eq!((report.worst(), report.count(Level::Ok)), (Level::Error, 1));
         assert_eq!((&json["errors"], &json["lines"][1]["check"]), (&1.into(), &"limits".into()));
         assert_eq!((&json["lines"][1]["remedy"], &json["lines"][0]["remedy"]), (&"raise them".into(), &Value::Null));
     }

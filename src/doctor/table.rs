@@ -120,6 +120,13 @@ pub const CHECKS: &[Check] = &[
         judge: host::limits,
     },
     Check {
+        name: "shared-servers",
+        about: "How long nginx searches for the backend of a request to a host that shares its server, with as many Services as there are.",
+        wrong: "Hosts that are served alike share servers, which makes reloads short and each request to them a little dearer. Where there are thousands of Services, few changes and very many requests, set `nginx.shared-servers = false`.",
+        needs: &[Need::Nginx, Need::Objects],
+        judge: nginx::shared_servers,
+    },
+    Check {
         name: "confinement",
         about: "SELinux and AppArmor: whether nginx may connect to backends, and what was denied within the last day, as far as that can be seen.",
         wrong: "On SELinux: `setsebool -P httpd_can_network_connect 1`. Other denials name what to allow, in a module made by audit2allow or in AppArmor's local profile.",

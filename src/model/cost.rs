@@ -75,6 +75,10 @@ impl Mul<u64> for Cost {
     }
 }
 
+/// Nanoseconds of a processor that nginx takes, for each request to a host with a shared server, to compare the name of one upstream:
+/// it looks at all before the host's own (docs/performance.md).
+pub const COMPARISON: u64 = 13;
+
 /// The size of a zone where a namespace has few of them.
 pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
 
@@ -167,6 +171,13 @@ impl Cost {
         cost
     }
 
+    /// What a path costs more whose locations say for themselves that paths have to be strict.
+    pub fn of_strict_path() -> Self {
+        let mut cost = CONDITION;
+        cost += times(EXPRESSION, 2);
+        cost
+    }
+
     /// A group of this many endpoints.
     pub fn of_upstream(endpoints: usize) -> Self {
         let mut cost = UPSTREAM;
@@ -249,8 +260,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
             if strict.concern(route) {
-                costs.add(&route.origin.object.namespace, CONDITION);
-                costs.add(&route.origin.object.namespace, times(EXPRESSION, 2));
+                costs.add(&route.origin.object.namespace, Cost::of_strict_path());
             }
         }
     }

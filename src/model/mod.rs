@@ -21,7 +21,7 @@ pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, 
 pub use instance::Instance;
 pub use origin::{Field, Kind, ObjectId, Origin};
 pub use route::{Action, PathMatch, Protocol, Route};
-pub use server::{Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
+pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{

@@ -35,6 +35,17 @@ pub enum TlsTermination {
     Own(CertificateId),
 }
 
+/// How requests are handed over to backends where no route says otherwise. It is one for a whole host, because nginx keeps headers as
+/// one list: each location that differs would repeat it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Handover {
+    /// With the headers that proxies usually send, and buffers as nginx has them.
+    #[default]
+    Usual,
+    /// With those that backends of the ingress-nginx dialect may count on as well, and answers go on as they come.
+    Detailed,
+}
+
 /// One host with its routes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
@@ -47,6 +58,8 @@ pub struct Server {
     /// Value of `Strict-Transport-Security` on answers over TLS, for example `max-age=31536000; includeSubDomains`
     /// as seconds, include-subdomains, preload; `None` sends none.
     pub hsts: Option<Hsts>,
+    /// How requests of all its routes are handed over.
+    pub handover: Handover,
     /// Routes in the order in which they win: exact paths, then regular expressions in their order of trial, then
     /// prefixes from the longest to the shortest.
     pub routes: Vec<Route>,
@@ -177,7 +190,7 @@ mod tests {
 
     fn server(routes: Vec<Route>, fallback: Route) -> Server {
         let (name, origin) = (ServerName::CatchAll, fallback.origin.clone());
-        Server { name, origin, tls: TlsTermination::Default, hsts: None, routes, fallback }
+        Server { name, origin, tls: TlsTermination::Default, hsts: None, handover: Handover::Usual, routes, fallback }
     }
 
     const ONE: &str = "strict 10.0.0.0/8";

@@ -16,6 +16,7 @@ use super::call::{Failure, call};
 use super::chronicle::Chronicle;
 use super::contention;
 use super::counts::{Counts, EventResult};
+use super::documentation::Documentation;
 use super::notice::Notice;
 use super::options::Options;
 use super::trouble::Trouble;
@@ -32,6 +33,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 pub struct Announcer {
     client: Client,
     identity: Arc<str>,
+    documentation: Documentation,
     counts: Counts,
     chronicle: Chronicle,
     bucket: Bucket,
@@ -49,6 +51,7 @@ impl Announcer {
         Announcer {
             client,
             identity,
+            documentation: options.documentation.clone(),
             counts,
             chronicle: Chronicle::new(options.lease_duration),
             bucket: Bucket::per_second(options.event_rate, options.event_burst),
@@ -156,7 +159,7 @@ impl Announcer {
 
     async fn write(&self, notice: &Notice) -> Result<Event, Failure> {
         let events = Api::<Event>::namespaced(self.client.clone(), notice.namespace());
-        let event = notice.event(&self.identity, Timestamp::now());
+        let event = notice.event(&self.identity, &self.documentation, Timestamp::now());
         call(DEADLINE, events.create(&PostParams::default(), &event)).await
     }
 }

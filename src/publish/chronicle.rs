@@ -149,9 +149,9 @@ impl Chronicle {
                 told = before.flatten();
             } else if is_news {
                 let note = match carried.closed {
-                    0 => format!("{id}: nginx serves it"),
+                    0 => "nginx serves it".to_owned(),
                     closed => format!(
-                        "{id}: nginx serves it, but for {closed} of its paths, which answer 503 until what closes them is mended"
+                        "nginx serves it, but for {closed} of its paths, which answer 503 until what closes them is mended"
                     ),
                 };
                 let revision = stored.revision().unwrap_or_default();
@@ -434,7 +434,6 @@ mod tests {
             let mut chronicle = Chronicle::default();
             chronicle.update(&served, &[], Instant::now());
             let told = chronicle.take(Instant::now()).unwrap().note;
-            let (_, told) = told.split_once(": ").unwrap();
             assert_eq!(told.split(" until").next(), Some(expected), "{told}");
         }
     }

@@ -153,7 +153,7 @@ mod tests {
         let presumed = Some((member("b", B, Some(50)), Life::Presumed));
         let expired = Some((member("b", B, Some(50)), Life::Expired));
         let drained = Some((Member { drained: true, ..member("b", B, Some(50)) }, Life::Alive));
-        let lacks = Lacks::of(&[Arc::new(cart())]);
+        let lacks = Lacks::of(&[Arc::new(cart())], false);
         let lacks = Some((Member { lacks, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
         let down = Some((Member { serving: false, ..member("b", B, Some(50)) }, Life::Alive));
         use Carries::{No, Unknown, Yes};

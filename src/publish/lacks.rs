@@ -1,6 +1,6 @@
 //! The accepted Ingresses that a node does not serve, short enough for a Lease; it must not know why it does not.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -8,13 +8,13 @@ use sha2::{Digest as _, Sha256};
 use super::member::Revision;
 use crate::model::ObjectId;
 
-/// Most objects that are named; annotations of an object may have 256 KiB in all.
+/// Most objects and namespaces that are named; annotations of an object may have 256 KiB in all.
 const MOST: usize = 4096;
 
 /// The word for all that is newer than the generation, when too many would have to be named.
 const NEWER: &str = "newer";
 
-/// Stands for an object, by namespace and name.
+/// Stands for an object, by namespace and name, or for all of a namespace.
 type Mark = [u8; 8];
 
 /// What a node does not serve, although it is told to.
@@ -23,20 +23,41 @@ pub enum Lacks {
     /// It serves everything.
     #[default]
     Nothing,
-    /// All but these.
+    /// All but these objects and namespaces.
     These(BTreeSet<Mark>),
     /// Nothing that changed since the generation was made, for all that is known.
     Newer,
 }
 
 impl Lacks {
-    /// All but these objects.
-    pub fn of(objects: &[Arc<ObjectId>]) -> Self {
+    /// All but these objects, of which a pinned node (`is_pinned`) lacks those that are newer than its generation.
+    ///
+    /// When they are too many, the namespaces with the most of them are named instead: a namespace that fills the list loses
+    /// the node's address in its own objects, and in nobody else's.
+    pub fn of(objects: &[Arc<ObjectId>], is_pinned: bool) -> Self {
         match objects.len() {
-            0 => Lacks::Nothing,
-            1..=MOST => Lacks::These(objects.iter().map(|id| mark(id)).collect()),
-            _ => Lacks::Newer,
+            0 => return Lacks::Nothing,
+            1..=MOST => return Lacks::These(objects.iter().map(|id| mark(&id.namespace, &id.name)).collect()),
+            _ if is_pinned => return Lacks::Newer,
+            _ => (),
         }
+        let mut namespaces = BTreeMap::<&str, Vec<&ObjectId>>::new();
+        for id in objects {
+            namespaces.entry(&id.namespace).or_default().push(id);
+        }
+        let mut namespaces: Vec<_> = namespaces.into_iter().collect();
+        namespaces.sort_by_key(|(_, objects)| objects.len());
+        let mut named = objects.len();
+        let mut marks = BTreeSet::new();
+        while let Some((namespace, objects)) = namespaces.pop_if(|_| named > MOST) {
+            marks.insert(mark(namespace, ""));
+            named -= objects.len() - 1;
+        }
+        if named > MOST {
+            return Lacks::Newer;
+        }
+        marks.extend(namespaces.iter().flat_map(|(_, objects)| objects).map(|id| mark(&id.namespace, &id.name)));
+        Lacks::These(marks)
     }
 
     /// Whether an object is not served; `needs` is the revision in which its content was first seen, `carries` the one that
@@ -44,7 +65,9 @@ impl Lacks {
     pub fn has(&self, id: &ObjectId, needs: Option<Revision>, carries: Option<Revision>) -> bool {
         match self {
             Lacks::Nothing => false,
-            Lacks::These(marks) => marks.contains(&mark(id)),
+            Lacks::These(marks) => {
+                marks.contains(&mark(&id.namespace, &id.name)) || marks.contains(&mark(&id.namespace, ""))
+            }
             Lacks::Newer => needs.is_none_or(|needs| carries.is_none_or(|carries| carries < needs)),
         }
     }
@@ -75,8 +98,8 @@ impl Lacks {
     }
 }
 
-fn mark(id: &ObjectId) -> Mark {
-    let digest = Sha256::digest(format!("{}/{}", id.namespace, id.name).as_bytes());
+fn mark(namespace: &str, name: &str) -> Mark {
+    let digest = Sha256::digest(format!("{namespace}/{name}").as_bytes());
     let mut mark = Mark::default();
     mark.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
     mark
@@ -87,30 +110,47 @@ mod tests {
     use super::*;
     use crate::model::Kind;
 
-    fn id(name: &str) -> Arc<ObjectId> {
-        Arc::new(ObjectId::new(Kind::Ingress, "shop", name))
+    fn id(namespace: &str, name: &str) -> Arc<ObjectId> {
+        Arc::new(ObjectId::new(Kind::Ingress, namespace, name))
+    }
+
+    fn crowd(namespace: &str, count: usize) -> impl Iterator<Item = Arc<ObjectId>> {
+        (0..count).map(move |number| id(namespace, &number.to_string()))
     }
 
     #[test]
     fn what_is_written_is_read_and_nonsense_means_the_most() {
-        let many: Vec<_> = (0..=MOST).map(|number| id(&number.to_string())).collect();
-        for objects in [&many[..0], &many[..1], &many[..MOST], &many[..]] {
-            let lacks = Lacks::of(objects);
-            assert_eq!(Lacks::read(lacks.text().as_deref()), lacks, "{}", objects.len());
+        let many: Vec<_> = crowd("shop", MOST + 1).collect();
+        for (count, is_pinned) in [0, 1, MOST, MOST + 1].into_iter().flat_map(|count| [(count, false), (count, true)]) {
+            let lacks = Lacks::of(&many[..count], is_pinned);
+            assert_eq!(Lacks::read(lacks.text().as_deref()), lacks, "{count}");
             let (needs, carries) = (Some(Revision(2)), Some(Revision(1)));
-            assert!(objects.iter().all(|id| lacks.has(id, needs, carries)), "{}", objects.len());
+            assert!(many[..count].iter().all(|id| lacks.has(id, needs, carries)), "{count}");
         }
-        assert_eq!(Lacks::of(&many), Lacks::Newer);
         for text in ["x", "0", "0123456789abcdef,", "0123456789ABCDEG"] {
             assert_eq!(Lacks::read(Some(text)), Lacks::Newer, "{text}");
         }
-        assert!(!Lacks::of(&many[..1]).has(&many[1], Some(Revision(2)), Some(Revision(1))));
+        assert!(!Lacks::of(&many[..1], false).has(&many[1], Some(Revision(2)), Some(Revision(1))));
+    }
+
+    #[test]
+    fn a_namespace_with_too_many_is_named_as_a_whole() {
+        let objects: Vec<_> = crowd("crowd", MOST).chain(crowd("few", 3)).collect();
+        let lacks = Lacks::of(&objects, false);
+        let has = |namespace, name| lacks.has(&id(namespace, name), Some(Revision(1)), Some(Revision(2)));
+        assert!(objects.iter().all(|id| lacks.has(id, Some(Revision(1)), Some(Revision(2)))));
+        assert_eq!((has("crowd", "served"), has("few", "served"), has("victim", "cart")), (true, false, false));
+        assert!(lacks.text().is_some_and(|text| text.len() < 100), "{lacks:?}");
+        let namespaces: Vec<_> = (0..=MOST).map(|number| id(&number.to_string(), "cart")).collect();
+        assert_eq!(Lacks::of(&namespaces, false), Lacks::Newer);
     }
 
     #[test]
     fn what_is_not_newer_than_the_generation_is_not_lacking() {
+        let pinned = Lacks::of(&crowd("shop", MOST + 1).collect::<Vec<_>>(), true);
+        assert_eq!(pinned, Lacks::Newer);
         for (needs, carries, lacks) in [(2, Some(1), true), (1, Some(1), false), (1, None, true)] {
-            assert_eq!(Lacks::Newer.has(&id("a"), Some(Revision(needs)), carries.map(Revision)), lacks);
+            assert_eq!(pinned.has(&id("shop", "a"), Some(Revision(needs)), carries.map(Revision)), lacks);
         }
     }
 }

@@ -168,7 +168,7 @@ mod tests {
         let now = Timestamp::UNIX_EPOCH;
         let bare = Member { generation: None, carries: None, addresses: Vec::new(), drained: true, ..member() };
         let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
-        let pinned = Member { pinned: Some(5), lacks: Lacks::of(&[object]), ..member() };
+        let pinned = Member { pinned: Some(5), lacks: Lacks::of(&[object], true), ..member() };
         for member in [member(), bare, pinned] {
             let lease = member.lease("ingressd", Duration::from_secs(15), now, now);
             assert_eq!(Member::read(&lease), Some((member, Duration::from_secs(15))));

@@ -173,7 +173,7 @@ impl Member {
             generation: served.generation,
             carries: served.carries,
             pinned: served.pinned,
-            lacks: Lacks::of(&served.lacks),
+            lacks: Lacks::of(&served.lacks, served.pinned.is_some()),
             version: env!("CARGO_PKG_VERSION").into(),
             phase: Arc::clone(&served.phase),
         }

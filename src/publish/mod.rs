@@ -8,6 +8,7 @@ mod chronicle;
 mod contention;
 mod counts;
 mod desired;
+mod documentation;
 mod election;
 mod followed;
 mod host;
@@ -33,6 +34,7 @@ mod writer;
 
 pub use address::{Address, Refused};
 pub use counts::{Counts, EventResult, StatusWrite};
+pub use documentation::{Documentation, NoAddress};
 pub use lacks::Lacks;
 pub use ledger::published;
 pub use member::{MOST_ADDRESSES, Member, Revision, lease_name};

@@ -6,8 +6,9 @@ use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 use sha2::{Digest as _, Sha256};
 
-use crate::finding::{Finding, Severity};
-use crate::model::{Kind, ObjectId};
+use super::documentation::Documentation;
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::{Field, Kind, ObjectId};
 use crate::source::{List, Snapshot};
 
 /// Limits of the API, in bytes.
@@ -35,8 +36,11 @@ pub struct Notice {
     pub reason: &'static str,
     /// What was done or not done: the field.
     pub action: String,
-    /// What happened, with the remedy.
+    /// What is wrong and where in the object, what follows, and the remedy. `kubectl describe` shows the note without the
+    /// action, and object and reason beside it.
     pub note: String,
+    /// What explains it.
+    explained: Option<Reason>,
     /// The object.
     pub regarding: ObjectReference,
     /// Whether nobody can have told it before: an Event of this name is about an earlier time.
@@ -59,6 +63,7 @@ impl Notice {
             reason: finding.reason.row().name,
             action: cut(&field, LONGEST_WORD),
             note: note(finding),
+            explained: Some(finding.reason),
             ..Notice::about(&finding.origin.object, snapshot, &told)?
         })
     }
@@ -70,7 +75,7 @@ impl Notice {
             warns: false,
             reason: "Synced",
             action: "Sync".to_owned(),
-            note: cut(note, LONGEST_NOTE),
+            note: note.to_owned(),
             ..Notice::about(id, snapshot, &["Synced", version, revision])?
         })
     }
@@ -86,7 +91,17 @@ impl Notice {
         let readable = cut(&id.name, LONGEST_NAME);
         let name = format!("{}.{mark}", readable.trim_end_matches(['.', '-']));
         let (action, note) = (String::new(), String::new());
-        Some(Notice { name, warns: false, reason: "", action, note, regarding, is_news: false, taken: 0 })
+        Some(Notice {
+            name,
+            warns: false,
+            reason: "",
+            action,
+            note,
+            explained: None,
+            regarding,
+            is_news: false,
+            taken: 0,
+        })
     }
 
     /// Takes another name after one that is taken by an Event of an earlier time; tells whether it did.
@@ -107,7 +122,13 @@ impl Notice {
     }
 
     /// The Event, reported by the node of this name.
-    pub fn event(&self, node: &str, now: Timestamp) -> Event {
+    pub fn event(&self, node: &str, documentation: &Documentation, now: Timestamp) -> Event {
+        let link = self.explained.and_then(|reason| documentation.link(reason));
+        let note = match link.map(|link| format!(". See {link}")) {
+            // What is cut is the sentence, never the link.
+            Some(end) => cut(self.note.trim_end_matches('.'), LONGEST_NOTE.saturating_sub(end.len())) + &end,
+            None => cut(&self.note, LONGEST_NOTE),
+        };
         Event {
             metadata: ObjectMeta {
                 namespace: Some(self.namespace().to_owned()),
@@ -117,7 +138,7 @@ impl Notice {
             type_: Some(if self.warns { "Warning" } else { "Normal" }.to_owned()),
             reason: Some(self.reason.to_owned()),
             action: Some(self.action.clone()),
-            note: Some(self.note.clone()),
+            note: Some(note),
             regarding: Some(self.regarding.clone()),
             event_time: Some(MicroTime(now)),
             reporting_controller: Some(CONTROLLER.to_owned()),
@@ -127,10 +148,13 @@ impl Notice {
     }
 }
 
-/// What is wrong, and where that is explained.
+/// What is wrong, and where in the object.
 fn note(finding: &Finding) -> String {
-    let page = format!(" ({})", finding.reason.page());
-    cut(&finding.to_string(), LONGEST_NOTE - page.len()) + &page
+    let note = finding.printable_note();
+    match finding.origin.field {
+        Field::Object => note,
+        ref field => format!("{field}: {note}"),
+    }
 }
 
 /// At most so many bytes of a text, cut between characters.
@@ -197,36 +221,45 @@ mod tests {
         Finding::new(Reason::MissingService, Origin::field(&id, Field::Path(0, 1, "backend.service.name")), note)
     }
 
-    #[test]
-    fn limits_of_the_api_are_kept_between_characters() {
-        let long = "ä\u{1b}".repeat(2000);
-        let notice =
-            Notice::of_finding(&finding(Kind::Ingress, &"a".repeat(253), &long), &Snapshot::default(), 0).unwrap();
-        let event = notice.event(&"node".repeat(100), Timestamp::UNIX_EPOCH);
-        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-        assert!((1000..=1024).contains(&length(&event.note)), "{}", length(&event.note));
-        assert!(length(&event.reporting_instance) <= 128 && length(&event.metadata.name) <= 253);
-        let note = event.note.unwrap();
-        assert!(!note.contains('\u{1b}'), "nothing of it may steer a terminal");
-        assert!(note.ends_with("... (/usr/share/doc/ingressd/docs/findings.md#missingservice)"), "{note}");
+    fn event(finding: &Finding, documentation: &str) -> Event {
+        let notice = Notice::of_finding(finding, &Snapshot::default(), 0).unwrap();
+        notice.event(&"node".repeat(100), &documentation.parse().unwrap(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]
-    fn object_field_reason_and_remedy_are_told() {
+    fn limits_of_the_api_are_kept_between_characters_and_the_link_survives() {
+        let long = finding(Kind::Ingress, &"a".repeat(253), &"ä\u{1b}".repeat(2000));
+        let far = format!("https://docs.example/{}/", "a".repeat(200));
+        let length = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        for (documentation, end) in [
+            (&*far, format!("... See {far}findings.md#missingservice")),
+            ("https://docs.example", "... See https://docs.example/findings.md#missingservice".to_owned()),
+            ("", "...".to_owned()),
+        ] {
+            let event = event(&long, documentation);
+            assert!((1000..=1024).contains(&length(&event.note)), "{}", length(&event.note));
+            assert!(length(&event.reporting_instance) <= 128 && length(&event.metadata.name) <= 253);
+            let note = event.note.unwrap();
+            assert!(!note.contains('\u{1b}'), "nothing of it may steer a terminal");
+            assert!(note.replace("....", "...").ends_with(&end), "{note}");
+        }
+    }
+
+    #[test]
+    fn field_and_remedy_are_told_and_what_stands_beside_them_is_not_repeated() {
         let told = finding(Kind::Ingress, "cart", "there is no Service \"cart\"; create it");
-        let notice = Notice::of_finding(&told, &Snapshot::default(), 0).unwrap();
-        let event = notice.event("edge-1", Timestamp::UNIX_EPOCH);
+        let event = event(&told, "https://docs.example/ingressd");
         assert_eq!(event.reason.as_deref(), Some("MissingService"));
         assert_eq!(event.type_.as_deref(), Some("Warning"));
         assert_eq!(event.action.as_deref(), Some("spec.rules[0].http.paths[1].backend.service.name"));
-        assert_eq!(
-            event.note.as_deref(),
-            Some(
-                "Ingress shop/cart: spec.rules[0].http.paths[1].backend.service.name: MissingService: \
-                 there is no Service \"cart\"; create it (/usr/share/doc/ingressd/docs/findings.md#missingservice)"
-            )
-        );
+        let words = "spec.rules[0].http.paths[1].backend.service.name: there is no Service \"cart\"; create it. \
+                     See https://docs.example/ingressd/findings.md#missingservice";
+        assert_eq!(event.note.as_deref(), Some(words));
         assert_eq!(event.metadata.namespace.as_deref(), Some("shop"));
+        let of_object = Finding::new(Reason::HostOwned, Origin::object(&told.origin.object), "it is another's.");
+        let note = |documentation| super::tests::event(&of_object, documentation).note.unwrap();
+        assert_eq!(note(""), "it is another's.");
+        assert_eq!(note("https://docs.example"), "it is another's. See https://docs.example/findings.md#hostowned");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::address::{Address, Refused};
+use super::documentation::Documentation;
 
 /// What begins an entry that names an interface, or what sort of a Node's addresses is meant.
 const INTERFACE: &str = "interface:";
@@ -138,6 +139,8 @@ pub struct Options {
     pub event_rate: u32,
     /// Events at once after a time of rest.
     pub event_burst: u32,
+    /// Where Events say that their reasons are explained.
+    pub documentation: Documentation,
 }
 
 impl Default for Options {
@@ -158,6 +161,7 @@ impl Default for Options {
             status_burst: 50,
             event_rate: 10,
             event_burst: 50,
+            documentation: Documentation::default(),
         }
     }
 }

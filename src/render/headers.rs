@@ -7,8 +7,10 @@ use std::fmt::Write as _;
 pub struct Header {
     /// Its name.
     pub name: &'static str,
-    /// What the backend gets.
-    pub value: Value,
+    /// What the backend gets with the usual headers.
+    pub usual: Value,
+    /// What it gets with the detailed ones.
+    pub detailed: Value,
     /// What it tells, or who believes it, for the documentation.
     pub about: &'static str,
 }
@@ -37,23 +39,35 @@ use Value::{Cleared, ClearedUnlessTold, Passed, Set, SetByHttp, SetOrTold};
 /// no server has a condition of its own, which would cost as much memory as a location.
 const HOPS: &str = "\"1$http_x_ingress_hops$http_x_ingress_hops$http_x_ingress_hops$http_x_ingress_hops\"";
 
+/// What is told of the scheme.
+const SCHEME: Value = SetOrTold("$scheme", "$ingressd_scheme", "`http` or `https`");
+
 /// Every header that a backend might believe, in the order in which they are written.
 pub const HEADERS: &[Header] = &[
     header("Host", Set("$ingressd_host", "the host that was asked for, with the port that the client names"), "host"),
-    header("X-Request-ID", Set("$ingressd_request_id", "what the client sends, else a random number"), "for logs"),
+    Header {
+        detailed: Set("$ingressd_request_id", "what the client sends, else a random number"),
+        ..header("X-Request-ID", Passed, "for logs")
+    },
     header("X-Real-IP", Set("$remote_addr", "the client's address"), "client"),
     header("X-Forwarded-Host", Set("$ingressd_host", "as `Host`"), "host"),
-    header("X-Original-Forwarded-For", Set("$http_x_forwarded_for", "`X-Forwarded-For` as it came"), "for logs"),
-    header("X-Original-Forwarded-Host", Set("$http_x_forwarded_host", "`X-Forwarded-Host` as it came"), "for logs"),
+    Header {
+        detailed: Set("$http_x_forwarded_for", "`X-Forwarded-For` as it came"),
+        ..header("X-Original-Forwarded-For", ClearedUnlessTold, "for logs")
+    },
+    Header {
+        detailed: Set("$http_x_forwarded_host", "`X-Forwarded-Host` as it came"),
+        ..header("X-Original-Forwarded-Host", ClearedUnlessTold, "for logs")
+    },
     header("X-Ingress-Hops", Set(HOPS, "a mark for each pass"), "ends loops"),
     header("Upgrade", SetByHttp("$ingressd_upgrade", "what the client sends, but not `h2c`"), "WebSockets"),
     header("Connection", SetByHttp("$ingressd_connection", "`upgrade` with `Upgrade`, else nothing"), "WebSockets"),
+    header("Proxy", Cleared, "a variable of CGI that chooses a proxy (httpoxy)"),
     header("X-Forwarded-For", SetOrTold("$remote_addr", "$ingressd_forwarded_for", "the client's address"), "client"),
     header("X-Forwarded-Port", SetOrTold("$ingressd_port", "$ingressd_port", "the port of nginx"), "URL"),
-    header("X-Forwarded-Proto", SetOrTold("$scheme", "$ingressd_scheme", "`http` or `https`"), "scheme"),
-    header("X-Forwarded-Scheme", SetOrTold("$scheme", "$ingressd_scheme", "`http` or `https`"), "scheme"),
-    header("X-Scheme", SetOrTold("$scheme", "$ingressd_scheme", "`http` or `https`"), "scheme"),
-    header("Proxy", Cleared, "a variable of CGI that chooses a proxy (httpoxy)"),
+    header("X-Forwarded-Proto", SCHEME, "scheme"),
+    Header { detailed: SCHEME, ..header("X-Forwarded-Scheme", ClearedUnlessTold, "scheme") },
+    Header { detailed: SCHEME, ..header("X-Scheme", ClearedUnlessTold, "scheme") },
     header("Forwarded", ClearedUnlessTold, "client, host and scheme (RFC 7239): Spring, Jetty, ASP.NET"),
     header("X-Forwarded-Prefix", ClearedUnlessTold, "beginning of the path: Spring, Werkzeug, Symfony"),
     header("X-Forwarded-Server", ClearedUnlessTold, "host: Jetty"),
@@ -81,8 +95,9 @@ pub const HEADERS: &[Header] = &[
     header("X-HTTP-Method-Override", Passed, "method: Rails, Spring, Laravel where they are asked to"),
 ];
 
+/// A header of which backends get the same with both.
 const fn header(name: &'static str, value: Value, about: &'static str) -> Header {
-    Header { name, value, about }
+    Header { name, usual: value, detailed: value, about }
 }
 
 impl Header {
@@ -97,61 +112,66 @@ impl Header {
     }
 }
 
+/// Templates of headers: name, whether gRPC is spoken, whether the headers are the detailed ones, whether somebody is believed.
+const LISTS: [(&str, bool, bool, bool); 8] = [
+    ("proxy_headers", false, false, false),
+    ("proxy_headers_told", false, false, true),
+    ("proxy_headers_detailed", false, true, false),
+    ("proxy_headers_detailed_told", false, true, true),
+    ("grpc_headers", true, false, false),
+    ("grpc_headers_told", true, false, true),
+    ("grpc_headers_detailed", true, true, false),
+    ("grpc_headers_detailed_told", true, true, true),
+];
+
 /// The text of every template that is made of the table, by name.
 pub fn templates() -> Vec<(&'static str, String)> {
-    let lines = |directive: &str, value: &dyn Fn(&Header) -> Option<String>| {
-        let line = |header: &Header| Some(format!("    {directive} {} {};\n", header.name, value(header)?));
+    let list = |grpc: bool, detailed: bool, believes: bool| {
+        let directive = if grpc { "grpc_set_header" } else { "proxy_set_header" };
+        let line = |header: &Header| {
+            let value = match if detailed { header.detailed } else { header.usual } {
+                SetByHttp(..) if grpc => return None,
+                SetOrTold(_, told, _) if believes => told.to_owned(),
+                ClearedUnlessTold if believes => header.told(),
+                Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) => value.to_owned(),
+                Cleared | ClearedUnlessTold => "\"\"".to_owned(),
+                Passed => return None,
+            };
+            Some(format!("    {directive} {} {value};\n", header.name))
+        };
         HEADERS.iter().filter_map(line).collect::<String>()
     };
-    let always = |http: bool| {
-        move |header: &Header| match header.value {
-            Set(value, _) => Some(value.to_owned()),
-            SetByHttp(value, _) if http => Some(value.to_owned()),
-            Cleared => Some("\"\"".to_owned()),
-            _ => None,
-        }
-    };
-    let client = |header: &Header| match header.value {
-        SetOrTold(value, ..) => Some(value.to_owned()),
-        ClearedUnlessTold => Some("\"\"".to_owned()),
-        _ => None,
-    };
-    let client_told = |header: &Header| match header.value {
-        SetOrTold(_, value, _) => Some(value.to_owned()),
-        ClearedUnlessTold => Some(header.told()),
-        _ => None,
-    };
     let mut told = String::from("    uninitialized_variable_warn off;\n    if ($ingressd_trusted) {\n");
-    for header in HEADERS.iter().filter(|header| matches!(header.value, ClearedUnlessTold)) {
+    for header in HEADERS.iter().filter(|header| matches!(header.usual, ClearedUnlessTold)) {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
     told.push_str("    }\n");
-    vec![
-        ("proxy_headers", lines("proxy_set_header", &always(true))),
-        ("grpc_headers", lines("grpc_set_header", &always(false))),
-        ("proxy_client", lines("proxy_set_header", &client)),
-        ("grpc_client", lines("grpc_set_header", &client)),
-        ("proxy_client_told", lines("proxy_set_header", &client_told)),
-        ("grpc_client_told", lines("grpc_set_header", &client_told)),
-        ("told", told),
-    ]
+    let lists = LISTS.map(|(name, grpc, detailed, believes)| (name, list(grpc, detailed, believes)));
+    lists.into_iter().chain([("told", told)]).collect()
 }
 
 /// The table for the documentation, in Markdown.
 pub fn document() -> String {
     let mut text = String::from(
-        "| header | what the backend gets | from `access.trusted-proxies` | about |\n| --- | --- | --- | --- |\n",
+        "| header | what the backend gets | with the ingress-nginx dialect | from `access.trusted-proxies` | about |\n\
+         | --- | --- | --- | --- | --- |\n",
     );
+    let words = |value: Value| match value {
+        Set("$ingressd_host", words) => (words, "`X-Forwarded-Host`, else the same"),
+        Set(_, words) | SetByHttp(_, words) => (words, "the same"),
+        SetOrTold(_, _, words) => (words, "what they tell of the client"),
+        Cleared => ("nothing", "nothing"),
+        ClearedUnlessTold => ("nothing", "what they send"),
+        Passed => ("what the client sends", "the same"),
+    };
     for header in HEADERS {
-        let (value, told) = match header.value {
-            Set("$ingressd_host", words) => (words, "`X-Forwarded-Host`, else the same"),
-            Set(_, words) | SetByHttp(_, words) => (words, "the same"),
-            SetOrTold(_, _, words) => (words, "what they tell of the client"),
-            Cleared => ("nothing", "nothing"),
-            ClearedUnlessTold => ("nothing", "what they send"),
-            Passed => ("what the client sends", "the same"),
+        let ((usual, told), (detailed, detailed_told)) = (words(header.usual), words(header.detailed));
+        let detailed = if detailed == usual { "the same" } else { detailed };
+        let told = match detailed_told == told {
+            true => told.to_owned(),
+            false => format!("{told}; with the ingress-nginx dialect {detailed_told}"),
         };
-        let _ = writeln!(text, "| `{}` | {value} | {told} | {} |", header.name, header.about);
+        let _ = writeln!(text, "| `{}` | {usual} | {detailed} | {told} | {} |", header.name, header.about);
     }
     text
 }
@@ -166,5 +186,14 @@ mod tests {
     fn no_header_is_written_twice() {
         let names: BTreeSet<_> = HEADERS.iter().map(|header| header.name.to_ascii_lowercase()).collect();
         assert_eq!(names.len(), HEADERS.len());
+    }
+
+    #[test]
+    fn what_one_of_them_tells_clients_cannot_forge_with_the_other() {
+        // What passes with both is for the backend to judge; what identifies a request in logs is nobody's to believe.
+        for header in HEADERS.iter().filter(|header| header.name != "X-Request-ID") {
+            let passes = [header.usual, header.detailed].map(|value| matches!(value, Passed));
+            assert_eq!(passes[0], passes[1], "{}", header.name);
+        }
     }
 }

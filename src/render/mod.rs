@@ -24,8 +24,8 @@ pub use templates::Templates;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, Certificate, CertificateId, Field, Forwarded, Instance, Kind, ObjectId, Origin, PasswordFile,
-    PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
+    AccessList, Action, Certificate, CertificateId, Field, Forwarded, Handover, Instance, Kind, ObjectId, Origin,
+    PasswordFile, PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
 use blocks::Blocks;
@@ -155,5 +155,6 @@ fn catch_all() -> Option<Arc<Server>> {
     let action = Action::Respond { status: 404 };
     let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::default() };
     let tls = TlsTermination::Default;
-    Some(Arc::new(Server { name: ServerName::CatchAll, origin, tls, hsts: None, routes: Vec::new(), fallback }))
+    let (name, handover) = (ServerName::CatchAll, Handover::Usual);
+    Some(Arc::new(Server { name, origin, tls, hsts: None, handover, routes: Vec::new(), fallback }))
 }

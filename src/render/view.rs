@@ -25,6 +25,10 @@ pub struct Shared {
     pub nothing: bool,
     /// Whether anybody is believed about clients.
     pub believes: bool,
+    /// Whether backends of some host get the detailed headers.
+    pub detailed: bool,
+    /// The port that plain requests come to, or the variable that holds it where it is not one.
+    pub plain_port: Word,
     /// The variable with the scheme of the client's request.
     pub scheme: Word,
     /// The variable with the address that the connection came from.
@@ -111,6 +115,8 @@ pub struct Server {
     pub keepalive_min_timeout: bool,
     /// Whether a route speaks gRPC to its backend.
     pub grpc: bool,
+    /// Whether backends get the detailed headers, and answers as they come.
+    pub detailed: bool,
     /// Whether anybody is believed about clients.
     pub believes: bool,
     /// Proxies that are believed about the client's address, none or one list.
@@ -283,6 +289,8 @@ pub struct Authentication {
     pub file: Path,
     /// Whether the backend speaks gRPC.
     pub grpc: bool,
+    /// Whether the backend gets the detailed headers.
+    pub detailed: bool,
     /// Whether anybody is believed about clients.
     pub believes: bool,
 }
@@ -325,6 +333,8 @@ pub struct Grpc {
     pub upstream: Word,
     /// The server's policy of strict transport security.
     pub hsts: Vec<Word>,
+    /// Whether the backend gets the detailed headers.
+    pub detailed: bool,
     /// Whether anybody is believed about clients.
     pub believes: bool,
 }

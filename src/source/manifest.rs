@@ -12,11 +12,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::document::Document;
 use super::endpoints::Endpoints;
+use super::fields::{self, Fields, join};
 use super::unread::DropUnread;
 use super::validation::{Problem, Validate};
 use super::yaml;
 use super::{Version, identity};
-use crate::finding::Reason;
+use crate::finding::{Reason, nearest};
 use crate::model::{Field, Kind, ObjectId};
 
 /// What one document holds.
@@ -142,6 +143,7 @@ where
     K: DeserializeOwned + Serialize + Validate + DropUnread,
 {
     let written = (purpose == Purpose::Judge).then(|| value.clone());
+    let mut unknown = Vec::new();
     let mut object: K = match serde_json::from_value(value) {
         Ok(object) => object,
         Err(error) => {
@@ -150,7 +152,9 @@ where
         }
     };
     if let (Some(written), Ok(understood)) = (written, serde_json::to_value(&object)) {
-        unknown("", &written, &understood, problems);
+        find_unknown("", &written, &understood, &mut unknown);
+        let known = if unknown.is_empty() { Fields::new() } else { fields::known::<K>(&written) };
+        problems.extend(unknown.into_iter().map(|(path, key)| unknown_field(&path, &key, &known)));
     }
     object.complete();
     object.validate(problems);
@@ -158,29 +162,35 @@ where
     Some(object)
 }
 
-/// Fields of what is written that are not in what was understood of it, which an API server drops, or refuses when it is asked to.
-fn unknown(path: &str, written: &Value, understood: &Value, problems: &mut Vec<Problem>) {
+/// Fields of what is written that are not in what was understood of it, each with the path of what has it.
+fn find_unknown(path: &str, written: &Value, understood: &Value, unknown: &mut Vec<(String, String)>) {
     match (written, understood) {
         (Value::Object(written), Value::Object(understood)) => {
             for (key, value) in written.iter().filter(|(_, value)| !value.is_null()) {
-                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
                 match understood.get(key) {
-                    Some(known) => unknown(&path, value, known, problems),
-                    None => problems.push(Problem {
-                        reason: Reason::UnknownField,
-                        field: Field::Other(path.into()),
-                        note: "there is no such field here, so it has no effect; `kubectl explain` shows those that there are".to_owned(),
-                    }),
+                    Some(known) => find_unknown(&join(path, key), value, known, unknown),
+                    None => unknown.push((path.to_owned(), key.clone())),
                 }
             }
         }
         (Value::Array(written), Value::Array(understood)) => {
             for (index, (written, understood)) in written.iter().zip(understood).enumerate() {
-                unknown(&format!("{path}[{index}]"), written, understood, problems);
+                find_unknown(&format!("{path}[{index}]"), written, understood, unknown);
             }
         }
         _ => {}
     }
+}
+
+/// An API server drops such a field, or refuses the object when it is asked to.
+fn unknown_field(path: &str, key: &str, known: &Fields) -> Problem {
+    let meant = known.get(path).and_then(|known| nearest(key, known.iter().copied()));
+    let remedy = match meant {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => "`kubectl explain` shows those that there are".to_owned(),
+    };
+    let note = format!("there is no such field here, so it has no effect; {remedy}");
+    Problem { reason: Reason::UnknownField, field: Field::Other(join(path, key).into()), note }
 }
 
 /// Annotations that are no strings, by far the most common mistake of form.

@@ -5,6 +5,7 @@ mod collection;
 pub mod directory;
 mod document;
 mod endpoints;
+mod fields;
 mod file;
 mod identity;
 mod list;

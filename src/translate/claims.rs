@@ -354,7 +354,16 @@ impl Moment<'_> {
             }
             // What was never had is not reserved.
             None if self.previous.is_within_older(host, claimant) => return None,
-            None => Claimant { gone: Some(self.gone(&claimant.namespace, claimant.gone)?), ..claimant.clone() },
+            None => {
+                let gone = self.gone(&claimant.namespace, claimant.gone)?;
+                // Its paths go with it: what it does not ask for when it is back has been gone since now.
+                let places = claimant.places.as_ref().map(|places| {
+                    let mut reserved = |held: &Held| self.gone(&claimant.namespace, held.gone.or(Some(gone)));
+                    let stay = places.iter().filter_map(|(place, held)| Some((place, held, reserved(held)?)));
+                    stay.map(|(place, held, gone)| (Arc::clone(place), Held { gone: Some(gone), ..*held })).collect()
+                });
+                Claimant { gone: Some(gone), places, ..claimant.clone() }
+            }
         })
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::SocketAddr;
 
 use super::port;
-use crate::source::{Condition, Endpoints, Family, Service, ServicePort, Snapshot};
+use crate::source::{Condition, Endpoints, Family, Service, ServicePort, Snapshot, Stored};
 
 /// Slices by namespace and name of their Service.
 #[derive(Debug, Default)]
@@ -13,8 +13,13 @@ pub struct SliceIndex<'a>(HashMap<&'a str, HashMap<&'a str, Vec<&'a Endpoints>>>
 impl<'a> SliceIndex<'a> {
     /// Indexes all slices of a snapshot, in its order.
     pub fn new(snapshot: &'a Snapshot) -> Self {
+        SliceIndex::of_slices(&snapshot.endpoint_slices)
+    }
+
+    /// Indexes these slices, in their order.
+    pub fn of_slices(slices: &'a [Stored<Endpoints>]) -> Self {
         let mut index = HashMap::<_, HashMap<_, Vec<_>>>::new();
-        for slice in &snapshot.endpoint_slices {
+        for slice in slices {
             if let Some(service) = slice.object.service.as_deref() {
                 let of_namespace = index.entry(&*slice.id.namespace).or_default();
                 of_namespace.entry(service).or_default().push(&*slice.object);

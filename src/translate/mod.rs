@@ -2,6 +2,7 @@
 
 mod allowed;
 pub mod annotation;
+mod asked;
 mod backend;
 mod budget;
 mod certificate;
@@ -32,6 +33,7 @@ mod tls_entries;
 mod tls_idle;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
+pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
 pub use claims::Claims;
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};

@@ -14,8 +14,8 @@ use super::tls::Tls;
 use super::{Dialect, EndpointMode, Options, annotation};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Behaviour, Field, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName, TlsTermination,
-    UrlPath,
+    Action, Behaviour, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName,
+    TlsTermination, UrlPath,
 };
 use crate::source::{Snapshot, Version};
 
@@ -88,8 +88,8 @@ impl<'a> Servers<'a> {
             let all = routes.iter_mut().chain([&mut fallback]);
             all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
         }
-        let hsts = self.hsts(oldest.rule.dialect);
-        Some(Server { name: name.clone(), origin: Origin::object(oldest.id()), tls, hsts, routes, fallback })
+        let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
+        Some(Server { name: name.clone(), origin: Origin::object(oldest.id()), tls, hsts, handover, routes, fallback })
     }
 
     /// Takes over what another built on.
@@ -107,7 +107,7 @@ impl<'a> Servers<'a> {
         let (dialect, behaviour) = self.without_object();
         let fallback = Route { origin: origin.clone(), path: root()?, action: self.daemon_backend(dialect), behaviour };
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
-        Some(Server { name, origin, tls, hsts, routes: Vec::new(), fallback })
+        Some(Server { name, origin, tls, hsts, handover: handover(dialect), routes: Vec::new(), fallback })
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
@@ -243,6 +243,14 @@ impl<'a> Servers<'a> {
         let (max_age, include_subdomains, preload) = (hsts.max_age, hsts.include_subdomains, hsts.preload);
         let enabled = hsts.enabled.unwrap_or(dialect == Dialect::IngressNginx);
         enabled.then_some(Hsts { max_age, include_subdomains, preload })
+    }
+}
+
+/// As backends of the dialect are used to.
+const fn handover(dialect: Dialect) -> Handover {
+    match dialect {
+        Dialect::Specification => Handover::Usual,
+        Dialect::IngressNginx => Handover::Detailed,
     }
 }
 

@@ -47,7 +47,7 @@ fn two_instances(release: &str) {
 
     // As docs/install.md has it.
     let told = machine.run("ingressd status --instance blue");
-    assert!(told.contains("1 hosts"), "{told}");
+    assert!(told.contains("1 host,"), "{told}");
 
     // One that ends takes nothing from the other.
     machine.run("systemctl stop ingressd@blue.service");

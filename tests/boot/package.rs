@@ -36,6 +36,18 @@ fn lintian_finds_no_error() {
     run("lintian", &["--fail-on", "error", "--allow-root", path(&packages::deb())]);
 }
 
+/// `make boot-packages` names both.
+#[test]
+fn packages_name_who_made_them() {
+    let of_deb = |field: &str| run("dpkg-deb", &["--field", path(&packages::deb()), field]);
+    let of_rpm = run("rpm", &["--query", "--package", "--queryformat", "%{URL}", path(&packages::rpm())]);
+    assert_eq!(of_deb("Maintainer").trim(), "Tests of packages <tests@packages.invalid>");
+    assert_eq!(
+        (of_deb("Homepage").trim(), &*of_rpm),
+        ("https://packages.invalid/ingressd", "https://packages.invalid/ingressd")
+    );
+}
+
 #[test]
 fn the_rpm_has_what_the_deb_has() {
     let listed = run("rpm", &["--query", "--package", "--list", path(&packages::rpm())]);
@@ -88,7 +100,7 @@ fn the_rpm_can_be_read_and_installed() {
 #[test]
 fn scripts_are_read_by_the_plainest_shell() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("packaging");
-    let scripts = ["back-off", "before-removal", "build", "glibc", "tools", "../src/setup/undo.sh"]
+    let scripts = ["back-off", "before-removal", "build", "glibc", "manifest", "tools", "../src/setup/undo.sh"]
         .map(|name| folder.join(name))
         .into_iter();
     let maintainers = ["debian/postinst", "debian/prerm", "debian/postrm", "rpm/post", "rpm/preun", "rpm/postun"];

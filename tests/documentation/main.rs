@@ -6,6 +6,7 @@ mod blocks;
 mod commands;
 mod generated;
 mod links;
+mod reading;
 mod words;
 
 #[path = "../pages/mod.rs"]

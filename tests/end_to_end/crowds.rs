@@ -1,10 +1,13 @@
 //! What one namespace can have a great deal of keeps nobody else waiting: connections that last, and mistakes; nothing of the inside is known.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::rig::client::{WebSocket, get};
 use crate::rig::manifests::ingress;
-use crate::rig::status::{notes, tells};
+use crate::rig::status::{notes, serving, tells};
 use crate::rig::{self, wait};
 
 #[test]
@@ -90,9 +93,112 @@ fn mistakes_of_one_namespace_leave_those_of_others_visible() {
         let shown = rig.daemon.command("status").output().unwrap();
         let shown = String::from_utf8(shown.stdout).unwrap();
         assert!(shown.contains("default/victim") && shown.lines().count() < OBJECTS + 200, "{shown}");
-        assert!(shown.contains(" more findings; "), "{shown}");
+        assert!(shown.contains(" findings are not shown: "), "{shown}");
         // The journal has a bounded number of lines about one namespace.
         let lines = rig.daemon.log().lines().filter(|line| line.contains("no-such-key")).count();
         assert!((1..=200).contains(&lines), "{lines}");
+    });
+}
+
+/// A program in nginx's place that notes each test of a configuration.
+const COUNTING: &str = r#"#!/bin/sh
+for word in "$@"; do
+    [ "$word" = -t ] && echo tested >>"$0.tests"
+done
+exec {nginx} "$@"
+"#;
+
+#[test]
+fn refused_objects_that_are_written_all_the_time_slow_nobody() {
+    const OBJECTS: usize = 30;
+    const CHANGES: usize = 6;
+    rig::run(async |rig| {
+        let program = rig.nginx.replace_program().to_owned();
+        rig.nginx.start();
+        rig.nginx.wrap_program(COUNTING);
+        rig.daemon.set("nginx.binary", program.to_str().unwrap());
+        let tests = || std::fs::read_to_string(program.with_extension("tests")).unwrap_or_default().lines().count();
+        let manifests = &rig.manifests;
+        let victim = |number: usize| {
+            let host = format!("victim-{number}.example");
+            manifests.write("victim.yaml", &[ingress("victim").host(&host, "web").build()]);
+            get(&format!("http://{host}/"))
+        };
+        let first = victim(0);
+        rig.daemon.start();
+        first.send_until("the victim", |reply| reply.status == 200).await;
+        // Our own reader lets it pass.
+        let wrong = |number: usize, version: usize| {
+            let object = ingress(&format!("wrong-{number}")).namespace("crowd").annotation("use-regex", "true");
+            let path = format!("/a{version}(?<=a+)");
+            object.path(&format!("{number}.crowd.example"), "ImplementationSpecific", &path, "web").build()
+        };
+        let attack = async {
+            let mut ticks = tokio::time::interval(Duration::from_millis(50));
+            for version in 0.. {
+                ticks.tick().await;
+                manifests.write("crowd.yaml", &(0..OBJECTS).map(|number| wrong(number, version)).collect::<Vec<_>>());
+            }
+        };
+        let changes = async {
+            wait::until("all to be found", async || {
+                let found = rig.daemon.metric(r#"ingressd_objects{kind="Ingress",state="quarantined"}"#).await;
+                (found as usize == OBJECTS).then_some(())
+            })
+            .await;
+            let mut until_served = Vec::new();
+            for number in 1..=CHANGES {
+                let before = tests();
+                victim(number).send_until("the victim's change", |reply| reply.status == 200).await;
+                until_served.push(tests() - before);
+            }
+            until_served
+        };
+        let until_served = tokio::select! {
+            () = attack => unreachable!("it goes on until the test ends"),
+            until_served = changes => until_served,
+        };
+        // Whoever is refused is asked about a tenth of the time: most changes wait for their own tests alone.
+        let waited = until_served.iter().filter(|tests| **tests >= OBJECTS / 2).count();
+        assert!(waited <= CHANGES / 2, "{until_served:?}");
+    });
+}
+
+#[test]
+fn websockets_that_come_and_go_while_everything_changes_keep_their_workers() {
+    const SOCKETS: usize = 200;
+    const CHANGES: usize = 100;
+    const GENERATIONS: usize = 8;
+    rig::run(async |rig| {
+        rig.manifests.write("lasting.yaml", &[ingress("lasting").host("lasting.example", "web").build()]);
+        rig.start().await;
+        let open = async || get("http://lasting.example/").open_websocket().await.unwrap();
+        let mut sockets: VecDeque<WebSocket> = VecDeque::new();
+        for _ in 0..SOCKETS {
+            sockets.push_back(open().await);
+        }
+        let mut most = 0;
+        let mut ticks = tokio::time::interval(Duration::from_millis(100));
+        for number in 0..CHANGES {
+            ticks.tick().await;
+            let change = ingress("change").path("change.example", "Exact", &format!("/{number}"), "web");
+            rig.manifests.write("change.yaml", &[change.build()]);
+            // So each generation of workers has some that last.
+            drop(sockets.pop_front());
+            sockets.push_back(open().await);
+            most = most.max(rig.nginx.workers().len());
+        }
+        let last = get(&format!("http://change.example/{}", CHANGES - 1));
+        last.send_until("the last change", |reply| reply.status == 200).await;
+        let status = rig.daemon.status_when("rest", |status| serving(status).is_some()).await;
+        println!("{most} workers at most, {} reloads", rig.daemon.reloads().await);
+        assert!(
+            (4..2 * (GENERATIONS + 1)).contains(&most),
+            "{most} of 2 for each of {GENERATIONS}, and those that serve"
+        );
+        assert_eq!(status["nginx"]["ended"], 0);
+        for socket in &mut sockets {
+            assert_eq!(socket.say("x").await.unwrap(), "x");
+        }
     });
 }

@@ -67,7 +67,7 @@ fn a_node_that_went_back_stays_there_says_so_and_serves_what_it_did() {
         let ready = rig.daemon.get("/readyz").await.unwrap();
         assert!(ready.status == 200 && String::from_utf8_lossy(&ready.body).contains("PINNED to generation 1"));
         let (_, shown, _) = run(rig, "status", &[]).await;
-        assert!(shown.contains("PINNED to 1 since 20"), "{shown}");
+        assert!(shown.starts_with("serving generation 1, PINNED since 20"), "{shown}");
         let warned =
             |log: &String| log.lines().any(|line| line.contains("WARN") && line.contains("generation 1 is pinned: "));
         wait::until_right("the journal", async || rig.daemon.log(), warned).await;
@@ -129,6 +129,29 @@ fn the_difference_names_the_objects_and_shows_no_secret() {
         rig.manifests.write("b.yaml", &objects);
         rig.daemon.confirmed("b").await;
 
+        // The objects that made each generation are told by the journal and by the list.
+        let causes = [
+            (1, "Ingress default/a added"),
+            (2, "Ingress default/a changed"),
+            (3, "Ingress default/b added, Secret default/pair added"),
+        ];
+        let (_, listed, _) = run(rig, "diff", &["--list"]).await;
+        let journal = rig.daemon.log();
+        for (number, cause) in causes {
+            let of_number = |line: &&str| line.starts_with(&format!("{number} "));
+            let line = listed.lines().find(of_number).unwrap_or_default();
+            assert!(line.ends_with(&format!("  {cause}")), "{listed}");
+            let told = |line: &str| {
+                let words = [format!("nginx runs generation {number}: "), format!("; cause: {cause} GENERATION=")];
+                words.iter().all(|words| line.contains(words))
+            };
+            assert!(journal.lines().any(told), "{number}: {journal}");
+        }
+        // Generations of an earlier version of the program have no cause.
+        std::fs::remove_file(rig.daemon.root().join("generations/1/record/cause")).unwrap();
+        let (_, listed, _) = run(rig, "diff", &["--list"]).await;
+        assert!(listed.lines().any(|line| line.starts_with("1 ") && line.ends_with("  -")), "{listed}");
+
         let (code, changes, _) = run(rig, "diff", &["1", "2"]).await;
         assert_eq!(code, 1, "{changes}");
         let header = |words: &[&str]| {
@@ -167,6 +190,9 @@ fn the_difference_names_the_objects_and_shows_no_secret() {
         rig.daemon.ready().await;
         rig.manifests.write("a.yaml", &[shop("a").build()]);
         rig.daemon.status_when("the change of a", |status| status["generation"] == 4).await;
+        let (_, listed, _) = run(rig, "diff", &["--list"]).await;
+        let line = listed.lines().find(|line| line.starts_with("4 ")).unwrap_or_default();
+        assert!(line.ends_with("  Ingress default/a changed"), "only what changed since that run: {listed}");
         let (_, changes, _) = run(rig, "diff", &["1", "4"]).await;
         assert!(
             changes.contains("Ingress default/b: spec.rules[0]") && !changes.contains("Ingress default/a"),

@@ -35,12 +35,23 @@ fn the_backend_learns_the_host_by_which_the_request_came_to_it() {
         for (line, host, expected) in [
             ("GET /", "public.test", "public.test"),
             ("GET /", "public.test:80", "public.test:80"),
-            ("GET /", "Public.Test", "Public.Test"),
+            ("GET /", "public.test:18080", "public.test:18080"),
+            // One host has one spelling.
+            ("GET /", "Public.Test", "public.test"),
+            ("GET /", "Public.Test:8080", "public.test:8080"),
+            ("GET /", "public.test.", "public.test"),
+            ("GET /", "public.test.:8080", "public.test:8080"),
             // RFC 9112: the host of an absolute target counts, whatever the header says.
             ("GET http://public.test/", "admin.test", "public.test"),
+            ("GET http://public.test/", "admin.test:81", "public.test:81"),
+            ("GET http://public.test:82/", "admin.test", "public.test"),
+            ("GET http://PUBLIC.test/", "public.test", "public.test"),
             // The rest of such a header would become part of links that the backend writes.
             ("GET /", "public.test:@evil.test", "public.test"),
+            ("GET /", "public.test:@evil.test:81", "public.test:81"),
             ("GET /", "public.test:80x", "public.test"),
+            ("GET /", "public.test:", "public.test"),
+            ("GET /", "public.test:123456", "public.test"),
         ] {
             let answer = send(&format!("{line} HTTP/1.1\r\nHost: {host}")).await;
             if answer.starts_with("HTTP/1.1 400") {

@@ -174,6 +174,7 @@ const IMPOSED: &[&str] = &[
     add_header X-Site host always; expires 1h; etag off; charset utf-8;
     root /nonexistent; index none.html; error_page 404 503 308 =200 /error.html; proxy_intercept_errors on;
     gzip_types *; gzip_min_length 1; gzip_proxied any; gunzip on; server_tokens on;
+    client_body_buffer_size 1k; proxy_buffering off; proxy_buffer_size 2k; proxy_buffers 8 2k;
     "#,
     r#"
     auth_basic "the host"; auth_basic_user_file /nonexistent; deny all; satisfy any; auth_request /auth;

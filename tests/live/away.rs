@@ -85,6 +85,14 @@ async fn expect_told(cluster: &mut Cluster, systemd: &Systemd, since: Option<Ins
         assert!(age >= seconds.unwrap_or_default() as f64, "{kind}: {age} s");
     }
     assert_eq!(cluster.daemon.metric("ingressd_ready").await, 1.0);
+    let output = cluster.daemon.command("status").output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap();
+    let first = match since {
+        Some(_) => "serving what was last known (generation ",
+        None => "serving what an earlier run left (generation ",
+    };
+    assert!(told.starts_with(first) && told.lines().next().unwrap().contains(": the cluster https://"), "{told}");
+    assert_eq!(output.status.code(), Some(0), "{told}");
     let shown = |line: &String| {
         let age = line.split("data ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
         let shown = line.split_once("s old (").or(line.split_once("no data (")).map_or("", |(_, shown)| shown);

@@ -15,6 +15,9 @@ use crate::rig::manifests::ingress;
 use crate::rig::wait;
 use crate::wrongs::{ELSEWHERE, good, write_wrongs, wrongs};
 
+/// Where developers find the pages.
+const PAGES: &str = "https://docs.example/ingressd/";
+
 /// The Events of the test, how many for each object and reason.
 async fn counts(cluster: &Cluster) -> BTreeMap<(String, String), usize> {
     let mut counts = BTreeMap::new();
@@ -46,6 +49,7 @@ fn every_reason_is_told_by_a_test_or_excused() {
 fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
     cluster::run(async |cluster| {
         let _proxy = write_wrongs(cluster).await;
+        cluster.daemon.set("publish.documentation", PAGES);
         cluster.start().await;
         let missing = async || {
             let told = counts(cluster).await;
@@ -58,7 +62,9 @@ fn whatever_is_wrong_is_told_once_on_the_object_that_is_wrong() {
             let event = events.iter().find(|event| about(event) == object && event["reason"] == reason).unwrap();
             let note = text(&event["note"]);
             assert!(text(&event["action"]).contains(field) && note.contains(field), "{reason}: {event:#}");
-            assert!(note.contains(reason) && note.contains(object.split(' ').nth(1).unwrap()), "{note}");
+            // What stands beside the note is not repeated in it, and the link is the last that it says.
+            let link = format!("See {PAGES}findings.md#{}", reason.to_lowercase());
+            assert!(note.ends_with(&link) && !note.contains(reason) && !note.contains(object), "{reason}: {note}");
             assert_eq!((&event["type"], event["regarding"]["uid"].is_string()), (&json!("Warning"), true), "{reason}");
         }
 
@@ -134,7 +140,8 @@ fn one_object_gets_no_more_than_its_share_and_no_note_is_too_long() {
         };
         let long = async || of("long").await.into_iter().find(|event| event["reason"] == "InvalidValue");
         let long = wait::until("the Event with a long note", long).await;
-        assert!((64..=1024).contains(&text(&long["note"]).len()), "{long:#}");
+        let note = text(&long["note"]);
+        assert!((64..=1024).contains(&note.len()) && note.ends_with(". See docs/findings.md#invalidvalue"), "{long:#}");
         // Twenty, how many more there are, and that it is served.
         wait::until_right("the share of the one", async || of("many").await.len(), |count| *count == 22).await;
         let more = counts(cluster).await.get(&("Ingress many".to_owned(), "MoreFindings".to_owned())).copied();

@@ -41,7 +41,7 @@ fn what_is_served_gets_the_address_and_what_is_wrong_an_event() {
         until_told(cluster, "shop", "Synced").await;
         cluster.objects.apply(ingress("cart").host("cart.example", "missing")).await;
         let note = until_told(cluster, "cart", "MissingService").await;
-        assert!(note.contains("cart") && note.contains("missing"), "{note}");
+        assert!(note.contains("missing") && note.contains("spec.rules[0]"), "{note}");
         cluster.objects.until_published("cart", &[ADDRESS]).await;
         assert!(events(cluster, "shop").await.iter().all(|(reason, _)| reason == "Synced"));
         // The record of the node is written without regard to all of that.

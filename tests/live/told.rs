@@ -46,6 +46,7 @@ fn status_names_members_leader_and_what_is_served_since_when() {
         let lines = words(&text);
         let line =
             |first: &str| lines.iter().find(|words| words.first() == Some(&first)).unwrap_or_else(|| panic!("{text}"));
+        assert!(text.starts_with("serving generation ") && text.contains(", as the cluster https://"), "{text}");
         assert_eq!(line("role")[1], "leader");
         assert!(line("leader")[1].starts_with("edge-7_"), "{text}");
         let node = lines.iter().find(|words| words.first().is_some_and(|word| word.starts_with("edge-7_")));
@@ -54,8 +55,8 @@ fn status_names_members_leader_and_what_is_served_since_when() {
         let namespace = cluster.objects.namespace();
         let shop =
             lines.iter().find(|words| words.starts_with(&[namespace, "shop"])).unwrap_or_else(|| panic!("{text}"));
-        assert_eq!((shop[2], shop[4], shop[5], shop[6]), ("1", "s", ADDRESS, "shop.example"), "{text}");
-        assert!(shop[3].parse::<u64>().unwrap() >= 2, "{text}");
+        assert_eq!((shop[2], shop[3], shop[5], shop[6], shop[7]), ("ok", "1", "s", ADDRESS, "shop.example"), "{text}");
+        assert!(shop[4].parse::<u64>().unwrap() >= 2, "{text}");
     });
 }
 

@@ -155,6 +155,7 @@ impl Cycle {
         let Some(version) = objects::version(snapshot, id).cloned() else { return };
         let origin = complaint.origin.as_ref().filter(|origin| origin.object == *id);
         let field = origin.map_or(Field::Object, |origin| origin.field.clone());
+        *self.refused.entry(Arc::clone(&id.namespace)).or_default() += 1;
         self.quarantine.put(Arc::clone(id), version, complaint.words.clone(), field, *left_out);
     }
 }

@@ -7,61 +7,91 @@ use std::time::{Duration, Instant};
 /// How long changes of a namespace come last after one of them was too much for nginx.
 const PROBATION: Duration = Duration::from_secs(3600);
 
-/// How many times as long as it took to find that out they rest.
+/// How many times as long as it took to find out what was wrong with them they rest.
 const REST: u32 = 9;
+
+/// After so many refused versions within [`MEMORY`] the changes of a namespace come last.
+const CROWD: u32 = 8;
+
+/// How long a refused version counts, and changes come last after it.
+const MEMORY: Duration = Duration::from_secs(60);
 
 /// These namespaces.
 #[derive(Debug, Default)]
-pub(super) struct Stragglers(BTreeMap<Arc<str>, Straggler>);
+pub(super) struct Stragglers {
+    known: BTreeMap<Arc<str>, Straggler>,
+    /// How many versions of other namespaces were refused, and since when they are counted.
+    refused: BTreeMap<Arc<str>, (Instant, u32)>,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct Straggler {
     /// When they may be tried again.
     rested: Instant,
-    /// Until when they come last all the same; `None` until nginx takes them.
-    probation: Option<Instant>,
+    /// Until when they come last all the same.
+    last: Instant,
+    /// How many of its versions were refused so far.
+    refused: u32,
+    /// Whether something of it was too much lately.
+    is_heavy: bool,
 }
 
 impl Stragglers {
-    /// So much of this namespace was refused that the rest of it comes last.
-    pub(super) fn refused(&mut self, namespace: &Arc<str>, now: Instant) {
-        self.0.entry(Arc::clone(namespace)).or_insert(Straggler { rested: now, probation: None });
+    /// So many versions of this namespace were refused, and this long it took to find them; so many objects of it are `out` now. Whether
+    /// its changes come last from now on, and did not before.
+    pub(super) fn refused(&mut self, namespace: &Arc<str>, count: u32, cost: Duration, out: u32, now: Instant) -> bool {
+        let last = now + MEMORY;
+        if let Some(straggler) = self.known.get_mut(namespace) {
+            straggler.refused += count;
+            straggler.last = straggler.last.max(last);
+            // However many mistakes there are, to find each once is no waste. What was found before and written again is.
+            let wasted = straggler.refused.saturating_sub(out).min(count);
+            straggler.rested = straggler.rested.max(now + cost * REST * wasted / count.max(1));
+            return false;
+        }
+        self.refused.retain(|_, (since, _)| now < *since + MEMORY);
+        let (_, refused) = self.refused.entry(Arc::clone(namespace)).or_insert((now, 0));
+        *refused += count;
+        let refused = *refused;
+        if refused >= CROWD {
+            self.refused.remove(namespace);
+            self.known.insert(Arc::clone(namespace), Straggler { rested: now, last, refused, is_heavy: false });
+        }
+        refused >= CROWD
     }
 
     /// Something of this namespace was too much, and it took as long as this to find out.
     pub(super) fn too_much(&mut self, namespace: &Arc<str>, cost: Duration, now: Instant) {
-        let straggler = Straggler { rested: now + cost * REST, probation: Some(now + PROBATION) };
-        self.0.insert(Arc::clone(namespace), straggler);
+        let straggler = Straggler { rested: now + cost * REST, last: now + PROBATION, refused: 0, is_heavy: true };
+        self.known.insert(Arc::clone(namespace), straggler);
     }
 
     /// Something of this namespace cost everybody nginx.
     pub(super) fn fatal(&mut self, namespace: &Arc<str>, now: Instant) {
         let end = now + PROBATION;
-        self.0.insert(Arc::clone(namespace), Straggler { rested: end, probation: Some(end) });
+        self.known.insert(Arc::clone(namespace), Straggler { rested: end, last: end, refused: 0, is_heavy: true });
     }
 
     /// What was left of those that this holds for was taken.
     pub(super) fn caught_up(&mut self, now: Instant, is_served: impl Fn(&str) -> bool) {
-        self.0.retain(|namespace, straggler| {
-            !is_served(namespace) || straggler.probation.is_some_and(|probation| now < probation)
-        });
+        self.known.retain(|namespace, straggler| !is_served(namespace) || now < straggler.last);
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.known.is_empty()
     }
 
     pub(super) fn has(&self, namespace: &str) -> bool {
-        self.0.contains_key(namespace)
+        self.known.contains_key(namespace)
     }
 
     /// How long one of these still rests; zero when it may be tried.
     pub(super) fn rests(&self, namespace: &str, now: Instant) -> Duration {
-        self.0.get(namespace).map_or(Duration::ZERO, |straggler| straggler.rested.saturating_duration_since(now))
+        self.known.get(namespace).map_or(Duration::ZERO, |straggler| straggler.rested.saturating_duration_since(now))
     }
 
     /// Whether something of it was too much lately.
     pub(super) fn is_heavy(&self, namespace: &str) -> bool {
-        self.0.get(namespace).is_some_and(|straggler| straggler.probation.is_some())
+        self.known.get(namespace).is_some_and(|straggler| straggler.is_heavy)
     }
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressSpec, IngressTLS};
 
 use super::*;
 use crate::model::Field;
-use crate::source::Stored;
+use crate::source::{LeftOut, Stored};
 
 mod shared_hosts;
 mod tenants;

@@ -1,16 +1,15 @@
 //! Whose changes make the configuration as a whole too much for nginx, and whose come last; it must not know how nginx is asked.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::searches::Searches;
 use super::trial::{Suspect, Trial, Verdict};
 use super::{Cycle, Stages};
 use crate::apply::Complaint;
 use crate::daemon::objects;
-use crate::daemon::quarantine::Entry;
 use crate::model::ObjectId;
 use crate::render::FileSet;
 use crate::source::Snapshot;
@@ -23,9 +22,6 @@ const SHORTEST_REST: Duration = Duration::from_secs(5);
 
 /// After so many kills in a row no more namespaces are blamed for one of them than before.
 const MOST_KILLS: u32 = 16;
-
-/// After so many refused versions in one cycle the other changes of a namespace come last.
-const CROWD: usize = 8;
 
 impl Cycle {
     /// Decides what the next attempt does without, after one that was too much for nginx, in these words. False when nobody can
@@ -78,10 +74,9 @@ impl Cycle {
 
     fn convict_heavy(&mut self, trial: &Trial, snapshot: &Snapshot) {
         self.convict_all(trial, snapshot);
-        let now = Instant::now();
-        let cost = self.began.map_or(Duration::ZERO, |began| now - began);
+        let cost = self.now - self.began;
         for suspect in trial.excluded() {
-            self.stragglers.too_much(&suspect.id.namespace, cost, now);
+            self.stragglers.too_much(&suspect.id.namespace, cost, self.now);
         }
     }
 
@@ -94,7 +89,7 @@ impl Cycle {
         let namespaces = suspects.chunk_by(|one, other| one.id.namespace == other.id.namespace);
         for suspect in namespaces.take(1 << self.kills.min(MOST_KILLS)).flatten() {
             self.convict(&complaint, suspect, snapshot);
-            self.stragglers.fatal(&suspect.id.namespace, Instant::now());
+            self.stragglers.fatal(&suspect.id.namespace, self.now);
         }
         self.kills += 1;
     }
@@ -131,23 +126,33 @@ impl Cycle {
         self.changes(snapshot, waits).into_iter().map(|id| Suspect { id, left_out: false }).collect()
     }
 
-    /// Lets everybody else's changes go first where one namespace had much refused since `before`. Whether there is one more.
-    pub(super) fn let_others_first(&mut self, before: &BTreeMap<Arc<ObjectId>, Entry>) -> bool {
-        let mut counts: BTreeMap<&Arc<str>, usize> = BTreeMap::new();
-        for (id, _) in self.quarantine.entries().filter(|(id, entry)| before.get(*id) != Some(entry)) {
-            *counts.entry(&id.namespace).or_default() += 1;
+    /// From now on it counts what nginx is asked for, and what it refuses.
+    pub(super) fn begin_to_count(&mut self) {
+        self.began = self.now;
+        self.refused.clear();
+    }
+
+    /// Has each namespace of which something was refused pay for its share of the time that it took to find out. Whether there is
+    /// one more whose changes come last from now on.
+    pub(super) fn charge(&mut self) -> bool {
+        let all: u32 = self.refused.values().sum();
+        if all == 0 {
+            return false;
         }
-        let crowds = counts.into_iter().filter(|(namespace, count)| *count >= CROWD && !self.stragglers.has(namespace));
-        let crowds: Vec<_> = crowds.map(|(namespace, _)| Arc::clone(namespace)).collect();
-        let now = Instant::now();
-        crowds.iter().for_each(|namespace| self.stragglers.refused(namespace, now));
-        !crowds.is_empty()
+        let cost = self.now - self.began;
+        let mut is_more = false;
+        for (namespace, count) in &self.refused {
+            let out = self.quarantine.entries().filter(|(id, _)| id.namespace == *namespace).count();
+            let (share, out) = (cost * *count / all, u32::try_from(out).unwrap_or(u32::MAX));
+            is_more |= self.stragglers.refused(namespace, *count, share, out, self.now);
+        }
+        self.begin_to_count();
+        is_more
     }
 
     /// Everybody else is served: lets those in who waited, as far as they have rested. False when there are none.
     pub(super) fn let_in(&mut self, searches: &mut Searches, stages: &mut impl Stages) -> bool {
-        let now = Instant::now();
-        let has_rested = |suspect: &Suspect| self.stragglers.rests(&suspect.id.namespace, now).is_zero();
+        let has_rested = |suspect: &Suspect| self.stragglers.rests(&suspect.id.namespace, self.now).is_zero();
         let (ready, waiting): (Vec<_>, Vec<_>) =
             std::mem::take(&mut searches.waiting).into_iter().partition(has_rested);
         let is_heavy = ready.iter().any(|suspect| self.stragglers.is_heavy(&suspect.id.namespace));
@@ -161,10 +166,9 @@ impl Cycle {
 
     /// After how long somebody has to be let in who waits still.
     pub(super) fn rests(&self, waiting: &[Suspect]) -> Option<Duration> {
-        let now = Instant::now();
         let namespaces: BTreeSet<_> = waiting.iter().map(|suspect| &suspect.id.namespace).collect();
-        let rests = namespaces.into_iter().map(|namespace| self.stragglers.rests(namespace, now));
-        // Where nginx has to be mended first, it is not asked all the time.
-        rests.min().map(|rest| rest.max(SHORTEST_REST))
+        let rests = namespaces.into_iter().map(|namespace| self.stragglers.rests(namespace, self.now));
+        // Whoever has rested and waits all the same waits for nginx to be mended, which is not asked all the time.
+        rests.min().map(|rest| if rest.is_zero() { SHORTEST_REST } else { rest })
     }
 }

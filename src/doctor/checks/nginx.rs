@@ -6,6 +6,7 @@ use crate::doctor::facts::{Facts, Nginx};
 use crate::doctor::report::{Level, Line};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{self, Module, Version};
+use crate::model::cost;
 use crate::nginx::Capabilities;
 
 /// The oldest version that is known to do what is needed.
@@ -233,6 +234,44 @@ pub fn other_sites(facts: &Facts) -> Vec<Line> {
     let conflicts = of_reason(nginx, Reason::HostConflict).filter(|finding| !is_about_connections(finding));
     let lines: Vec<_> = conflicts.map(line).collect();
     if lines.is_empty() { vec![Line::ok("other sites of this host take nothing that we need")] } else { lines }
+}
+
+/// `shared-servers`.
+pub fn shared_servers(facts: &Facts) -> Vec<Line> {
+    let nginx = match nginx(facts) {
+        Ok(nginx) => nginx,
+        Err(lines) => return lines,
+    };
+    if !facts.settings.gate.shared_servers {
+        return vec![Line::ok(
+            "each host has a server of its own (nginx.shared-servers): no request waits for a search",
+        )];
+    }
+    if nginx.survey.neighbours.tells_server_name {
+        return vec![Line::ok("each host has a server of its own, because nginx.conf asks for $server_name")];
+    }
+    let Some(Ok(objects)) = &facts.objects else {
+        return vec![Line::note("not looked at: the objects are not known")];
+    };
+    let compared = objects.upstreams as u64;
+    let last = microseconds(compared * cost::COMPARISON);
+    let words = format!(
+        "with {compared} Services a request to a host that shares its server waits for a search of up to {last} us of processor time"
+    );
+    match compared * cost::COMPARISON > LONG_SEARCH {
+        false => vec![Line::ok(words)],
+        true => vec![Line::note(format!(
+            "{words}, half of it on the average; that is the price of short reloads, and nginx.shared-servers = false ends it"
+        ))],
+    }
+}
+
+/// Nanoseconds of a search that deserves a note: nginx takes some twelve thousand for all of a small request.
+const LONG_SEARCH: u64 = 4000;
+
+fn microseconds(nanoseconds: u64) -> String {
+    let tenths = nanoseconds.div_ceil(100);
+    format!("{}.{}", tenths / 10, tenths % 10)
 }
 
 fn line(finding: &Finding) -> Line {

@@ -52,6 +52,7 @@ const ROWS: &[Row] = &[
     // What a request is.
     row("client_max_body_size", "1m"),
     row("chunked_transfer_encoding", "on"),
+    row("client_body_buffer_size", "16k"),
     row("client_body_in_file_only", "off"),
     row("ignore_invalid_headers", "on"),
     row("merge_slashes", "on"),
@@ -80,6 +81,9 @@ const ROWS: &[Row] = &[
     row("zstd", "off"),
     // How backends are asked.
     row("proxy_bind", "off"),
+    row("proxy_buffer_size", "4k"),
+    row("proxy_buffering", "on"),
+    row("proxy_buffers", "8 4k"),
     row("proxy_busy_buffers_size", "8k"),
     row("proxy_cache", "off"),
     row("proxy_cookie_domain", "off"),
@@ -192,6 +196,12 @@ mod tests {
         let rows: &[Row] = &[
             (&[], Http2::Off, &[], 0),
             (&["access_log", "set_real_ip_from", "keepalive_timeout", "ssl_ciphers"], Http2::Off, &[], 0),
+            (
+                &["proxy_buffering", "proxy_buffers", "proxy_buffer_size"],
+                Http2::Off,
+                &["proxy_buffer_size 4k", "proxy_buffering on", "proxy_buffers 8 4k"],
+                0,
+            ),
             (&["gzip", "error_page"], Http2::Off, &["error_page 599 /", "gzip off"], 0),
             (&["allow", "deny"], Http2::Off, &["allow all"], 2),
             (&["sub_filter"], Http2::Off, &[], 1),

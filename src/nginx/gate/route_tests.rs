@@ -28,6 +28,7 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
         origin: origin.clone(),
         tls: TlsTermination::Default,
         hsts: None,
+        handover: Default::default(),
         routes: Vec::new(),
         fallback,
     };

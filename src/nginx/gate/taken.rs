@@ -150,7 +150,15 @@ mod tests {
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let action = Action::Respond { status: 404 };
         let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::default() };
-        Server { name, origin, tls: TlsTermination::Default, hsts: None, routes: Vec::new(), fallback }
+        Server {
+            name,
+            origin,
+            tls: TlsTermination::Default,
+            hsts: None,
+            handover: Default::default(),
+            routes: Vec::new(),
+            fallback,
+        }
     }
 
     #[test]

@@ -39,6 +39,7 @@ fn server(host: &str) -> Server {
         origin: origin(host),
         tls: TlsTermination::Default,
         hsts: None,
+        handover: Default::default(),
         routes: vec![
             route(host, prefix("/api"), proxy(&format!("{}-api", host.replace('.', "-")))),
             route(host, prefix("/"), proxy(&host.replace('.', "-"))),

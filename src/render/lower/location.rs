@@ -26,6 +26,8 @@ pub struct Surroundings<'a> {
     pub common: &'a [&'a Directive],
     /// Where paths have to be strict.
     pub strict: &'a StrictPaths<'a>,
+    /// Whether backends get the detailed headers.
+    pub detailed: bool,
     /// How upstreams are named.
     pub backends: &'a Backends<'a>,
 }
@@ -36,7 +38,7 @@ pub fn location(
     surroundings: &Surroundings<'_>,
     facts: &Facts<'_>,
 ) -> Result<view::Location, Refused> {
-    let Surroundings { tls_host, hsts, common, strict, backends } = *surroundings;
+    let Surroundings { tls_host, hsts, common, strict, detailed, backends } = *surroundings;
     let route = place.route;
     let behaviour = &*route.behaviour;
     let grpc = is_grpc(&route.action);
@@ -60,7 +62,7 @@ pub fn location(
         })?,
         access: behaviour.access.as_deref().filter(|list| list.mark().is_none()).map(access).into_iter().collect(),
         authentication: optional(behaviour.basic_authentication.as_deref(), |basic| {
-            authentication(basic, grpc, facts)
+            authentication(basic, grpc, detailed, facts)
         })?,
         limits: optional(behaviour.limits.as_deref(), limits)?,
         rewrite: optional(behaviour.rewrite.as_ref(), rewrite)?,
@@ -76,6 +78,7 @@ pub fn location(
             scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
             upstream: Word::own(&names::upstream(upstream))?,
             hsts: hsts.cloned().into_iter().collect(),
+            detailed,
             believes: facts.forwarded.believes(),
         }),
         Action::Redirect { status, location } => {
@@ -251,12 +254,18 @@ fn access(access: &AccessList) -> view::Access {
     }
 }
 
-fn authentication(basic: &BasicAuthentication, grpc: bool, facts: &Facts<'_>) -> Result<view::Authentication, Refused> {
+fn authentication(
+    basic: &BasicAuthentication,
+    grpc: bool,
+    detailed: bool,
+    facts: &Facts<'_>,
+) -> Result<view::Authentication, Refused> {
     let file = facts.decisions.current.join(&*names::password_file(&basic.file));
     Ok(view::Authentication {
         realm: Text::new(basic.realm.as_str())?,
         file: Path::new(&file)?,
         grpc,
+        detailed,
         believes: facts.forwarded.believes(),
     })
 }

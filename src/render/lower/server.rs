@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, CertificateId, Directive, Forwarded, HostName, Origin, Refused, Server, ServerName,
+    AccessList, Action, CertificateId, Directive, Forwarded, Handover, HostName, Origin, Refused, Server, ServerName,
     StrictPaths, TlsTermination, expression,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
@@ -116,6 +116,7 @@ pub fn write<'a>(
         hsts: hsts.as_ref(),
         common: &common,
         strict: &strict,
+        detailed: server.handover == Handover::Detailed,
         backends,
     };
     for place in places(server) {
@@ -151,6 +152,10 @@ const GRPC_DEFAULTS: [&str; 7] = [
     "grpc_next_upstream_tries",
 ];
 
+/// What it writes where requests are handed over in detail, whatever the host says.
+const DETAILED_DEFAULTS: [&str; 4] =
+    ["client_body_buffer_size", "proxy_buffer_size", "proxy_buffering", "proxy_buffers"];
+
 fn head(
     server: &Server,
     hsts: Option<&Word>,
@@ -162,6 +167,7 @@ fn head(
     let trusted: Vec<_> = facts.forwarded.trusted.iter().map(Word::network).collect();
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| is_grpc(&route.action));
+    let detailed = server.handover == Handover::Detailed;
     Ok(view::Server {
         http2: has_tls && decisions.http2 == Http2::Directive,
         certificate: certificate(server, facts)
@@ -172,6 +178,7 @@ fn head(
         access_log: decisions.access_log.as_deref().map(Path::new).transpose()?.into_iter().collect(),
         keepalive_min_timeout: decisions.keepalive_min_timeout,
         grpc,
+        detailed,
         believes: facts.forwarded.believes(),
         trusted: match decisions.real_ip && facts.forwarded.believes() {
             true => vec![view::Networks { networks: trusted }],
@@ -179,7 +186,7 @@ fn head(
         },
         hsts: hsts.cloned().into_iter().collect(),
         resets: resets(decisions, |name| {
-            let is_default = grpc && GRPC_DEFAULTS.contains(&name);
+            let is_default = grpc && GRPC_DEFAULTS.contains(&name) || detailed && DETAILED_DEFAULTS.contains(&name);
             !is_default && common.iter().all(|directive| directive.row.name != name)
         }),
         common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),

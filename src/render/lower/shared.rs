@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use crate::model::{
-    Behaviour, ByteSize, ClientLimits, Cors, HeaderName, Hsts, LimitRate, OriginPattern, Refused, expression,
+    Behaviour, ByteSize, ClientLimits, Cors, Handover, HeaderName, Hsts, LimitRate, OriginPattern, Refused, expression,
 };
-use crate::nginx::Plan;
+use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
@@ -50,6 +50,8 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         variables_hash_max_size: decisions.variables_hash_max_size,
         variables_hash_bucket_size: decisions.variables_hash_bucket_size,
         believes: plan.model.forwarded.believes(),
+        detailed: plan.model.servers.iter().any(|server| server.handover == Handover::Detailed),
+        plain_port: plain_port(decisions),
         scheme: Word::fixed(if plan.model.forwarded.believes() { "$ingressd\u{2}_scheme" } else { "$scheme" }),
         peer: Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" }),
         trusted: plan.model.forwarded.trusted.iter().map(Word::network).collect(),
@@ -57,6 +59,15 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         hsts: policies.iter().map(hsts).collect::<Result<_, _>>()?,
         status: status.into_iter().collect(),
     })
+}
+
+/// The port of plain requests: a number costs them less than a variable.
+fn plain_port(decisions: &Decisions) -> Word {
+    let mut ports = decisions.listens.iter().filter(|listen| !listen.ssl).map(|listen| listen.address.port());
+    match ports.next() {
+        Some(port) if ports.all(|other| other == port) => Word::number(u64::from(port)),
+        _ => Word::fixed("$server_port"),
+    }
 }
 
 /// One file for each set of origins that some route allows.

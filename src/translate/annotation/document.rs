@@ -95,7 +95,10 @@ pub fn summary() -> String {
 
 /// The page `docs/annotations.md`.
 pub fn document() -> String {
-    let mut text = format!("# Annotations\n\nPrefix of all keys: `{PREFIX}`.\n\n");
+    let mut text = format!(
+        "# Annotations\n\nWith this page you can look up every annotation: what it does, which values it takes, and what follows from a wrong one. \
+         Words that it does not explain are in the [glossary](glossary.md).\n\nPrefix of all keys: `{PREFIX}`.\n\n"
+    );
     for paragraph in INTRODUCTION {
         text.push_str(&format!("{paragraph}\n\n"));
     }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use super::draft::{Context, Draft, Entry};
 use super::row::{Effect, OnError, Row};
 use super::value::quoted;
-use crate::finding::{Finding, Reason, Severity};
+use crate::finding::{Finding, Reason, Severity, nearest};
 use crate::model::{Field, Origin, Refused};
 use crate::translate::ingress_nginx::FAMILIES;
 use crate::translate::{ObjectLimits, Reading};
@@ -17,12 +17,6 @@ pub const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 const OWN_PREFIX: &str = "ingressd/";
 /// Prefixes of a dialect that is not read here.
 const FOREIGN_PREFIXES: [&str; 2] = ["nginx.org/", "nginx.com/"];
-/// Names of annotations are at most this long in a cluster; for longer ones no likeness is sought.
-const LONGEST_NAME: usize = 63;
-/// Names whose lengths differ by more are not compared: a typo is a letter or two, and comparing is slow.
-const LENGTH_DIFFERENCE: usize = 4;
-/// Names less alike than this are not proposed.
-const LIKENESS: f64 = 0.84;
 
 static INDEX: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
     let names = |row: &'static Row| std::iter::once(row.key).chain(row.aliases.iter().copied());
@@ -165,18 +159,8 @@ fn missing(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
 }
 
 fn unknown(name: &str) -> Arc<str> {
-    let nearest = match name.len() <= LONGEST_NAME {
-        true => INDEX
-            .keys()
-            .filter(|known| known.len().abs_diff(name.len()) <= LENGTH_DIFFERENCE)
-            .map(|known| (strsim::jaro_winkler(name, known), *known))
-            .filter(|(likeness, _)| *likeness >= LIKENESS)
-            // Equal likeness is decided by name, because the index has no order.
-            .max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(left.1))),
-        false => None,
-    };
-    match nearest {
-        Some((_, known)) => format!("there is no such key; did you mean {PREFIX}{known}?").into(),
+    match nearest(name, INDEX.keys().copied()) {
+        Some(known) => format!("there is no such key; did you mean {PREFIX}{known}?").into(),
         None => "there is no such key".into(),
     }
 }

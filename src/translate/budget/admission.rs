@@ -37,8 +37,13 @@ pub struct Admission<'a> {
 pub fn admit<'a>(subjects: Vec<Subject<'a>>, limits: &Limits) -> Admission<'a> {
     let demands: Vec<_> = subjects.par_iter().with_min_len(256).map(Demand::of).collect();
     let mut most: BTreeMap<&Arc<str>, Cost> = BTreeMap::new();
+    let mut strict = BTreeSet::new();
     for (subject, demand) in subjects.iter().zip(&demands) {
         *most.entry(namespace(subject)).or_default() += demand.most();
+        strict.extend(demand.is_strict.then(|| namespace(subject)));
+    }
+    for (_, cost) in most.iter_mut().filter(|(namespace, _)| strict.contains(*namespace)) {
+        *cost += Cost::of_strict_path() * cost.routes;
     }
     let all = sum(most.values());
     let is_crowded = BUDGETS
@@ -167,6 +172,27 @@ struct Tally<'a> {
     secrets: HashSet<&'a str>,
     lists: HashSet<ListMark>,
     origins: HashSet<Arc<Cors>>,
+    paths: HashMap<&'a str, Paths>,
+}
+
+/// The paths that a namespace has on a host.
+#[derive(Debug, Clone, Copy, Default)]
+struct Paths {
+    number: u64,
+    /// Whether all of them have to be strict, because one of the objects asks for it. Where nobody else has a path of the host its
+    /// server says so once; here each is counted, because anybody may come to share it.
+    are_strict: bool,
+}
+
+impl Paths {
+    /// How many of them are counted as strict.
+    const fn strict(self) -> u64 {
+        if self.are_strict { self.number } else { 0 }
+    }
+
+    const fn with(self, number: u64, are_strict: bool) -> Self {
+        Paths { number: self.number + number, are_strict: self.are_strict || are_strict }
+    }
 }
 
 impl<'a> Tally<'a> {
@@ -177,8 +203,15 @@ impl<'a> Tally<'a> {
         let secrets: HashSet<_> = demand::secrets(subject).filter(|one| !self.secrets.contains(one)).collect();
         let list = demand.list.filter(|(mark, _)| !self.lists.contains(mark));
         let origins = demand.origins.as_ref().filter(|(origins, _)| !self.origins.contains(origins));
+        let paths = demand::paths(subject).into_iter().map(|(host, number)| {
+            let before = self.paths.get(host).copied().unwrap_or_default();
+            (host, before, before.with(number, demand.is_strict))
+        });
+        let paths: Vec<_> = paths.collect();
+        let strict = paths.iter().map(|(_, before, after)| after.strict() - before.strict()).sum();
         let mut cost = self.cost;
         cost += demand.own;
+        cost += Cost::of_strict_path() * strict;
         cost += demand.of_host() * number(hosts.len());
         cost += Cost::of_upstream(0) * number(backends.len());
         cost += Cost::of_certificate() * number(secrets.len());
@@ -211,6 +244,7 @@ impl<'a> Tally<'a> {
         self.secrets.extend(secrets);
         self.lists.extend(list.map(|(mark, _)| mark));
         self.origins.extend(origins.map(|(origins, _)| Arc::clone(origins)));
+        self.paths.extend(paths.into_iter().map(|(host, _, after)| (host, after)));
         None
     }
 

@@ -1,5 +1,6 @@
 //! What an object asks for, before anything of it is resolved; it must not know other objects or budgets.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
@@ -24,6 +25,8 @@ pub struct Demand {
     pub list: Option<(ListMark, Cost)>,
     /// The origins that it lets in.
     pub origins: Option<(Arc<Cors>, Cost)>,
+    /// Whether paths of its hosts have to be strict.
+    pub is_strict: bool,
 }
 
 /// A port of a Service, as an object names it.
@@ -63,6 +66,7 @@ impl Demand {
             own,
             list,
             origins,
+            is_strict: behaviour.strict_paths,
         }
     }
 
@@ -91,6 +95,16 @@ impl Demand {
 pub fn hosts<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
     let alone = subject.default_backend().filter(|_| subject.rules().next().is_none()).map(|_| "");
     subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default()).chain(alone)
+}
+
+/// How many paths it has on each host.
+pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
+    let mut paths = HashMap::new();
+    for (_, rule) in subject.rules() {
+        let count = u64::try_from(subject::paths(rule).count()).unwrap_or(u64::MAX);
+        *paths.entry(rule.host.as_deref().unwrap_or_default()).or_default() += count;
+    }
+    paths
 }
 
 /// The ports of Services that it refers to.

@@ -99,6 +99,32 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
 }
 
 #[test]
+fn one_protected_path_makes_all_paths_of_its_host_dearer() {
+    let one = |name: &str, annotations: &str, paths: &[&str]| {
+        let paths: Vec<_> = paths.iter().map(|text| path(text, "Exact", "web")).collect();
+        ingress(name, "ingressd", "a.example.com", annotations, &paths)
+    };
+    let (plain, protected) = (one("a", "", &["/a", "/b"]), one("b", "allowlist-source-range: 10.0.0.0/8", &["/c"]));
+    let elsewhere = simple("c", "");
+    let documents = [plain, protected, elsewhere].join("\n---\n");
+    // The least memory with which everything is served.
+    let least = |are_strict| {
+        let is_enough = |memory: &u64| {
+            let mut options = with(|limits| limits.namespace.memory = *memory);
+            options.strict_paths = Some(are_strict);
+            accepted(&translate(&documents, options)) == "a b c"
+        };
+        let (mut short, mut enough) = (0, 1 << 20);
+        while enough - short > 1 {
+            let middle = (short + enough) / 2;
+            *(if is_enough(&middle) { &mut enough } else { &mut short }) = middle;
+        }
+        enough
+    };
+    assert_eq!(least(true) - least(false), (Cost::of_strict_path() * 3).memory);
+}
+
+#[test]
 fn other_namespaces_have_budgets_of_their_own() {
     let others = ["x", "y"].map(|name| simple(name, "").replace("namespace: default", "namespace: other"));
     let documents = [simple("a", ""), simple("b", "")].into_iter().chain(others).collect::<Vec<_>>().join("\n---\n");

@@ -79,7 +79,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-buffering",
             scope: Scope::Upstream,
-            documentation: "Whether answers are collected before they go to the client.",
+            documentation: "Whether answers are collected before they go to the client, as nginx does it by itself. On \
+                hosts of the ingress-nginx dialect they go on as they come by default.",
             tries: &[
                 ("on", Gives::Sets("proxy_buffering on;")),
                 ("off", Gives::Sets("proxy_buffering off;")),

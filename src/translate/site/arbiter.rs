@@ -67,6 +67,10 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         refusals: &mut Refusals<'a>,
         findings: &mut Vec<Finding>,
     ) -> Option<Site<'s, 'a>> {
+        if self.is_undisputed(name, claimants, &asked) {
+            let claims = alone::settle(asked.claims, &self.options.limits, findings);
+            return Some(Site { claims, ..asked });
+        }
         let standing = self.standing(name, claimants);
         let mut parties = self.parties(name, asked);
         parties.retain(|party| match refusal(party.namespace, &standing) {
@@ -116,6 +120,14 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
         subjects.extend(others);
         (!subjects.is_empty()).then_some(Site { subjects, claims, is_without_owner })
+    }
+
+    /// Whether there is nothing to decide, as on nearly all hosts: one namespace asks, and asked before, and no wildcard of others lies above.
+    fn is_undisputed(&self, name: &ServerName, claimants: &[Claimant], asked: &Site<'_, 'a>) -> bool {
+        let [only] = claimants else { return false };
+        let is_only = |subject: &&Subject<'a>| subject.id().namespace == only.namespace;
+        let has_wildcards = self.has_wildcards || !self.protected.is_empty();
+        !has_wildcards && *name != ServerName::CatchAll && asked.subjects.iter().all(is_only)
     }
 
     /// Everybody who asks with what they ask for, the oldest claim first.

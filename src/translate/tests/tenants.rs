@@ -89,6 +89,23 @@ fn a_host_is_reserved_for_a_while() {
 }
 
 #[test]
+fn a_path_is_reserved_since_nobody_asks_for_it() {
+    let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /a", "Prefix /b"]);
+    let fewer = of("evil", "e", "nginx", HOST, "", &["Prefix /b"]);
+    let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /a"]);
+    let mut cluster = Cluster::new(options());
+    cluster.options.now = 1_800_000_000;
+    cluster.now(&[&evil]);
+    cluster.now(&[&evil, &victim]);
+    cluster.now(&[&victim]);
+    cluster.options.now += 299;
+    assert_eq!(outcome(&cluster.now(&[&victim, &fewer])).0, ["e /b"], "the path is still reserved");
+    assert_eq!(cluster.due, Some(1_800_000_300));
+    cluster.options.now += 1;
+    assert_eq!(outcome(&cluster.now(&[&victim, &fewer])).0, ["v /a", "e /b"]);
+}
+
+#[test]
 fn a_path_comes_back_to_whoever_was_alone_on_its_host() {
     let victim = of("victim", "v", "nginx", HOST, "", &["Prefix /a"]);
     let evil = of("evil", "e", "nginx", HOST, "", &["Prefix /a", "Prefix /b"]);

@@ -1,5 +1,6 @@
 //! Services of type ExternalName: whose names are resolved, and what that costs; it must not know how.
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 
 use serde_json::{Value, json};
@@ -115,8 +116,14 @@ fn an_answer_in_another_order_is_no_other_answer() {
             }
         }
         apply(rig, "settled", Vec::new()).await;
-        dns.rotate(3);
         let file = rig.daemon.state().join("names.json");
+        // They are written now and then, the last of them after the others.
+        let written = async || {
+            let names: BTreeMap<String, Value> = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+            names.len()
+        };
+        wait::until_right("all names in the file", written, |count| *count == scenes.len() * 20).await;
+        dns.rotate(3);
         let version = || std::fs::metadata(&file).map(|file| file.ino()).unwrap();
         let (kept, reloads, asked) = (version(), rig.daemon.reloads().await, dns.asked().len());
         let again = async || dns.asked().len() - asked;

@@ -1,0 +1,36 @@
+//! `make bench`, requests: what nginx spends on each with the configuration of ingressd, beside a hand-written one; it must not know how the configuration is made.
+#![expect(clippy::unwrap_used, reason = "a measurement that cannot be taken may panic")]
+
+#[expect(dead_code, reason = "measuring the daemon needs more")]
+#[path = "../common/mod.rs"]
+mod common;
+mod contender;
+mod hosts;
+mod measure;
+mod options;
+#[expect(unused_imports, reason = "the rig offers more than is needed here")]
+#[path = "../../tests/rig/mod.rs"]
+mod rig;
+mod targets;
+mod wrk;
+
+use std::sync::mpsc;
+
+use clap::Parser as _;
+
+use common::machine;
+use common::report::Report;
+use options::Options;
+
+fn main() {
+    let options = Options::parse();
+    let mut report = Report::new(machine::facts(), targets::TARGETS);
+    for size in options.sizes.clone() {
+        let (sender, receiver) = mpsc::channel();
+        let (rounds, time) = (options.rounds, options.time());
+        rig::namespace::run_alone(move || sender.send(measure::measure(size, rounds, time)).unwrap());
+        report.add(size, receiver.recv().unwrap());
+    }
+    print!("{}", report.table());
+    println!("{}", report.write("bench-requests.json"));
+}

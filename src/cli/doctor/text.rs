@@ -1,0 +1,108 @@
+//! What the doctor's checks say, for people: what is wrong first, then how many checks are fine; it must not know what is checked.
+
+use std::collections::BTreeSet;
+
+use anstyle::Style;
+
+use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, count, styled, wrapped};
+use crate::doctor::{Level, Line, Report};
+use crate::finding::on_one_line;
+
+/// Where names of checks begin, behind the level.
+const INDENT: usize = 9;
+
+/// The report on lines of this width; with `all` also what is fine.
+pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
+    let longest = report.lines.iter().map(|(check, _)| check.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for level in [Level::Error, Level::Warning, Level::Note, Level::Ok] {
+        if level == Level::Ok && !all {
+            continue;
+        }
+        for (check, line) in report.lines.iter().filter(|(_, line)| line.level == level) {
+            text += &shown(check, line, longest, width);
+        }
+    }
+    text + &summary(report, all, width) + "\n"
+}
+
+/// One line, and its remedy below.
+fn shown(check: &str, line: &Line, longest: usize, width: Option<usize>) -> String {
+    let indent = INDENT + longest + 2;
+    let level = styled(style_of(line.level), &format!("{:7}", line.level.name()));
+    let words = wrapped(&on_one_line(&line.text), width, indent, indent);
+    let mut shown = format!("{level}  {check:longest$}  {words}\n");
+    if !line.remedy.is_empty() {
+        let blanks = " ".repeat(indent);
+        let remedy = wrapped(&on_one_line(&line.remedy), width, indent + 3, indent + 3);
+        shown += &format!("{blanks}-> {remedy}\n");
+    }
+    shown
+}
+
+fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
+    let checks: BTreeSet<_> = report.lines.iter().map(|(check, _)| check).collect();
+    let told: BTreeSet<_> =
+        report.lines.iter().filter(|(_, line)| line.level != Level::Ok).map(|(check, _)| check).collect();
+    let fine = u64::try_from(checks.difference(&told).count()).unwrap_or(u64::MAX);
+    let fine =
+        format!("{} fine{}", count(fine, "check is", "checks are"), if all { "" } else { " (--all lists them)" });
+    let number = |level| u64::try_from(report.count(level)).unwrap_or(u64::MAX);
+    match (number(Level::Error), number(Level::Warning)) {
+        (0, 0) => styled(GOOD, &fine),
+        (errors, warnings) => {
+            let (errors, warnings) = (count(errors, "error", "errors"), count(warnings, "warning", "warnings"));
+            wrapped(&format!("{errors}, {warnings}; {fine}"), width, 0, 0)
+        }
+    }
+}
+
+const fn style_of(level: Level) -> Style {
+    match level {
+        Level::Error => BAD,
+        Level::Warning => DOUBTFUL,
+        Level::Note => FAINT,
+        Level::Ok => GOOD,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        Report {
+            lines: vec![
+                ("ports", Line::ok("free")),
+                ("rights", Line::ok("some")),
+                ("rights", Line::warning("one is missing", "grant it")),
+                ("limits", Line::error("too \u{1b}[2J\u{202e}few\nfiles", "raise them")),
+                ("clock", Line::note("unknown")),
+            ],
+        }
+    }
+
+    fn plain(all: bool, width: Option<usize>) -> String {
+        anstream::adapter::strip_str(&text(&report(), all, width)).to_string()
+    }
+
+    #[test]
+    fn what_is_wrong_comes_first_with_its_remedy_below_and_nobody_can_forge_it() {
+        let expected = "\
+error    limits  too \\u{1b}[2J\\u{202e}few | files
+                 -> raise them
+warning  rights  one is missing
+                 -> grant it
+note     clock   unknown
+";
+        assert_eq!(plain(false, None), format!("{expected}1 error, 1 warning; 1 check is fine (--all lists them)\n"));
+        let fine = "ok       ports   free\nok       rights  some\n";
+        assert_eq!(plain(true, None), format!("{expected}{fine}1 error, 1 warning; 1 check is fine\n"));
+        assert!(plain(false, Some(40)).lines().all(|line| line.len() <= 40), "{}", plain(false, Some(40)));
+        let well = Report { lines: vec![("ports", Line::ok("free")), ("clock", Line::ok("right"))] };
+        assert_eq!(
+            anstream::adapter::strip_str(&text(&well, false, None)).to_string(),
+            "2 checks are fine (--all lists them)\n"
+        );
+    }
+}

@@ -1,0 +1,45 @@
+//! How commands ask the daemon, and what they say where nobody answers; it must not know what is asked.
+
+use std::io;
+
+use serde_json::Value;
+
+use crate::cli::exit::Exit;
+use crate::config::Settings;
+use crate::daemon::control;
+
+/// Asks the daemon; what is wrong is told on standard error.
+pub fn ask(settings: &Settings, request: &str) -> Result<(String, Value), Exit> {
+    let path = &settings.control_socket;
+    let answer = control::ask(path, request, control::PATIENCE).map_err(|error| unanswered(settings, &error))?;
+    understood(settings, answer)
+}
+
+/// Tells that the daemon could not be asked.
+pub fn unanswered(settings: &Settings, error: &io::Error) -> Exit {
+    complain!("ingressd: {}", nobody(settings, error));
+    Exit::of_error(error)
+}
+
+/// That nobody answers, in a sentence.
+pub fn nobody(settings: &Settings, error: &io::Error) -> String {
+    let path = settings.control_socket.display();
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
+            format!("no daemon runs here: nobody answers on {path}")
+        }
+        _ => format!("the daemon cannot be asked on {path}: {error}"),
+    }
+}
+
+/// An answer with what it says.
+pub fn understood(settings: &Settings, answer: String) -> Result<(String, Value), Exit> {
+    let path = &settings.control_socket;
+    match serde_json::from_str(&answer) {
+        Ok(value) => Ok((answer, value)),
+        Err(_) => {
+            complain!("ingressd: the answer on {} is not to be understood: is it another version?", path.display());
+            Err(Exit::Unavailable)
+        }
+    }
+}

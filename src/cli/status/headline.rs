@@ -1,0 +1,289 @@
+//! The first line of `ingressd status`: what an administrator means by state, and whether it is well; it must not know what else is shown.
+
+use serde_json::Value;
+
+use crate::cli::page::{count, duration};
+use crate::finding::printable;
+
+/// For so many seconds an API server may say nothing where nothing changes: it confirms what it told about once a minute.
+const LONGEST_QUIET: u64 = 150;
+
+/// How well it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// What the source says is served.
+    Well,
+    /// Something is served, and not what the source says now, or not as it should be.
+    Doubtful,
+    /// Nothing is served for all we know.
+    Bad,
+}
+
+/// What is true of this node in one sentence.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Headline {
+    /// The sentence, fit for a terminal.
+    pub words: String,
+    /// How well that is.
+    pub mood: Mood,
+}
+
+/// From the daemon's answer to the sentence.
+pub fn headline(status: &Value) -> Headline {
+    let (state, mut mood) = match status["ready"] == true {
+        true => serving(status),
+        false => not_serving(status),
+    };
+    let mut words = state;
+    if status["drained"] == true {
+        words += &drained(status);
+        mood = mood.max(Mood::Doubtful);
+    }
+    if status["settings_refused"].is_string() {
+        words += "; NEW SETTINGS ARE REFUSED, those from before are in force";
+        mood = mood.max(Mood::Doubtful);
+    }
+    Headline { words, mood }
+}
+
+impl Mood {
+    fn max(self, other: Mood) -> Mood {
+        match (self, other) {
+            (Mood::Bad, _) | (_, Mood::Bad) => Mood::Bad,
+            (Mood::Doubtful, _) | (_, Mood::Doubtful) => Mood::Doubtful,
+            _ => Mood::Well,
+        }
+    }
+}
+
+fn not_serving(status: &Value) -> (String, Mood) {
+    let why = status["why"].as_str().map(printable);
+    let generation = status["generation"].as_u64();
+    let words = match (status["phase"].as_str().unwrap_or_default(), generation) {
+        ("stopping", _) => "the daemon stops; nginx goes on with what it has".to_owned(),
+        ("starting", _) => match status["source_failure"].as_str() {
+            Some(failure) => {
+                format!("not serving: {} cannot be read ({})", source(status).1, printable(failure))
+            }
+            None => format!("not serving: the first look at {} is not finished", source(status).1),
+        },
+        ("nginx-down", Some(generation)) => format!(
+            "not serving: nginx does not run{}; generation {generation} is ready for its start",
+            why.map(|why| format!(" ({why})")).unwrap_or_default()
+        ),
+        ("nginx-down", None) => {
+            format!("not serving: nginx does not run{}", why.map(|why| format!(" ({why})")).unwrap_or_default())
+        }
+        ("failed", None) => format!(
+            "not serving: nothing could be put in place{}",
+            why.map(|why| format!(" ({why})")).unwrap_or_default()
+        ),
+        _ => {
+            let why =
+                status["not_ready"].as_str().map(printable).or(why).unwrap_or_else(|| "nobody says why".to_owned());
+            format!("not serving: {why}")
+        }
+    };
+    (words, Mood::Bad)
+}
+
+fn serving(status: &Value) -> (String, Mood) {
+    let generation = status["generation"].as_u64().map_or("-".to_owned(), |generation| generation.to_string());
+    let failure = status["source_failure"].as_str().map(printable);
+    let age = status["data_age_seconds"].as_u64();
+    let (kind, name) = source(status);
+    if let Some(pinned) = pinned(&status["pinned"]) {
+        return (format!("serving generation {generation}, {pinned}"), Mood::Doubtful);
+    }
+    if status["phase"] == "failed" {
+        let why = status["why"].as_str().map(printable).unwrap_or_default();
+        return (format!("serving generation {generation}; what changed since is not served: {why}"), Mood::Doubtful);
+    }
+    match (age, failure) {
+        (None, failure) => {
+            let failure = failure.map(|failure| format!(": {failure}")).unwrap_or_default();
+            let words = format!(
+                "serving what an earlier run left (generation {generation}): {name} has not been read yet{failure}; nothing that \
+                 changes is served until it is"
+            );
+            (words, Mood::Doubtful)
+        }
+        (Some(age), failure @ Some(_)) | (Some(age @ LONGEST_QUIET..), failure) => {
+            let failure = failure.map(|failure| format!(" ({failure})")).unwrap_or_default();
+            let words = match kind {
+                "cluster" => format!(
+                    "serving what was last known (generation {generation}): {name} has been silent for {}{failure}; what changes \
+                     there is not served",
+                    duration(age)
+                ),
+                _ => format!(
+                    "serving what was last known (generation {generation}): {name} cannot be read for {}{failure}; what changes \
+                     there is not served",
+                    duration(age)
+                ),
+            };
+            (words, Mood::Doubtful)
+        }
+        (Some(age), None) => {
+            let ago = match kind {
+                "cluster" => format!(" ({} ago)", duration(age)),
+                _ => String::new(),
+            };
+            (format!("serving generation {generation}, as {name} says{ago}"), Mood::Well)
+        }
+    }
+}
+
+/// What is read: which sort of thing, and its name.
+fn source(status: &Value) -> (&str, String) {
+    let source = &status["source"];
+    let name = |member: &str| source[member].as_str().map(printable);
+    match source["kind"].as_str() {
+        Some("cluster") => (
+            "cluster",
+            name("server")
+                .map_or("the cluster".to_owned(), |server| format!("the cluster {}", server.trim_end_matches('/'))),
+        ),
+        Some("folder") => ("folder", name("path").map_or("the folder".to_owned(), |path| format!("the folder {path}"))),
+        _ => ("", "the source".to_owned()),
+    }
+}
+
+/// That the administrator wants to stay at a generation.
+fn pinned(pinned: &Value) -> Option<String> {
+    pinned["generation"].as_u64()?;
+    let since = pinned["since"].as_i64().and_then(|since| jiff::Timestamp::from_second(since).ok());
+    let since = since.map(|since| format!(" since {since}")).unwrap_or_default();
+    let waiting = match pinned["waiting_files"].as_u64() {
+        Some(waiting) => format!("{} wait, ", count(waiting, "changed file", "changed files")),
+        None => String::new(),
+    };
+    Some(format!("PINNED{since}: {waiting}endpoints may be stale; `ingressd rollback --resume` ends it"))
+}
+
+/// That the administrator took the node out, and how far it is.
+fn drained(status: &Value) -> String {
+    let withdrawal = &status["withdrawal"];
+    let left = match (&withdrawal["done"], withdrawal["ingresses"].as_u64()) {
+        (Value::Bool(true), _) => ", withdrawn".to_owned(),
+        (_, Some(left)) => format!(", still published in {}", count(left, "Ingress", "Ingresses")),
+        _ => String::new(),
+    };
+    let open = withdrawal["connections"].as_u64();
+    let open = open.map(|open| format!(", {}", count(open, "open connection", "open connections"))).unwrap_or_default();
+    format!("; DRAINED{left}{open}: `ingressd undrain` takes it back")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What is true of a node that is well, with these members instead.
+    fn with(members: Value) -> Headline {
+        let mut status = json!({
+            "phase": "serving", "ready": true, "generation": 12, "data_age_seconds": 2,
+            "source": {"kind": "cluster", "server": "https://10.0.0.1:6443"},
+        });
+        for (name, value) in members.as_object().unwrap() {
+            status[name] = value.clone();
+        }
+        headline(&status)
+    }
+
+    #[test]
+    fn the_state_is_told_as_an_administrator_means_it() {
+        let pinned = json!({"generation": 7, "since": 0, "waiting_files": 3});
+        let folder = json!({"kind": "folder", "path": "/srv/manifests"});
+        let rows = [
+            (json!({}), Mood::Well, "serving generation 12, as the cluster https://10.0.0.1:6443 says (2 s ago)"),
+            (
+                json!({"source": folder, "data_age_seconds": 0}),
+                Mood::Well,
+                "serving generation 12, as the folder /srv/manifests says",
+            ),
+            (
+                json!({"data_age_seconds": 240, "source_failure": "Ingress, Service: connection refused"}),
+                Mood::Doubtful,
+                "serving what was last known (generation 12): the cluster https://10.0.0.1:6443 has been silent for 4 min \
+                 (Ingress, Service: connection refused); what changes there is not served",
+            ),
+            // Nobody may have noticed that a connection is dead.
+            (
+                json!({"data_age_seconds": 300}),
+                Mood::Doubtful,
+                "serving what was last known (generation 12): the cluster https://10.0.0.1:6443 has been silent for 5 min; what \
+                 changes there is not served",
+            ),
+            (
+                json!({"source": folder, "data_age_seconds": 7, "source_failure": "it is away"}),
+                Mood::Doubtful,
+                "serving what was last known (generation 12): the folder /srv/manifests cannot be read for 7 s (it is away); \
+                 what changes there is not served",
+            ),
+            (
+                json!({"data_age_seconds": null, "source_failure": "Ingress: timed out"}),
+                Mood::Doubtful,
+                "serving what an earlier run left (generation 12): the cluster https://10.0.0.1:6443 has not been read yet: \
+                 Ingress: timed out; nothing that changes is served until it is",
+            ),
+            (
+                json!({"pinned": pinned, "generation": 7}),
+                Mood::Doubtful,
+                "serving generation 7, PINNED since 1970-01-01T00:00:00Z: 3 changed files wait, endpoints may be stale; \
+                 `ingressd rollback --resume` ends it",
+            ),
+            (
+                json!({"phase": "failed", "why": "the disk is \u{1b}[2Jfull"}),
+                Mood::Doubtful,
+                "serving generation 12; what changed since is not served: the disk is \\u{1b}[2Jfull",
+            ),
+            (
+                json!({"drained": true, "withdrawal": {"done": false, "ingresses": 2, "connections": 1}}),
+                Mood::Doubtful,
+                "serving generation 12, as the cluster https://10.0.0.1:6443 says (2 s ago); DRAINED, still published in 2 \
+                 Ingresses, 1 open connection: `ingressd undrain` takes it back",
+            ),
+            (
+                json!({"settings_refused": "ingressd.toml:2: no such key"}),
+                Mood::Doubtful,
+                "serving generation 12, as the cluster https://10.0.0.1:6443 says (2 s ago); NEW SETTINGS ARE REFUSED, those \
+                 from before are in force",
+            ),
+            (
+                json!({"ready": false, "phase": "nginx-down", "why": "no nginx.pid"}),
+                Mood::Bad,
+                "not serving: nginx does not run (no nginx.pid); generation 12 is ready for its start",
+            ),
+            (
+                json!({"ready": false, "phase": "starting", "generation": null, "source_failure": "Ingress: refused"}),
+                Mood::Bad,
+                "not serving: the cluster https://10.0.0.1:6443 cannot be read (Ingress: refused)",
+            ),
+            (
+                json!({"ready": false, "phase": "starting", "generation": null}),
+                Mood::Bad,
+                "not serving: the first look at the cluster https://10.0.0.1:6443 is not finished",
+            ),
+            (
+                json!({"ready": false, "phase": "failed", "generation": null, "why": "no room"}),
+                Mood::Bad,
+                "not serving: nothing could be put in place (no room)",
+            ),
+            (
+                json!({"ready": false, "not_ready": "nginx serves generation 6, which is not the confirmed one"}),
+                Mood::Bad,
+                "not serving: nginx serves generation 6, which is not the confirmed one",
+            ),
+            (
+                json!({"ready": false, "phase": "stopping"}),
+                Mood::Bad,
+                "the daemon stops; nginx goes on with what it has",
+            ),
+        ];
+        for (members, mood, words) in rows {
+            assert_eq!(with(members.clone()), Headline { words: words.to_owned(), mood }, "{members}");
+        }
+    }
+}

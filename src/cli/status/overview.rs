@@ -1,0 +1,252 @@
+//! Everything about a node, for people: the state, what is wrong, the host, other nodes, Ingresses; it must not know how it was asked for.
+
+use serde_json::Value;
+
+use super::headline::{Mood, headline};
+use super::problems::problems;
+use crate::cli::page::{self, BAD, DOUBTFUL, GOOD, aligned, count, duration, styled, wrapped};
+use crate::finding::printable;
+
+/// How many namespaces are named in the line about what nginx needs.
+const LARGEST: usize = 3;
+
+/// How many hosts of an Ingress are named.
+const MOST_HOSTS: usize = 20;
+
+/// The answer for people, on lines of this width.
+pub fn overview(status: &Value, width: Option<usize>) -> String {
+    let mut lines = vec![first_line(status, width)];
+    let left_out = rows(status, "findings_left_out").iter().filter_map(|row| row["count"].as_u64()).sum();
+    section(&mut lines, problems(rows(status, "findings"), left_out, width));
+    section(&mut lines, facts(status, width));
+    section(&mut lines, nodes(status));
+    section(&mut lines, ingresses(status));
+    lines.join("\n") + "\n"
+}
+
+/// The state, in its colour.
+pub fn first_line(status: &Value, width: Option<usize>) -> String {
+    let state = headline(status);
+    let style = match state.mood {
+        Mood::Well => GOOD,
+        Mood::Doubtful => DOUBTFUL,
+        Mood::Bad => BAD,
+    };
+    styled(style, &wrapped(&state.words, width, 0, 0))
+}
+
+/// Adds what is there, behind an empty line.
+pub fn section(lines: &mut Vec<String>, more: Vec<String>) {
+    if !more.is_empty() {
+        lines.push(String::new());
+        lines.extend(more);
+    }
+}
+
+/// A value as a word.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => printable(text),
+        Value::Null => "-".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// Words with commas, and how many more there are than are named.
+pub fn list(value: &Value, most: usize) -> String {
+    let words = value.as_array().map_or(&[][..], Vec::as_slice);
+    let named = words.iter().take(most).map(text).collect::<Vec<_>>().join(",");
+    match words.len().saturating_sub(most) {
+        0 if named.is_empty() => "-".to_owned(),
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}
+
+/// The word for the state of an Ingress.
+pub fn state(ingress: &Value) -> String {
+    match ingress["state"].as_str() {
+        Some("closed") => "closed (503)".to_owned(),
+        Some("partly") => {
+            let closed = ingress["closed"].as_u64().filter(|closed| *closed > 0);
+            closed.map_or("partly".to_owned(), |closed| format!("partly ({closed} closed)"))
+        }
+        _ => text(&ingress["state"]),
+    }
+}
+
+/// How a state looks.
+pub fn style_of(state: &str) -> Option<anstyle::Style> {
+    match state {
+        "ok" => Some(GOOD),
+        "last good" | "waiting" | "not ours" => Some(DOUBTFUL),
+        "refused" | "closed (503)" | "absent" => Some(BAD),
+        partly if partly.starts_with("partly") => Some(DOUBTFUL),
+        _ => None,
+    }
+}
+
+fn rows<'a>(status: &'a Value, name: &str) -> &'a [Value] {
+    status[name].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The host in a few lines.
+fn facts(status: &Value, width: Option<usize>) -> Vec<String> {
+    let nginx = &status["nginx"];
+    let mut facts = vec![(
+        "nginx",
+        format!(
+            "{}, master {}, {} workers, {} draining",
+            text(&nginx["version"]),
+            text(&nginx["master"]),
+            text(&nginx["workers"]),
+            text(&nginx["draining"])
+        ),
+    )];
+    if let Some((hosts, routes)) = status["hosts"].as_u64().zip(status["routes"].as_u64()) {
+        facts.push(("serves", format!("{}, {}", count(hosts, "host", "hosts"), count(routes, "route", "routes"))));
+    }
+    facts.push(("role", text(&status["role"])));
+    facts.extend(status["leader"].as_str().map(|leader| ("leader", printable(leader))));
+    facts.extend(estimate(&status["estimate"]).map(|estimate| ("estimate", estimate)));
+    facts.extend(rows(status, "watches").iter().filter_map(watch).map(|watch| ("watch", watch)));
+    facts.iter().map(|(name, fact)| format!("{name:12}{}", wrapped(fact, width, 12, 12))).collect()
+}
+
+/// A watch that does not tell what comes.
+fn watch(watch: &Value) -> Option<String> {
+    let state = watch["state"].as_str().filter(|state| *state != "current")?;
+    let namespace = watch["namespace"].as_str().map(|namespace| format!(" in {}", printable(namespace)));
+    let age = watch["age_seconds"].as_u64().map(|age| format!(", as of {} ago", duration(age)));
+    let failure = watch["failure"].as_str().map(|failure| format!(": {}", printable(failure)));
+    let [namespace, age, failure] = [namespace, age, failure].map(Option::unwrap_or_default);
+    Some(format!("{}{namespace} is {}{age}{failure}", text(&watch["kind"]), printable(state)))
+}
+
+/// What nginx needs for what is served, and which namespaces need the most of it.
+fn estimate(estimate: &Value) -> Option<String> {
+    let size = |cost: &Value, member: &str| format!("{} MiB", cost[member].as_u64().unwrap_or(0).div_ceil(1 << 20));
+    let total = &estimate["total"];
+    let namespaces = estimate["namespaces"].as_array()?;
+    let named = namespaces.iter().filter(|cost| cost["namespace"].as_str().is_some_and(|name| !name.is_empty()));
+    let largest: Vec<_> = named
+        .take(LARGEST)
+        .map(|cost| format!("{} {}", text(&cost["namespace"]), size(cost, "memory_bytes")))
+        .collect();
+    (!largest.is_empty()).then(|| {
+        let (memory, configuration) = (size(total, "memory_bytes"), size(total, "configuration_bytes"));
+        let files = &total["files"];
+        let test = total["test_seconds"].as_f64().unwrap_or(0.0);
+        let largest = largest.join(", ");
+        format!("{memory} of memory, {configuration} in {files} files, test {test:.1} s; most by {largest}")
+    })
+}
+
+/// Who shares the work.
+fn nodes(status: &Value) -> Vec<String> {
+    let members = rows(status, "members");
+    let mut table = vec![["NODE", "STATE", "GENERATION", "VERSION", "ADDRESSES"].map(str::to_owned)];
+    table.extend(members.iter().map(|member| {
+        let mut state = match (&member["drained"], &member["serving"]) {
+            (Value::Bool(true), _) => format!("{}, drained", text(&member["state"])),
+            (_, Value::Bool(false)) => format!("{}, not serving", text(&member["state"])),
+            _ => text(&member["state"]),
+        };
+        state.push_str(if member["pinned"].is_null() { "" } else { ", pinned" });
+        let [node, generation, version] = [&member["node"], &member["generation"], &member["version"]].map(text);
+        [node, state, generation, version, list(&member["addresses"], usize::MAX)]
+    }));
+    if members.is_empty() { Vec::new() } else { aligned(&table, page::header) }
+}
+
+/// The Ingresses that are ours, by name.
+fn ingresses(status: &Value) -> Vec<String> {
+    let mut all: Vec<_> = rows(status, "ingresses").iter().chain(rows(status, "not_served")).collect();
+    all.sort_by_key(|ingress| (ingress["namespace"].as_str(), ingress["name"].as_str()));
+    let header = ["NAMESPACE", "INGRESS", "STATE", "ROUTES", "SINCE", "ADDRESSES", "HOSTS"].map(str::to_owned);
+    let mut table = vec![header];
+    table.extend(all.iter().map(|ingress| {
+        let [namespace, name] = [&ingress["namespace"], &ingress["name"]].map(text);
+        let since = ingress["served_seconds"].as_u64().map_or("-".to_owned(), duration);
+        let addresses = list(&ingress["addresses"], usize::MAX);
+        [
+            namespace,
+            name,
+            state(ingress),
+            text(&ingress["routes"]),
+            since,
+            addresses,
+            list(&ingress["hosts"], MOST_HOSTS),
+        ]
+    }));
+    let style = |row: usize, column: usize| match (row, column) {
+        (0, _) => page::header(row, column),
+        (_, 2) => style_of(&table[row][2]),
+        _ => None,
+    };
+    if all.is_empty() { Vec::new() } else { aligned(&table, style) }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn people_get_state_problems_and_objects_that_nobody_can_forge() {
+        let status = json!({
+            "phase": "serving", "ready": true, "generation": 7, "hosts": 1, "routes": 2, "data_age_seconds": 3,
+            "role": "standalone", "source": {"kind": "folder", "path": "/srv/manifests"},
+            "nginx": {"version": "1.22.1", "master": 12, "workers": 2, "draining": 0},
+            "watches": [{"kind": "Ingress", "state": "current"},
+                {"kind": "Secret", "namespace": "shop", "state": "stale", "age_seconds": 240, "failure": "not allowed"}],
+            "members": [{"node": "edge-1_ab", "state": "alive", "serving": true, "drained": true, "generation": 7,
+                "version": "0.1.0", "addresses": ["192.0.2.1"]}],
+            "ingresses": [
+                {"namespace": "shop", "name": "cart", "state": "ok", "routes": 2, "served_seconds": 7200,
+                    "hosts": ["a.example", "b.example"], "addresses": []},
+                {"namespace": "shop", "name": "older", "state": "last good", "routes": 1, "hosts": ["d.example"]},
+                {"namespace": "shop", "name": "some", "state": "partly", "routes": 1, "closed": 2, "hosts": ["e.example"]},
+                {"namespace": "shop", "name": "typo", "state": "closed", "routes": 0, "closed": 1, "hosts": ["c.example"],
+                    "served_seconds": null, "addresses": ["192.0.2.1"]}],
+            "not_served": [{"namespace": "shop", "name": "bad\u{1b}[2J", "state": "refused", "hosts": ["f.example"]}],
+            "findings": [{"kind": "Ingress", "namespace": "shop", "name": "older", "field": "", "severity": "error",
+                "effect": "this version of the object is not served", "reason": "Quarantined", "note": "bad value"}],
+        });
+        let expected = "\
+serving generation 7, as the folder /srv/manifests says
+
+error    Ingress shop/older  this version of the object is not served (Quarantined)
+         bad value
+
+nginx       1.22.1, master 12, 2 workers, 0 draining
+serves      1 host, 2 routes
+role        standalone
+watch       Secret in shop is stale, as of 4 min ago: not allowed
+
+NODE       STATE           GENERATION  VERSION  ADDRESSES
+edge-1_ab  alive, drained  7           0.1.0    192.0.2.1
+
+NAMESPACE  INGRESS       STATE              ROUTES  SINCE  ADDRESSES  HOSTS
+shop       bad\\u{1b}[2J  refused            -       -      -          f.example
+shop       cart          ok                 2       2 h    -          a.example,b.example
+shop       older         last good          1       -      -          d.example
+shop       some          partly (2 closed)  1       -      -          e.example
+shop       typo          closed (503)       0       -      192.0.2.1  c.example
+";
+        assert_eq!(plain(&overview(&status, None)), expected);
+    }
+
+    #[test]
+    fn an_answer_of_another_version_is_shown_as_far_as_it_goes() {
+        assert!(plain(&overview(&json!({}), Some(80))).starts_with("not serving: nobody says why\n"));
+        let hosts: Vec<_> = (0..50).map(|number| format!("{number}.example")).collect();
+        let status = json!({"ingresses": [{"namespace": "shop", "name": "many", "hosts": hosts}]});
+        assert!(overview(&status, None).contains(",19.example and 30 more\n"));
+    }
+}

@@ -1,0 +1,198 @@
+//! Which objects changed since nginx got what it has; it must not know what is made of them.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::apply::{Change, Contents};
+use crate::model::{Kind, ObjectId};
+use crate::source::{List, Snapshot, Stored};
+
+/// Remembers what is in place, to tell what changed since.
+#[derive(Debug)]
+pub struct Changes {
+    before: Before,
+    /// What the files that come next are made of.
+    next: Snapshot,
+}
+
+/// What is in place.
+#[derive(Debug)]
+enum Before {
+    /// What a run before this one left, of which no more than the versions of Ingresses is known.
+    Earlier(Arc<Contents>),
+    /// What this run put there. To keep it costs next to nothing: snapshots share their objects.
+    Own(Box<Snapshot>),
+}
+
+impl Changes {
+    /// Begins with what an earlier run left, where it wrote that down.
+    pub fn since(earlier: Option<Arc<Contents>>) -> Self {
+        Changes { before: Before::Earlier(earlier.unwrap_or_default()), next: Snapshot::default() }
+    }
+
+    /// The files that come next are made of this.
+    pub fn made(&mut self, snapshot: &Snapshot) {
+        self.next = snapshot.clone();
+    }
+
+    /// Those files are in place.
+    pub fn settle(&mut self) {
+        self.before = Before::Own(Box::new(self.next.clone()));
+    }
+
+    /// What differs between what is in place and what comes next, each object once. A Service stands for its slices.
+    pub fn all(&self) -> Vec<(Arc<ObjectId>, Change)> {
+        let now = &self.next;
+        let mut found = BTreeMap::new();
+        match &self.before {
+            Before::Earlier(contents) => {
+                let before = contents.objects.iter().map(|object| (&object.id, &*object.version));
+                merge(before, versions(&now.ingresses), |id, change| {
+                    found.insert(Arc::clone(id), change);
+                });
+            }
+            Before::Own(before) => {
+                compare(&before.endpoint_slices, &now.endpoint_slices, |slice, _| {
+                    let service = slice.object.service.as_deref();
+                    let service = service.map(|name| ObjectId::new(Kind::Service, &slice.id.namespace, name));
+                    found.extend(service.map(|service| (Arc::new(service), Change::Changed)));
+                });
+                // What happened to the Service itself says more.
+                let mut add = |id: &Arc<ObjectId>, change| {
+                    found.insert(Arc::clone(id), change);
+                };
+                compare(&before.ingresses, &now.ingresses, |stored, change| add(&stored.id, change));
+                compare(&before.ingress_classes, &now.ingress_classes, |stored, change| add(&stored.id, change));
+                compare(&before.services, &now.services, |stored, change| add(&stored.id, change));
+                compare(&before.secrets, &now.secrets, |stored, change| add(&stored.id, change));
+                compare(&before.config_maps, &now.config_maps, |stored, change| add(&stored.id, change));
+                compare(&before.namespaces, &now.namespaces, |stored, change| add(&stored.id, change));
+            }
+        }
+        found.into_iter().collect()
+    }
+}
+
+/// Tells of each object of two lists that differs.
+fn compare<K>(before: &List<K>, now: &List<K>, mut tell: impl FnMut(&Stored<K>, Change)) {
+    // Lists that nobody changed are shared.
+    if std::ptr::eq(before.as_ptr(), now.as_ptr()) && before.len() == now.len() {
+        return;
+    }
+    merge(versions(before), versions(now), |id, change| {
+        let list = if change == Change::Removed { before } else { now };
+        if let Some(stored) = list.find(&id.namespace, &id.name) {
+            tell(stored, change);
+        }
+    });
+}
+
+fn versions<K>(list: &List<K>) -> impl Iterator<Item = (&Arc<ObjectId>, &str)> {
+    list.iter().map(|stored| (&stored.id, &*stored.version.0))
+}
+
+/// Walks two lists that are sorted by object, beside each other.
+fn merge<'a>(
+    before: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,
+    now: impl Iterator<Item = (&'a Arc<ObjectId>, &'a str)>,
+    mut tell: impl FnMut(&'a Arc<ObjectId>, Change),
+) {
+    let (mut before, mut now) = (before.peekable(), now.peekable());
+    loop {
+        let order = match (before.peek(), now.peek()) {
+            (None, None) => return,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((old, _)), Some((new, _))) => old.cmp(new),
+        };
+        match order {
+            Ordering::Less => before.next().into_iter().for_each(|(id, _)| tell(id, Change::Removed)),
+            Ordering::Greater => now.next().into_iter().for_each(|(id, _)| tell(id, Change::Added)),
+            Ordering::Equal => {
+                if let (Some((_, old)), Some((id, new))) = (before.next(), now.next())
+                    && old != new
+                {
+                    tell(id, Change::Changed);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::networking::v1::Ingress;
+
+    use super::*;
+    use crate::apply::ServedObject;
+    use crate::source::{Endpoints, Version};
+
+    fn stored<K>(kind: Kind, name: &str, version: &str, object: K) -> Stored<K> {
+        Stored {
+            id: Arc::new(ObjectId::new(kind, "shop", name)),
+            version: Version(version.into()),
+            object: Arc::new(object),
+            published: None,
+            place: None,
+        }
+    }
+
+    fn ingresses(objects: &[(&str, &str)]) -> List<Ingress> {
+        objects.iter().map(|(name, version)| stored(Kind::Ingress, name, version, Ingress::default())).collect()
+    }
+
+    fn slices(objects: &[(&str, &str)]) -> List<Endpoints> {
+        let slice = |service: &str| Endpoints {
+            uid: None,
+            service: Some(service.into()),
+            family: None,
+            ports: Box::default(),
+            endpoints: Box::default(),
+        };
+        objects.iter().map(|(name, version)| stored(Kind::EndpointSlice, name, version, slice("web"))).collect()
+    }
+
+    fn told(changes: &Changes) -> Vec<String> {
+        changes.all().iter().map(|(id, change)| format!("{id} {change}")).collect()
+    }
+
+    #[test]
+    fn each_object_that_differs_is_named_once_and_slices_by_their_service() {
+        let mut changes = Changes::since(None);
+        let first = Snapshot {
+            ingresses: ingresses(&[("cart", "1"), ("gone", "1"), ("same", "1")]),
+            endpoint_slices: slices(&[("web-a", "1"), ("web-b", "1")]),
+            ..Snapshot::default()
+        };
+        changes.made(&first);
+        assert_eq!(told(&changes), ["Ingress shop/cart added", "Ingress shop/gone added", "Ingress shop/same added"]);
+        changes.settle();
+        assert_eq!(told(&changes), [""; 0]);
+        changes.made(&Snapshot {
+            ingresses: ingresses(&[("cart", "2"), ("new", "1"), ("same", "1")]),
+            endpoint_slices: slices(&[("web-a", "2"), ("web-c", "1")]),
+            ..first
+        });
+        let expected = [
+            "Ingress shop/cart changed",
+            "Ingress shop/gone removed",
+            "Ingress shop/new added",
+            "Service shop/web changed",
+        ];
+        assert_eq!(told(&changes), expected);
+        assert_eq!(told(&changes), expected, "until it is in place");
+    }
+
+    #[test]
+    fn versions_that_an_earlier_run_wrote_down_count() {
+        let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
+        let object = ServedObject { id, version: "1".into(), hosts: Vec::new(), routes: 1 };
+        let earlier = Arc::new(Contents { objects: vec![object], ..Contents::default() });
+        let mut changes = Changes::since(Some(earlier));
+        for (version, expected) in [("1", &[][..]), ("2", &["Ingress shop/cart changed"])] {
+            changes.made(&Snapshot { ingresses: ingresses(&[("cart", version)]), ..Snapshot::default() });
+            assert_eq!(told(&changes), expected);
+        }
+    }
+}

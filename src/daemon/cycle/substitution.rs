@@ -1,0 +1,125 @@
+//! What is served in the place of versions that are refused; it must not know who refused them, or why.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::{Arc, PoisonError};
+
+use super::searches::Searches;
+use super::{Cycle, Product, Stages};
+use crate::daemon::objects;
+use crate::finding::Finding;
+use crate::model::ObjectId;
+use crate::source::cluster::Name;
+use crate::source::{LeftOut, Snapshot, Version};
+
+/// How often a snapshot is translated in one attempt at most, while refused versions are put back.
+const MOST_PASSES: usize = 4;
+
+/// A version that is not served in this attempt.
+#[derive(Debug, Clone)]
+struct Exclusion {
+    version: Version,
+    left_out: bool,
+}
+
+impl Cycle {
+    /// The snapshot as it would be translated, with earlier versions in the place of those in quarantine.
+    pub fn preview<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
+        let excluded = self.excluded(snapshot, &Searches::default());
+        match self.complete(snapshot) {
+            Cow::Borrowed(snapshot) => self.substitute(snapshot, &excluded),
+            Cow::Owned(completed) => Cow::Owned(self.substitute(&completed, &excluded).into_owned()),
+        }
+    }
+
+    /// Adds the last good versions of objects that the source could not make anything of since it began.
+    pub(super) fn complete<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
+        let mut completed = Cow::Borrowed(snapshot);
+        let missing = snapshot.left_out.iter().filter(|left_out| objects::version(snapshot, &left_out.id).is_none());
+        for LeftOut { id, .. } in missing {
+            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+            // It has no version that the earlier one would have to differ from.
+            objects::put_back(completed.to_mut(), id, &self.confirmed, Some(&Version("".into())), &*store);
+            objects::put_back_secrets(completed.to_mut(), id, &self.confirmed, |_| false, &*store);
+        }
+        completed
+    }
+
+    /// Makes files from the snapshot without excluded versions; versions that the translation refuses are excluded in turn. Also
+    /// gives the Secrets that versions refer to which are not the newest.
+    pub(super) fn make<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        stages: &mut impl Stages,
+        searches: &Searches,
+    ) -> (Cow<'a, Snapshot>, Product, BTreeSet<Name>) {
+        let mut excluded = self.excluded(snapshot, searches);
+        let mut about_refused: Vec<Finding> = Vec::new();
+        for pass in 1.. {
+            let served = self.substitute(snapshot, &excluded);
+            let mut product = stages.make(&served);
+            let before = excluded.len();
+            for (id, version) in product.refused.iter().filter(|_| pass < MOST_PASSES) {
+                // Without an earlier version it stays where it is: the translation leaves it out by itself and says so.
+                if excluded.contains_key(id) || !self.has_earlier(id, version) {
+                    continue;
+                }
+                excluded.insert(Arc::clone(id), Exclusion { version: version.clone(), left_out: false });
+            }
+            if excluded.len() == before {
+                // Findings about a version that took the place of a refused one would hide what is wrong with it.
+                let places: HashSet<_> = about_refused.iter().map(|finding| &finding.origin).collect();
+                product.findings.retain(|finding| !places.contains(&finding.origin));
+                product.findings.append(&mut about_refused);
+                let not_newest = excluded.keys().chain(snapshot.left_out.iter().map(|left_out| &left_out.id));
+                let held = not_newest.flat_map(|id| objects::secrets_of(&served, id)).collect();
+                return (served, product, held);
+            }
+            // What is wrong with a refused version may be told of whoever refers to it, as of the Ingress that names a
+            // Secret: everything told with it counts.
+            about_refused.append(&mut product.findings);
+        }
+        unreachable!("the last pass excludes nothing")
+    }
+
+    fn excluded(&self, snapshot: &Snapshot, searches: &Searches) -> BTreeMap<Arc<ObjectId>, Exclusion> {
+        let entries = self.quarantine.entries();
+        let entries = entries.map(|(id, entry)| {
+            (Arc::clone(id), Exclusion { version: entry.version.clone(), left_out: entry.left_out })
+        });
+        let mut excluded: BTreeMap<_, _> = entries.collect();
+        for suspect in searches.excluded() {
+            if let Some(version) = objects::version(snapshot, &suspect.id) {
+                let exclusion = Exclusion { version: version.clone(), left_out: suspect.left_out };
+                excluded.insert(Arc::clone(&suspect.id), exclusion);
+            }
+        }
+        excluded
+    }
+
+    fn substitute<'a>(
+        &self,
+        snapshot: &'a Snapshot,
+        excluded: &BTreeMap<Arc<ObjectId>, Exclusion>,
+    ) -> Cow<'a, Snapshot> {
+        let mut served = Cow::Borrowed(snapshot);
+        for (id, exclusion) in excluded {
+            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+            let not = (!exclusion.left_out).then_some(&exclusion.version);
+            if objects::put_back(served.to_mut(), id, &self.confirmed, not, &*store).is_none() {
+                objects::withhold(served.to_mut(), id, snapshot);
+            }
+        }
+        for id in excluded.keys() {
+            let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+            let refuses = |secret: &ObjectId| excluded.contains_key(secret);
+            objects::put_back_secrets(served.to_mut(), id, &self.confirmed, refuses, &*store);
+        }
+        served
+    }
+
+    pub(super) fn has_earlier(&self, id: &ObjectId, version: &Version) -> bool {
+        let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
+        objects::put_back(&mut Snapshot::default(), id, &self.confirmed, Some(version), &*store).is_some()
+    }
+}

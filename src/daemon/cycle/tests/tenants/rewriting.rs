@@ -1,0 +1,93 @@
+//! Objects that nginx refuses and that are written again all the time; it must not know how a real one judges them.
+
+use super::*;
+
+/// A namespace of which some objects that nginx refuses are written again all the time.
+struct Attack {
+    /// How many of them have other versions in each turn.
+    written: usize,
+    /// Time between two turns.
+    between: Duration,
+}
+
+impl Attack {
+    const OBJECTS: usize = 30;
+    const TURNS: usize = 300;
+    /// After so many of them everything about it is known.
+    const KNOWN: usize = 60;
+
+    /// In how many turns the victim's change, one in each, waits for what nginx refuses, and which part of the time nginx is asked
+    /// about that in the end.
+    fn run(&self) -> (usize, f64) {
+        let state = tempfile::tempdir().unwrap();
+        let bad = |name: &str| name.starts_with("evil/i") && !name.ends_with("@0");
+        let mut tenants = Tenants { bad, ..Tenants::default() };
+        let mut cycle = Cycle::open(state.path(), None);
+        let (mut versions, mut late, mut asked) = ([0; Self::OBJECTS], 0, Duration::ZERO);
+        let mut began = tenants.now;
+        for turn in 0..Self::TURNS {
+            if turn == Self::KNOWN {
+                (asked, began) = (Duration::ZERO, tenants.now);
+            }
+            for write in 0..self.written {
+                versions[(turn * self.written + write) % Self::OBJECTS] += 1;
+            }
+            let victim = format!("victim/a@{turn}");
+            let evil = versions.iter().enumerate().map(|(number, version)| format!("evil/i{number}@{version}"));
+            tenants.applied.clear();
+            cycle.turn(&cluster(&evil.chain([victim.clone()]).collect::<Vec<_>>()), &mut tenants);
+            assert!(tenants.running().contains(&victim), "{turn}");
+            let refused = |applied: &Vec<String>| applied.iter().filter(|name| bad(name)).count();
+            late += usize::from(refused(&tenants.applied[0]) > 0);
+            let all: usize = tenants.applied.iter().map(refused).sum();
+            asked += TEST * u32::try_from(all).unwrap();
+            tenants.now += self.between;
+        }
+        (late, asked.as_secs_f64() / (tenants.now - began).as_secs_f64())
+    }
+}
+
+#[test]
+fn whoever_writes_what_is_refused_all_the_time_takes_a_tenth_of_it() {
+    // Of all of them in each turn, of a few, of one.
+    for (written, between, until_known) in
+        [(Attack::OBJECTS, 20, 1), (Attack::OBJECTS, 1000, 1), (6, 150, 2), (1, 50, 8)]
+    {
+        let (late, share) = Attack { written, between: Duration::from_millis(between) }.run();
+        assert!(late <= until_known, "{written} {between}: {late}");
+        assert!(share <= 0.12, "{written} {between}: {share}");
+    }
+}
+
+#[test]
+fn whoever_has_much_refused_is_one_like_all_others_a_minute_later() {
+    let state = tempfile::tempdir().unwrap();
+    let mut tenants = Tenants { bad: |name| name.starts_with("evil/i"), ..Tenants::default() };
+    let mut cycle = Cycle::open(state.path(), None);
+    let evil = |version: usize| (0..9).map(move |number| format!("evil/i{number}@{version}"));
+    let all = |bad: usize, version: usize| {
+        let others = ["evil/good", "victim/a"].map(|name| format!("{name}@{version}"));
+        cluster(&evil(bad).chain(others).collect::<Vec<_>>())
+    };
+    // What is good beside what was refused is served at once, behind what others have.
+    let report = cycle.turn(&all(1, 1), &mut tenants);
+    assert_eq!((quarantined(&report).len(), report.again), (9, None));
+    assert_eq!(tenants.applied[1..], [vec!["victim/a@1".to_owned()], vec!["evil/good@1".into(), "victim/a@1".into()]]);
+    // Refused again, it rests for nine times as long as that took.
+    let report = cycle.turn(&all(2, 2), &mut tenants);
+    assert_eq!(
+        (tenants.running(), report.again),
+        (["evil/good@1", "victim/a@2"].map(str::to_owned).as_slice(), Some(Duration::ZERO))
+    );
+    let report = cycle.turn(&all(2, 3), &mut tenants);
+    assert_eq!(tenants.running(), ["evil/good@1", "victim/a@3"]);
+    assert_eq!(report.again, Some(TEST * 10 * 9 - TEST));
+    tenants.now += TEST * 10 * 9;
+    let report = cycle.turn(&all(2, 4), &mut tenants);
+    assert_eq!(tenants.running(), ["evil/good@4", "victim/a@4"]);
+    assert_eq!((quarantined(&report).len(), report.again, report.attempts), (9, None, 2));
+    tenants.now += Duration::from_secs(60);
+    cycle.turn(&all(2, 4), &mut tenants);
+    assert_eq!(cycle.turn(&all(2, 5), &mut tenants).attempts, 1);
+    assert_eq!(tenants.running(), ["evil/good@5", "victim/a@5"]);
+}

@@ -1,0 +1,184 @@
+//! The status as one JSON value, from which every answer about all of it is drawn; it must not know who asks.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use super::{ReadFrom, Status};
+use crate::daemon::estimate;
+use crate::daemon::standing::{self, Standing};
+use crate::finding::{Finding, Shown};
+use crate::publish::{Outlook, Peer, View};
+use crate::source::cluster::Scope;
+use crate::translate::{Accepted, asked_hosts};
+
+impl Status {
+    /// Everything, for `/status.json` and `ingressd status`. Names of members are a contract.
+    pub fn json(&self, now: Instant) -> Value {
+        let mut members = self.host_json(now);
+        members.append(&mut self.objects_json(now));
+        Value::Object(members)
+    }
+
+    /// What is true of this host as a whole; it is part of every answer.
+    pub(super) fn host_json(&self, now: Instant) -> Map<String, Value> {
+        let view = self.outlook.as_ref().map(Outlook::view);
+        let value = json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "phase": self.phase.name(),
+            "why": self.why.as_deref(),
+            "ready": self.ready().is_ok(),
+            "not_ready": self.ready().err(),
+            "settings_refused": self.refused_settings.as_deref(),
+            "node": view.as_ref().map(|view| &*view.identity),
+            "role": self.role(),
+            "drained": self.told.drained,
+            "withdrawal": self.told.drained.then(|| self.withdrawal().json(self.connections)),
+            "leader": view.as_ref().and_then(|view| view.leader.as_deref()),
+            "publishes": view.as_ref().map(publishes),
+            "members": view.iter().flat_map(|view| &view.members).map(member).collect::<Vec<_>>(),
+            "generation": self.generation,
+            "served": self.served,
+            "pinned": self.pinned.as_ref().map(|pinned| json!({
+                "generation": pinned.pin.generation,
+                "since": pinned.pin.since,
+                "waiting_files": pinned.waiting,
+            })),
+            "nginx": {
+                "version": &*self.nginx_version,
+                "master": self.master,
+                "workers": self.workers,
+                "draining": self.crowd.draining,
+                "most_draining": self.crowd.most,
+                "ended": self.ended,
+            },
+            "hosts": self.is_known().then(|| self.hosts()),
+            "routes": self.is_known().then(|| self.routes()),
+            "source": self.read_from.json(),
+            "data_age_seconds": self.data_age(now).map(|age| age.as_secs()),
+            "source_failure": self.source_failure.as_deref(),
+        });
+        match value {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        }
+    }
+
+    /// What was read, what of that is served, and what is wrong with it.
+    fn objects_json(&self, now: Instant) -> Map<String, Value> {
+        let all_findings = self.all_findings();
+        let shown = Shown::of(&all_findings, self.limits.findings_of_namespace);
+        let left_out =
+            shown.left_out.iter().map(|(namespace, count)| json!({"namespace": &**namespace, "count": count}));
+        let objects = self.objects.iter().map(|(kind, count)| ((*kind).to_owned(), json!(count)));
+        let members = [
+            ("objects", objects.collect::<Map<_, _>>().into()),
+            ("watches", self.watches_json(now)),
+            ("estimate", estimate::json(&self.costs)),
+            ("ingresses", self.accepted.iter().map(|accepted| self.ingress_json(accepted, now)).collect()),
+            ("not_served", self.not_served_json()),
+            ("findings", shown.findings.iter().map(|finding| self::finding(finding)).collect()),
+            ("findings_left_out", left_out.collect()),
+        ];
+        members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+
+    fn ingress_json(&self, accepted: &Accepted, now: Instant) -> Value {
+        json!({
+            "namespace": &*accepted.id.namespace,
+            "name": &*accepted.id.name,
+            "version": &*accepted.version.0,
+            "state": Standing::of(Some(accepted), self.judgement(&accepted.id)).name(),
+            "hosts": accepted.hosts.iter().map(|host| &**host).collect::<Vec<_>>(),
+            "routes": accepted.served,
+            "closed": accepted.closed,
+            "served_seconds": self.served_since(&accepted.id).map(|since| (now - since).as_secs()),
+            "addresses": self.published(&accepted.id),
+        })
+    }
+
+    /// The Ingresses that are ours and of which nginx has no version.
+    fn not_served_json(&self) -> Value {
+        let without =
+            self.judgements.iter().filter(|judgement| standing::find(&self.accepted, &judgement.id).is_none());
+        let row = |judgement: &standing::Judgement| {
+            let id = &judgement.id;
+            json!({
+                "namespace": &*id.namespace,
+                "name": &*id.name,
+                "state": Standing::of(None, Some(judgement)).name(),
+                "hosts": asked_hosts(&self.told.snapshot, id),
+            })
+        };
+        without.map(row).collect()
+    }
+
+    fn watches_json(&self, now: Instant) -> Value {
+        let watch = |watch: &crate::source::cluster::WatchHealth| {
+            json!({
+                "kind": watch.kind,
+                "namespace": watch.section.as_deref(),
+                "state": watch.state(),
+                "age_seconds": watch.heard.map(|heard| (now - heard).as_secs()),
+                "failure": watch.failure.as_deref(),
+            })
+        };
+        self.watches.iter().map(watch).collect()
+    }
+}
+
+impl ReadFrom {
+    fn json(&self) -> Value {
+        match self {
+            ReadFrom::Nothing => Value::Null,
+            ReadFrom::Folder(folder) => json!({"kind": "folder", "path": folder.to_string_lossy()}),
+            ReadFrom::Cluster(link, scope) => json!({
+                "kind": "cluster",
+                "server": link.clients().server(),
+                "namespaces": match scope {
+                    Scope::Namespaces(names) => names.iter().map(|name| Value::from(&**name)).collect(),
+                    _ => Value::Null,
+                },
+                "namespace_selector": match scope {
+                    Scope::Selected(labels) => Value::from(labels.as_str()),
+                    _ => Value::Null,
+                },
+            }),
+        }
+    }
+}
+
+/// A finding for programs.
+pub(super) fn finding(finding: &Finding) -> Value {
+    json!({
+        "kind": finding.origin.object.kind.name(),
+        "namespace": &*finding.origin.object.namespace,
+        "name": &*finding.origin.object.name,
+        "field": finding.origin.field.to_string(),
+        "severity": finding.severity.name(),
+        "reason": finding.reason.row().name,
+        "effect": finding.reason.row().effect,
+        "note": &*finding.note,
+    })
+}
+
+/// Which addresses this node stands for: `null` while they are not known.
+fn publishes(view: &View) -> Value {
+    let addresses = view.addresses.as_ref().map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
+    json!({ "mode": view.mode.name(), "addresses": addresses })
+}
+
+fn member(Peer { member, life, age }: &Peer) -> Value {
+    json!({
+        "node": &*member.identity,
+        "state": life.name(),
+        "serving": member.serving,
+        "drained": member.drained,
+        "generation": member.generation,
+        "pinned": member.pinned,
+        "version": &*member.version,
+        "phase": &*member.phase,
+        "seen_seconds": age.as_secs(),
+        "addresses": member.addresses.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,261 @@
+//! What is known of one Ingress or of one host, for whoever asks for just that; it must not know who asks.
+
+use std::cmp::Reverse;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+
+use super::{ReadFrom, Status, document};
+use crate::daemon::standing::{self, Standing};
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, Kind, ObjectId, ServerName};
+use crate::source::cluster::Scope;
+use crate::translate::claims::Claimant;
+use crate::translate::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
+
+/// How many routes, findings and Ingresses one answer names at most.
+const MOST_ROWS: usize = 200;
+
+/// How many other namespaces are named that have an Ingress of the same name.
+const MOST_NAMESAKES: usize = 5;
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Inquiry {
+    /// All there is.
+    Everything,
+    /// One Ingress.
+    Ingress(ObjectId),
+    /// One host, as it is written in rules; `*` for those that nobody has.
+    Host(String),
+}
+
+impl Inquiry {
+    /// Reads a request; `None` when it is none of these.
+    pub fn read(request: &str) -> Option<Self> {
+        let mut words = request.split(' ');
+        match (words.next(), words.next(), words.next()) {
+            (Some("status"), None, _) => Some(Inquiry::Everything),
+            (Some("ingress"), Some(name), None) => {
+                let (namespace, name) = name.split_once('/')?;
+                Some(Inquiry::Ingress(ObjectId::new(Kind::Ingress, namespace, name)))
+            }
+            (Some("host"), Some(host), None) => Some(Inquiry::Host(host.to_owned())),
+            _ => None,
+        }
+    }
+}
+
+impl Status {
+    /// What is known of what is asked for. Names of members are a contract.
+    pub fn answer(&self, inquiry: &Inquiry, now: Instant) -> Value {
+        match inquiry {
+            Inquiry::Everything => self.json(now),
+            Inquiry::Ingress(id) => self.with_host(now, self.ingress(id, now)),
+            Inquiry::Host(written) => self.with_host(now, self.one_host(written, now)),
+        }
+    }
+
+    fn with_host(&self, now: Instant, subject: Value) -> Value {
+        let mut members = self.host_json(now);
+        members.insert("subject".to_owned(), subject);
+        Value::Object(members)
+    }
+
+    /// Everything about one Ingress.
+    fn ingress(&self, id: &ObjectId, now: Instant) -> Value {
+        let asked = asked(&self.told.snapshot, id).unwrap_or_default();
+        let secrets = asked.tls.iter().filter_map(|entry| entry.secret);
+        let secrets: Vec<_> = secrets.map(|name| ObjectId::new(Kind::Secret, &id.namespace, name)).collect();
+        let all = self.all_findings();
+        let findings = severest(all.iter().filter(|finding| {
+            let object = &*finding.origin.object;
+            object == id || secrets.contains(object)
+        }));
+        let left_out = findings.len().saturating_sub(MOST_ROWS) + asked.routes.len().saturating_sub(MOST_ROWS);
+        let mut members = self.standing_json(id, now);
+        members.extend(named([
+            ("kind", "Ingress".into()),
+            ("class", asked.class.into()),
+            ("why", self.why_not(id).into()),
+            ("asks", asked.routes.iter().take(MOST_ROWS).map(route).collect()),
+            ("tls", asked.tls.iter().take(MOST_ROWS).map(|entry| self.tls(id, entry)).collect()),
+            ("findings", findings.into_iter().take(MOST_ROWS).map(with_page).collect()),
+            ("left_out", left_out.into()),
+        ]));
+        Value::Object(members)
+    }
+
+    /// Who has what of one host.
+    fn one_host(&self, written: &str, now: Instant) -> Value {
+        let hosts = host_with_wildcard(written);
+        let names: Vec<_> = hosts.iter().map(|(name, _)| name.clone()).collect();
+        let is_of_it = |written: &str| hosts.iter().any(|(_, host)| host.eq_ignore_ascii_case(written));
+        let claims = hosts.iter().map(|(name, written)| self.claimants(name, written));
+        let askers: Vec<_> = askers(&self.told.snapshot, &names).collect();
+        let left_out = askers.len().saturating_sub(MOST_ROWS);
+        let all = self.all_findings();
+        let mut findings = Vec::new();
+        let ingresses: Vec<_> = askers
+            .into_iter()
+            .take(MOST_ROWS)
+            .map(|id| {
+                let asked = asked(&self.told.snapshot, id).unwrap_or_default();
+                let routes = asked.routes.iter().filter(|route| is_of_it(route.host));
+                let about = all.iter().filter(|finding| finding.origin.object == *id);
+                findings.extend(about.filter(|finding| concerns(finding, &asked, is_of_it)));
+                let mut members = self.standing_json(id, now);
+                members.insert("asks".to_owned(), routes.take(MOST_ROWS).map(route).collect());
+                members
+            })
+            .collect();
+        let findings = severest(findings.into_iter());
+        json!({
+            "kind": "Host",
+            "host": written,
+            "is_name": !hosts.is_empty(),
+            "claims": claims.collect::<Vec<_>>(),
+            "ingresses": ingresses,
+            "left_out": left_out + findings.len().saturating_sub(MOST_ROWS),
+            "findings": findings.into_iter().take(MOST_ROWS).map(with_page).collect::<Vec<_>>(),
+        })
+    }
+
+    /// The namespaces that ask for a host, whoever asked first before the others.
+    fn claimants(&self, name: &ServerName, written: &str) -> Value {
+        let mut claimants: Vec<_> = self.claims.of(name).iter().collect();
+        claimants.sort_by_key(|claimant| claimant.number);
+        let claimant = |claimant: &&Claimant| {
+            json!({
+                "namespace": &*claimant.namespace,
+                "exclusive": claimant.exclusive,
+                "reserved": claimant.gone.is_some(),
+            })
+        };
+        json!({"host": written, "namespaces": claimants.iter().take(MOST_ROWS).map(claimant).collect::<Vec<_>>()})
+    }
+
+    /// The state of an Ingress, whether it is ours or not and whether there is one, with what is served of it.
+    fn standing_json(&self, id: &ObjectId, now: Instant) -> Map<String, Value> {
+        let accepted = standing::find(&self.accepted, id);
+        let judgement = self.judgement(id);
+        let state = match (accepted, judgement) {
+            (None, None) if self.foreign(id).is_some() => "not ours",
+            // Of objects that came since the last cycle nobody knows yet whose they are.
+            (None, None) if !self.is_read(id) => "absent",
+            _ => Standing::of(accepted, judgement).name(),
+        };
+        let hosts = match accepted {
+            Some(accepted) => accepted.hosts.iter().map(|host| &**host).collect(),
+            None => asked_hosts(&self.told.snapshot, id),
+        };
+        named([
+            ("namespace", Value::from(&*id.namespace)),
+            ("name", (&*id.name).into()),
+            ("state", state.into()),
+            ("hosts", hosts.into_iter().take(MOST_ROWS).collect()),
+            ("routes", accepted.map_or(0, |accepted| accepted.served).into()),
+            ("closed", accepted.map_or(0, |accepted| accepted.closed).into()),
+            ("served_seconds", self.served_since(id).map(|since| (now - since).as_secs()).into()),
+            ("addresses", self.published(id).into()),
+        ])
+    }
+
+    /// Why nothing of an Ingress is served that is not ours, or not there.
+    fn why_not(&self, id: &ObjectId) -> Option<String> {
+        if let Some(finding) = self.foreign(id) {
+            return Some(finding.note.to_string());
+        }
+        if standing::find(&self.accepted, id).is_some() || self.judgement(id).is_some() || self.is_read(id) {
+            return None;
+        }
+        let snapshot = &self.told.snapshot;
+        let unserved = |setting: &str| format!("its namespace is not served: {setting} in the settings");
+        match &self.read_from {
+            ReadFrom::Cluster(_, Scope::Namespaces(names)) if !names.contains(&id.namespace) => {
+                return Some(unserved(&format!("`namespaces` is {}", names.join(", "))));
+            }
+            ReadFrom::Cluster(_, Scope::Selected(labels))
+                if snapshot.namespaces.find("", &id.namespace).is_none()
+                    || snapshot.outside.find(&id.namespace, &id.name).is_some() =>
+            {
+                return Some(unserved(&format!("it has not the labels of `namespace-selector`, {labels}")));
+            }
+            _ => {}
+        }
+        let namesakes = snapshot.ingresses.iter().filter(|stored| stored.id.name == id.name);
+        let namespaces: Vec<_> = namesakes.take(MOST_NAMESAKES).map(|stored| &*stored.id.namespace).collect();
+        let elsewhere = match namespaces.is_empty() {
+            true => String::new(),
+            false => format!("; there is one of this name in {}", namespaces.join(", ")),
+        };
+        Some(match self.data_read {
+            None => "nothing was read yet".to_owned(),
+            Some(_) => format!("there is no such Ingress in what was read{elsewhere}"),
+        })
+    }
+
+    fn is_read(&self, id: &ObjectId) -> bool {
+        self.told.snapshot.ingresses.position(&id.namespace, &id.name).is_ok()
+    }
+
+    /// The finding that it is another controller's.
+    fn foreign(&self, id: &ObjectId) -> Option<&Finding> {
+        let is_it = |finding: &&Finding| finding.reason == Reason::ForeignClass && *finding.origin.object == *id;
+        self.findings.iter().find(is_it)
+    }
+
+    fn tls(&self, id: &ObjectId, entry: &AskedTls<'_>) -> Value {
+        let secret = entry.secret.map(|name| ObjectId::new(Kind::Secret, &id.namespace, name));
+        let served = self.certificates.iter().find(|(certificate, _)| Some(&**certificate) == secret.as_ref());
+        json!({
+            "hosts": entry.hosts,
+            "secret": entry.secret,
+            "served": served.is_some(),
+            "ends": served.map(|(_, ends)| ends),
+        })
+    }
+}
+
+fn named<const COUNT: usize>(members: [(&str, Value); COUNT]) -> Map<String, Value> {
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// The worst first.
+fn severest<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<&'a Finding> {
+    let mut findings: Vec<_> = findings.collect();
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    findings
+}
+
+/// Whether a finding about an Ingress has to do with some of its hosts: not when it is about rules or entries for others.
+fn concerns(finding: &Finding, asked: &Asked<'_>, is_of_them: impl Fn(&str) -> bool) -> bool {
+    match finding.origin.field {
+        Field::Rule(rule) | Field::Path(rule, ..) => {
+            asked.rules.get(usize::from(rule)).is_none_or(|host| is_of_them(host))
+        }
+        Field::Tls(entry) => asked
+            .tls
+            .get(usize::from(entry))
+            .is_none_or(|entry| entry.hosts.is_empty() || entry.hosts.iter().any(|host| is_of_them(host))),
+        _ => true,
+    }
+}
+
+fn route(route: &AskedRoute<'_>) -> Value {
+    json!({
+        "host": route.host,
+        "path": route.path,
+        "path_type": route.path_type,
+        "service": route.service,
+        "port": route.port,
+        "endpoints": route.endpoints,
+    })
+}
+
+/// A finding with the place of the documentation that explains it.
+fn with_page(finding: &Finding) -> Value {
+    let mut value = document::finding(finding);
+    value["page"] = finding.reason.page().into();
+    value
+}

@@ -1,0 +1,43 @@
+//! Which known word somebody may have meant; it must not know what words are for.
+
+/// No word that is known is longer; for longer ones no likeness is sought.
+const LONGEST: usize = 63;
+
+/// Words whose lengths differ by more are not compared: a typo is a letter or two, and comparing is slow.
+const LENGTH_DIFFERENCE: usize = 4;
+
+/// Words less alike than this are not proposed.
+const LIKENESS: f64 = 0.84;
+
+/// The known word most like this one, when one is like it.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
+    let near = known.into_iter().filter(|known| known.len().abs_diff(word.len()) <= LENGTH_DIFFERENCE);
+    let alike = near.map(|known| (strsim::jaro_winkler(word, known), known));
+    let alike = alike.filter(|(likeness, _)| *likeness >= LIKENESS);
+    // Equal likeness is decided by name, because what is known may have no order.
+    alike.max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(left.1))).map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn typos_are_told_from_other_words() {
+        let known = ["host", "hosts", "ingressClassName", "pathType", "path", "rules"];
+        for (word, expected) in [
+            ("ingresClassName", Some("ingressClassName")),
+            ("ingressClass", Some("ingressClassName")),
+            ("pathTyp", Some("pathType")),
+            ("hots", Some("host")),
+            ("annotations", None),
+            ("", None),
+            (&"pathType".repeat(10), None),
+        ] {
+            assert_eq!(nearest(word, known), expected, "{word}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What one Ingress asks for, in plain words for whoever shows it; it must not know what of that is served.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule};
+
+use super::endpoint::{self, SliceIndex};
+use super::port::{self, PortReference};
+use super::{Dialect, host};
+use crate::model::{ObjectId, ServerName};
+use crate::source::{Snapshot, Stored};
+
+/// What an Ingress asks for, as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Asked<'a> {
+    /// The class that it names.
+    pub class: Option<&'a str>,
+    /// The host of each rule; `*` for all that nobody has.
+    pub rules: Vec<&'a str>,
+    /// Its paths in their order, and last the default backend.
+    pub routes: Vec<AskedRoute<'a>>,
+    /// The entries of `spec.tls`.
+    pub tls: Vec<AskedTls<'a>>,
+}
+
+/// A path of an Ingress.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedRoute<'a> {
+    /// The number of its rule; `None` for the default backend.
+    pub rule: Option<usize>,
+    /// The host; `*` for all that nobody has.
+    pub host: &'a str,
+    /// The path.
+    pub path: &'a str,
+    /// How it is compared: `Prefix`, `Exact`, ...
+    pub path_type: &'a str,
+    /// The Service; `None` where something else is behind it.
+    pub service: Option<&'a str>,
+    /// The port of the Service as it is written.
+    pub port: Option<String>,
+    /// How many endpoints of that port are ready; `None` when there is no such Service or port.
+    pub endpoints: Option<usize>,
+}
+
+/// An entry of `spec.tls`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskedTls<'a> {
+    /// Its hosts; none means those of the rules.
+    pub hosts: Vec<&'a str>,
+    /// The Secret with the certificate.
+    pub secret: Option<&'a str>,
+}
+
+/// What stands for all hosts that nobody has.
+const EVERY_HOST: &str = "*";
+
+/// Reads what an Ingress asks for, and looks how many endpoints are behind it; `None` when there is no such Ingress.
+pub fn asked<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<Asked<'a>> {
+    let stored = find(snapshot, id)?;
+    let Some(spec) = &stored.object.spec else { return Some(Asked::default()) };
+    let namespace = &*stored.id.namespace;
+    let behind = Behind { snapshot, namespace, slices: of_namespace(snapshot, namespace) };
+    let mut routes = Vec::new();
+    for (number, rule) in spec.rules.iter().flatten().enumerate() {
+        let paths = rule.http.iter().flat_map(|http| &http.paths);
+        routes.extend(paths.map(|path| AskedRoute { rule: Some(number), host: host_of(rule), ..behind.route(path) }));
+    }
+    routes.extend(spec.default_backend.as_ref().map(|backend| behind.to(backend)));
+    let tls = spec.tls.iter().flatten().map(|entry| AskedTls {
+        hosts: entry.hosts.iter().flatten().map(String::as_str).collect(),
+        secret: entry.secret_name.as_deref(),
+    });
+    let rules = spec.rules.iter().flatten().map(host_of).collect();
+    Some(Asked { class: spec.ingress_class_name.as_deref(), rules, routes, tls: tls.collect() })
+}
+
+/// The hosts of an Ingress as it writes them, each once.
+pub fn asked_hosts<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Vec<&'a str> {
+    let rules = find(snapshot, id).into_iter().flat_map(rules);
+    let mut hosts: Vec<_> = rules.map(host_of).collect();
+    hosts.sort_unstable();
+    hosts.dedup();
+    hosts
+}
+
+/// The Ingresses with a rule for one of these hosts, or, for all hosts, with a default backend.
+pub fn askers<'a>(snapshot: &'a Snapshot, hosts: &[ServerName]) -> impl Iterator<Item = &'a Arc<ObjectId>> {
+    let written: Vec<_> = hosts.iter().map(host::written).collect();
+    let asks = move |stored: &&Stored<Ingress>| {
+        let spec = stored.object.spec.as_ref();
+        let has_default = spec.is_some_and(|spec| spec.default_backend.is_some());
+        written.iter().any(|written| {
+            (has_default && written == EVERY_HOST)
+                || rules(stored).any(|rule| host_of(rule).eq_ignore_ascii_case(written))
+        })
+    };
+    snapshot.ingresses.iter().filter(asks).map(|stored| &stored.id)
+}
+
+fn find<'a>(snapshot: &'a Snapshot, id: &ObjectId) -> Option<&'a Stored<Ingress>> {
+    snapshot.ingresses.find(&id.namespace, &id.name)
+}
+
+fn rules(stored: &Stored<Ingress>) -> impl Iterator<Item = &IngressRule> {
+    stored.object.spec.iter().flat_map(|spec| spec.rules.iter().flatten())
+}
+
+fn host_of(rule: &IngressRule) -> &str {
+    rule.host.as_deref().filter(|host| !host.is_empty()).unwrap_or(EVERY_HOST)
+}
+
+/// The host that is written so, and the wildcard host that it lies within, each with how rules write it; nothing when it is none.
+pub fn host_with_wildcard(written: &str) -> Vec<(ServerName, String)> {
+    let name = host::server_name(if written == EVERY_HOST { "" } else { written }).ok();
+    let wildcard = name.as_ref().and_then(host::wildcard_above);
+    name.into_iter().chain(wildcard).map(|name| (name.clone(), host::written(&name))).collect()
+}
+
+/// The slices of one namespace.
+fn of_namespace<'a>(snapshot: &'a Snapshot, namespace: &str) -> SliceIndex<'a> {
+    let slices = &snapshot.endpoint_slices;
+    let begin = slices.partition_point(|slice| *slice.id.namespace < *namespace);
+    let end = slices.partition_point(|slice| *slice.id.namespace <= *namespace);
+    SliceIndex::of_slices(&slices[begin..end])
+}
+
+/// Where the Services of one namespace lead.
+struct Behind<'a> {
+    snapshot: &'a Snapshot,
+    namespace: &'a str,
+    slices: SliceIndex<'a>,
+}
+
+impl<'a> Behind<'a> {
+    fn route(&self, path: &'a HTTPIngressPath) -> AskedRoute<'a> {
+        let written = path.path.as_deref().unwrap_or("/");
+        AskedRoute { path: written, path_type: &path.path_type, ..self.to(&path.backend) }
+    }
+
+    fn to(&self, backend: &'a IngressBackend) -> AskedRoute<'a> {
+        let service = backend.service.as_ref();
+        let port = service.and_then(|service| PortReference::read(service.port.as_ref()));
+        let endpoints = service.zip(port.as_ref()).and_then(|(service, port)| self.endpoints(&service.name, port));
+        AskedRoute {
+            rule: None,
+            host: EVERY_HOST,
+            path: "/",
+            path_type: "default backend",
+            service: service.map(|service| service.name.as_str()),
+            port: port.map(|port| match port {
+                PortReference::Name(name) => name.to_owned(),
+                port => port.written(),
+            }),
+            endpoints,
+        }
+    }
+
+    fn endpoints(&self, service: &str, port: &PortReference<'_>) -> Option<usize> {
+        let stored = self.snapshot.service(self.namespace, service)?;
+        // Whoever names the port of the endpoints means that one, which only one of the dialects allows.
+        let port = port::find(&stored.object, port, Dialect::IngressNginx)?;
+        Some(endpoint::find(self.slices.of(self.namespace, service), &stored.object, port).len())
+    }
+}

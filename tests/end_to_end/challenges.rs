@@ -1,0 +1,149 @@
+//! HTTP-01 challenges reach the Ingresses that cert-manager writes for them, whatever else their host has; this test must not know how.
+
+use serde_json::{Value, json};
+
+use crate::rig::client::get;
+use crate::rig::manifests::{Ingress, endpoint_slice, in_namespace, ingress, secret, service};
+use crate::rig::{self, ECHO};
+
+/// Who answers challenges.
+const SOLVER: &str = "10.244.2.1:8080";
+
+/// What the authority asks for.
+const TOKEN: &str = "LoqXcYV8q5ONbJQxbmR7SCTNo3tiAXDfowyjxAj-_X0";
+
+/// What cert-manager writes for one challenge, in this namespace: a Service and an Ingress to it.
+fn solver(namespace: &str, host: &str, class: &str, path_type: &str) -> [Value; 3] {
+    let name = format!("cm-acme-http-solver-{}", host.replace('.', "-"));
+    let mut service = service(&name, ECHO);
+    service["spec"]["type"] = json!("NodePort");
+    service["spec"]["ports"][0]["port"] = json!(8089);
+    let backend = json!({"service": {"name": name, "port": {"number": 8089}}});
+    let ingress = ingress(&name)
+        .class(class)
+        .path_to(host, path_type, &format!("/.well-known/acme-challenge/{TOKEN}"), backend)
+        .annotation("whitelist-source-range", "0.0.0.0/0,::/0");
+    [service, endpoint_slice(&name, &["10.244.2.1"], ECHO), ingress.build()]
+        .map(|object| in_namespace(namespace, object))
+}
+
+/// An Ingress of everything below the host, which has its name.
+fn app(host: &str, class: &str) -> Ingress {
+    ingress(host).class(class).host(&format!("{host}.test"), "web")
+}
+
+fn with_expressions(host: &str, class: &str) -> Vec<Value> {
+    let app = ingress(host).class(class).annotation("use-regex", "true");
+    vec![app.path(&format!("{host}.test"), "ImplementationSpecific", "/.*", "web").build()]
+}
+
+/// The other objects of a host, the namespace of its solver, and who answers a challenge and another plain request: in a class of
+/// the specification, whose hosts have one owner, and in one of ingress-nginx, whose hosts are shared.
+struct Row {
+    name: &'static str,
+    path_types: &'static [&'static str],
+    objects: fn(&str, &str) -> Vec<Value>,
+    namespace: &'static str,
+    answers: [[&'static str; 2]; 2],
+}
+
+/// What cert-manager writes, newer versions the first.
+const BOTH: &[&str] = &["Exact", "ImplementationSpecific"];
+
+const ROWS: &[Row] = &[
+    Row {
+        name: "first",
+        path_types: BOTH,
+        objects: |_, _| Vec::new(),
+        namespace: "default",
+        answers: [[SOLVER, "404"], [SOLVER, "404"]],
+    },
+    Row {
+        name: "served",
+        path_types: BOTH,
+        objects: |host, class| vec![app(host, class).build()],
+        namespace: "default",
+        answers: [[SOLVER, "web"], [SOLVER, "web"]],
+    },
+    Row {
+        name: "redirected",
+        path_types: BOTH,
+        objects: |host, class| vec![app(host, class).tls(&[&format!("{host}.test")], "not-issued-yet").build()],
+        namespace: "default",
+        answers: [[SOLVER, "308"], [SOLVER, "308"]],
+    },
+    Row {
+        name: "closed",
+        path_types: BOTH,
+        objects: |host, class| vec![app(host, class).annotation("whitelist-source-range", "192.0.2.1").build()],
+        namespace: "default",
+        answers: [[SOLVER, "403"], [SOLVER, "403"]],
+    },
+    Row {
+        name: "with-passwords",
+        path_types: BOTH,
+        objects: |host, class| {
+            let app = app(host, class).annotation("auth-type", "basic").annotation("auth-secret", "users");
+            vec![app.build()]
+        },
+        namespace: "default",
+        answers: [[SOLVER, "401"], [SOLVER, "401"]],
+    },
+    Row {
+        name: "with-expressions",
+        path_types: &["Exact"],
+        objects: with_expressions,
+        namespace: "default",
+        answers: [[SOLVER, "web"], [SOLVER, "web"]],
+    },
+    // In the specification's order an expression goes before what is none; in that of ingress-nginx all paths are expressions then.
+    Row {
+        name: "expressions-first",
+        path_types: &["ImplementationSpecific"],
+        objects: with_expressions,
+        namespace: "default",
+        answers: [["web", "web"], [SOLVER, "web"]],
+    },
+    Row {
+        name: "of-another",
+        path_types: BOTH,
+        objects: |host, class| vec![app(host, class).build()],
+        namespace: "certificates",
+        answers: [["web", "web"], [SOLVER, "web"]],
+    },
+    Row {
+        name: "of-another-closed",
+        path_types: BOTH,
+        objects: |host, class| vec![app(host, class).annotation("whitelist-source-range", "192.0.2.1").build()],
+        namespace: "certificates",
+        answers: [["403", "403"], ["403", "403"]],
+    },
+];
+
+#[test]
+fn a_challenge_reaches_its_solver_whatever_else_the_host_has() {
+    rig::run(async |rig| {
+        rig.serve(&["web"]);
+        let hash = "shop:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n";
+        rig.manifests.write("users.yaml", &[secret("users", "Opaque", &[("auth", hash)])]);
+        let (mut others, mut solvers, mut expected) = (Vec::new(), Vec::new(), Vec::new());
+        for Row { name, path_types, objects, namespace, answers } in ROWS {
+            for (class, [to_challenge, otherwise]) in ["ingressd", "nginx"].into_iter().zip(answers) {
+                for path_type in *path_types {
+                    let host = format!("{name}-{class}-{}", path_type[..1].to_lowercase());
+                    others.extend(objects(&host, class));
+                    let host = format!("{host}.test");
+                    solvers.extend(solver(namespace, &host, class, path_type));
+                    expected.push((get(&format!("http://{host}/.well-known/acme-challenge/{TOKEN}")), *to_challenge));
+                    expected.push((get(&format!("http://{host}/x")), *otherwise));
+                }
+            }
+        }
+        // A certificate is asked for when its Ingress is there already.
+        rig.manifests.write("others.yaml", &others);
+        rig.start().await;
+        rig.manifests.write("solvers.yaml", &solvers);
+        rig.daemon.confirmed("cm-acme-http-solver-first-nginx-e-test").await;
+        rig.expect(expected).await;
+    });
+}

@@ -1,0 +1,295 @@
+//! `ingressd status` as somebody reads it who has to find out what is wrong; this must not know how the daemon knows.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use crate::rig::manifests::ingress;
+use crate::rig::{self, Rig, wait};
+
+/// What the command prints and how it ends.
+fn status_of(rig: &Rig, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = rig.daemon.command("status").args(arguments).output().unwrap();
+    (output.status.code(), String::from_utf8(output.stdout).unwrap())
+}
+
+fn state(status: &Value, list: &str, name: &str) -> String {
+    let rows = status[list].as_array().into_iter().flatten();
+    let row = rows.into_iter().find(|row| row["name"] == name);
+    row.map(|row| row["state"].as_str().unwrap().to_owned()).unwrap_or_default()
+}
+
+/// One Ingress in each state that does not need an nginx in trouble.
+async fn serve_all_sorts(rig: &mut Rig) {
+    let foreign = json!({"apiVersion": "networking.k8s.io/v1", "kind": "IngressClass", "metadata": {"name": "theirs"},
+        "spec": {"controller": "example.com/theirs"}});
+    let older = ingress("older").class("nginx").host("older.example", "web");
+    let good = [
+        ingress("good").path("good.example", "Exact", "/exact", "web").host("lame.example", "none").build(),
+        older.clone().build(),
+        ingress("protected").class("nginx").host("closed.example", "web").annotation("auth-type", "digest").build(),
+        ingress("foreign").class("theirs").host("foreign.example", "web").build(),
+        foreign,
+    ];
+    rig.manifests.write("objects.yaml", &good);
+    rig.start().await;
+    let refused = ingress("never").class("nginx").host("never.example", "web").annotation("canary", "true");
+    rig.manifests.write("never.yaml", &[refused.build()]);
+    let changed = [&good[..1], &[older.annotation("canary", "true").build()], &good[2..]].concat();
+    rig.manifests.write("objects.yaml", &changed);
+    let all = |status: &Value| {
+        state(status, "ingresses", "older") == "last good" && state(status, "not_served", "never") == "refused"
+    };
+    rig.daemon.status_when("an object in each state", all).await;
+}
+
+#[test]
+fn state_comes_first_then_problems_then_objects_with_states_of_their_own() {
+    rig::run(async |rig| {
+        serve_all_sorts(rig).await;
+        let (code, text) = status_of(rig, &[]);
+        assert_eq!(code, Some(0), "{text}");
+        let folder = rig.manifests.folder().display();
+        let first = text.lines().next().unwrap();
+        assert!(
+            first.starts_with("serving generation ") && first.ends_with(&format!(", as the folder {folder} says")),
+            "{text}"
+        );
+        let line = |begin: &str| {
+            text.lines().position(|line| line.starts_with(begin)).unwrap_or_else(|| panic!("{begin}: {text}"))
+        };
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let last_error = text.lines().enumerate().filter(|(_, line)| line.starts_with("error ")).last().unwrap().0;
+        assert!(0 < last_error && last_error < line("warning ") && line("warning ") < line("NAMESPACE "), "{text}");
+        let problem = line("error    Ingress default/protected  auth-type");
+        assert!(
+            text.lines().nth(problem).unwrap().ends_with("the routes of the object answer 503 (InvalidSecurityValue)"),
+            "{text}"
+        );
+        assert!(text.lines().nth(problem + 1).unwrap().starts_with("         "), "the remedy: {text}");
+        assert!(!text.contains("foreign") && text.contains("ForeignClass 1"), "not ours: {text}");
+        let table: Vec<_> = text.lines().skip(line("NAMESPACE ")).map(words).collect();
+        for row in [
+            "NAMESPACE INGRESS STATE ROUTES SINCE ADDRESSES HOSTS",
+            "default good ok 2 ",
+            "default never refused - - - never.example",
+            "default older last good 1 ",
+            "default protected closed (503) 0 ",
+        ] {
+            assert!(table.iter().any(|line| line.starts_with(row)), "{row}: {text}");
+        }
+    });
+}
+
+#[test]
+fn one_ingress_or_host_is_told_with_everything_about_it() {
+    rig::run(async |rig| {
+        serve_all_sorts(rig).await;
+        let docs = "/usr/share/doc/ingressd/docs/findings.md#";
+        let refused = format!("{docs}refusedvalue");
+        let rows: [(&[&str], i32, &[&str]); 10] = [
+            (
+                &["default/good"],
+                1,
+                &[
+                    "Ingress default/good  ok",
+                    "Service web:80, 1 endpoint",
+                    "/exact",
+                    "Exact",
+                    "none:80, no such Service",
+                    "(MissingService)",
+                ],
+            ),
+            (&["default/older"], 1, &["last good: an earlier version is served", "canary  this version", &refused]),
+            (&["default/never"], 1, &["refused: nothing of it is served", &refused]),
+            (&["default/protected"], 1, &["closed (503): something that protects it", "0 served, 1 closed (503)"]),
+            (&["default/foreign"], 1, &["not ours", "belongs to the controller \"example.com/theirs\""]),
+            (
+                &["other/good"],
+                1,
+                &["absent", "there is no such Ingress in what was read; there is one of this name in default"],
+            ),
+            (
+                &["--host", "good.example"],
+                0,
+                &["good.example was first asked for by namespace default", "default/good  ok"],
+            ),
+            (&["--host", "LAME.example"], 1, &["default/good  ok", "(MissingService)"]),
+            (&["--host", "foreign.example"], 1, &["default/foreign  not ours"]),
+            (&["--host", "nobody.example"], 1, &["no Ingress that was read has a rule for it"]),
+        ];
+        for (arguments, expected, words) in rows {
+            let (code, text) = status_of(rig, arguments);
+            assert_eq!(code, Some(expected), "{arguments:?}: {text}");
+            for words in words {
+                assert!(text.contains(words), "{arguments:?}: {words:?} is not in\n{text}");
+            }
+            assert!(text.trim_end().lines().last().unwrap().starts_with("serving generation "), "{text}");
+        }
+        // Nothing is wrong with this one.
+        rig.manifests.write("well.yaml", &[ingress("well").host("well.example", "web").build()]);
+        rig.daemon.confirmed("well").await;
+        for arguments in [&["default/well"][..], &["--host", "well.example"]] {
+            let (code, text) = status_of(rig, arguments);
+            assert_eq!(code, Some(0), "{text}");
+        }
+        let (_, text) = status_of(rig, &["default/well", "--format", "json"]);
+        let told: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((&told["subject"]["state"], &told["subject"]["asks"][0]["endpoints"]), (&json!("ok"), &json!(1)));
+        for arguments in [&["well"][..], &["a/b/c"], &["a b/c"], &["/"], &["a/b", "--cluster"], &["--host", "a\nb"]] {
+            assert_eq!(status_of(rig, arguments).0, Some(64), "{arguments:?}");
+        }
+        // Whatever is written into the socket is answered, and read no further than a question can be long.
+        let hostile = [
+            "ingress default/well x",
+            "ingress well",
+            "host",
+            "host \u{1b}[2J",
+            &format!("host {}", "a".repeat(10_000)),
+        ];
+        for question in hostile {
+            let mut stream = UnixStream::connect(rig.folder().join("control.sock")).unwrap();
+            // The daemon may have closed it before everything was written.
+            let _ = stream.write_all(format!("{question}\n").as_bytes());
+            let mut answer = String::new();
+            let read = stream.read_to_string(&mut answer);
+            let told = serde_json::from_str::<Value>(&answer);
+            assert!(read.is_err() || told.is_ok_and(|told| told.is_object()), "{question:?}: {answer}");
+        }
+        assert_eq!(status_of(rig, &[]).0, Some(0));
+    });
+}
+
+#[test]
+fn what_is_not_in_force_yet_is_told_of_each_object() {
+    rig::run(async |rig| {
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.start().await;
+        rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
+        rig.daemon.confirmed("b").await;
+        assert!(rig.daemon.command("rollback").output().unwrap().status.success());
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").host("more.example", "web").build()]);
+        let waiting = |status: &Value| {
+            state(status, "ingresses", "a") == "waiting" && state(status, "not_served", "b") == "waiting"
+        };
+        rig.daemon.status_when("changes that wait", waiting).await;
+        let (_, text) = status_of(rig, &["default/b"]);
+        assert!(text.starts_with("Ingress default/b  waiting: what it says now is not in force yet"), "{text}");
+        assert!(rig.daemon.command("rollback").arg("--resume").output().unwrap().status.success());
+        let served = |status: &Value| ["a", "b"].iter().all(|name| state(status, "ingresses", name) == "ok");
+        rig.daemon.status_when("everything", served).await;
+    });
+}
+
+/// A process whose output is read as it comes.
+struct Watching {
+    process: Child,
+    heard: Arc<Mutex<String>>,
+    reader: std::thread::JoinHandle<()>,
+}
+
+impl Watching {
+    fn start(mut command: Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut output = process.stdout.take().unwrap();
+        let heard = Arc::new(Mutex::new(String::new()));
+        let told = Arc::clone(&heard);
+        let reader = std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(length @ 1..) = output.read(&mut bytes) {
+                let text = String::from_utf8_lossy(&bytes[..length]).into_owned();
+                // Whoever has seen enough closes the pipe.
+                if text.contains("enough.example") {
+                    return;
+                }
+                told.lock().unwrap().push_str(&text);
+            }
+        });
+        Watching { process, heard, reader }
+    }
+
+    /// Waits until this is told behind what was told before `known` bytes; gives how much was told by then.
+    async fn until(&self, words: &str, known: usize) -> usize {
+        let heard = || async { self.heard.lock().unwrap().clone() };
+        let text = wait::until_right(words, heard, |text| text[known..].contains(words)).await;
+        text.len()
+    }
+}
+
+#[test]
+fn whoever_watches_sees_changes_outlives_the_daemon_and_ends_with_the_reader() {
+    rig::run(async |rig| {
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.start().await;
+        let mut command = rig.daemon.command("status");
+        command.arg("--watch");
+        let mut watching = Watching::start(command);
+        let known = watching.until("a.example", 0).await;
+        rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
+        let known = watching.until("b.example", known).await;
+        assert!(rig.daemon.stop().await.success());
+        let known = watching.until("no daemon runs here", known).await;
+        rig.daemon.start();
+        watching.until("b.example", known).await;
+        assert!(!watching.heard.lock().unwrap().contains('\u{1b}'), "nothing steers what is no terminal");
+        rig.manifests.write("c.yaml", &[ingress("c").host("enough.example", "web").build()]);
+        let ended = async || watching.process.try_wait().unwrap();
+        let status = wait::until("the end with the reader", ended).await;
+        assert_eq!(status.code(), Some(0));
+        watching.reader.join().unwrap();
+        let mut complaint = String::new();
+        watching.process.stderr.take().unwrap().read_to_string(&mut complaint).unwrap();
+        assert_eq!(complaint, "");
+    });
+}
+
+/// What the command writes to a terminal of 60 columns, with these variables.
+fn on_a_terminal(rig: &Rig, variables: &[(&str, &str)]) -> String {
+    let command = rig.daemon.command("status");
+    let words = std::iter::once(command.get_program()).chain(command.get_args()).map(|word| word.to_str().unwrap());
+    let line = shlex::try_join(words).unwrap();
+    let mut script = Command::new("script");
+    // A shell may set COLUMNS by itself, and where CI is set a dumb terminal has colours too.
+    let unset = "env --unset=COLUMNS --unset=NO_COLOR --unset=CLICOLOR --unset=CLICOLOR_FORCE --unset=CI TERM=xterm";
+    let set = variables.iter().map(|(name, value)| format!(" {name}={value}")).collect::<String>();
+    let line = format!("stty rows 24 cols 60; {unset}{set} {line}");
+    script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).stdin(Stdio::null());
+    String::from_utf8(script.output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn colours_and_broken_lines_are_for_terminals() {
+    rig::run(async |rig| {
+        let absent = ingress("a").host("a.example", "a-service-with-a-long-name-that-is-not-there");
+        rig.manifests.write("a.yaml", &[absent.build()]);
+        rig.start().await;
+        let known = |variables: &[(&str, &str)]| on_a_terminal(rig, variables);
+        let coloured = known(&[]);
+        let plain = anstream::adapter::strip_str(&coloured).to_string();
+        assert!(coloured.contains("\u{1b}[32mserving generation "), "{coloured:?}");
+        assert!(coloured.contains("\u{1b}[33mwarning"), "{coloured:?}");
+        let problems = |text: &str| {
+            text.lines()
+                .take_while(|line| !line.starts_with("NAMESPACE"))
+                .map(|line| line.trim_end().chars().count())
+                .max()
+        };
+        assert!(problems(&plain) <= Some(60), "{plain}");
+        assert!(problems(&known(&[("NO_COLOR", "1"), ("COLUMNS", "45")])) <= Some(45));
+        for (variables, has_colours) in [
+            (&[("NO_COLOR", "1")][..], false),
+            (&[("NO_COLOR", "")], true),
+            (&[("TERM", "dumb")], false),
+            (&[("NO_COLOR", "1"), ("CLICOLOR_FORCE", "1")], false),
+        ] {
+            let shown = known(variables);
+            assert_eq!(shown.contains('\u{1b}'), has_colours, "{variables:?}: {shown:?}");
+        }
+        let piped = rig.daemon.command("status").env("CLICOLOR_FORCE", "1").env("COLUMNS", "40").output().unwrap();
+        let piped = String::from_utf8(piped.stdout).unwrap();
+        assert!(!piped.contains('\u{1b}') && problems(&piped) > Some(80), "{piped}");
+    });
+}
