@@ -145,17 +145,9 @@ impl Contender {
 fn render(folder: &Path, dialect: Dialect, options: &GateOptions) -> Vec<(String, Vec<u8>)> {
     let mut directory = Directory::new(vec![folder.to_owned()]);
     let snapshot = directory.refresh(&Changes::All, &Default::default(), &mut |_| {}).unwrap();
-    let rule = |controller: &str, dialect| ClassRule {
-        controller: controller.into(),
-        dialect,
-        legacy_class: None,
-        without_class: false,
-        endpoints: None,
-        ownership: None,
-    };
     let class = match dialect {
-        Dialect::Specification => rule("ingressd/nginx", dialect),
-        Dialect::IngressNginx => rule("k8s.io/ingress-nginx", dialect),
+        Dialect::Specification => ClassRule::new("ingressd/nginx", dialect),
+        Dialect::IngressNginx => ClassRule::new("k8s.io/ingress-nginx", dialect),
     };
     let mut translator = Translator::new(Options { classes: vec![class], ..Options::default() });
     let translation = translator.translate(&snapshot, &Names::default(), &Default::default());

@@ -59,7 +59,7 @@ fn placed(processed: &Processed) -> Vec<(Option<FileLine>, &Finding)> {
     placed
 }
 
-fn text(processed: &Processed) -> String {
+pub(super) fn text(processed: &Processed) -> String {
     let mut text = String::new();
     for (place, finding) in placed(processed) {
         if let Some((file, line)) = place {

@@ -15,7 +15,7 @@ use crate::nginx::{Capabilities, Neighbours, Plan, gate};
 use crate::render::Templates;
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
-use crate::translate::{Names, Translator, Wanted};
+use crate::translate::{Names, Options, Translator, Wanted};
 
 /// Stands in when this host has no nginx: what Debian 12 ships.
 const ASSUMED: Version = Version(1, 22, 1);
@@ -73,6 +73,14 @@ impl Manifests {
     /// refuse.
     pub fn process(&self, judge: bool) -> Result<Processed, Exit> {
         let settings = self.settings.load([])?;
+        let options = to_look_with(&settings).map_err(|error| {
+            complain!("ingressd: {error}");
+            Exit::Unavailable
+        })?;
+        self.process_by(settings, options, judge)
+    }
+
+    fn process_by(&self, settings: Settings, options: Options, judge: bool) -> Result<Processed, Exit> {
         let mut directory = match judge {
             true => Directory::to_judge(self.files.clone()),
             false => Directory::new(self.files.clone()),
@@ -81,10 +89,6 @@ impl Manifests {
         let snapshot = read.map_err(|error| {
             complain!("ingressd: {error}");
             Exit::NoInput
-        })?;
-        let options = to_look_with(&settings).map_err(|error| {
-            complain!("ingressd: {error}");
-            Exit::Unavailable
         })?;
         let most_findings = options.limits.findings_of_object;
         let (mut translator, claims) = (Translator::new(options), std::sync::Arc::default());
@@ -124,5 +128,31 @@ impl Manifests {
                 (Capabilities::profile(ASSUMED), Neighbours::default())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::translate::tests::dialects::tiny;
+
+    /// An Ingress with a mistake in a key of another dialect than ours.
+    const MISTAKE: &str = "apiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata:\n  name: a\n  namespace: default\n  \
+                           annotations:\n    tiny.example/patience: ages\nspec: {ingressClassName: ingressd}\n---\n\
+                           apiVersion: networking.k8s.io/v1\nkind: IngressClass\nmetadata: {name: ingressd}\nspec: \
+                           {controller: ingressd/nginx}\n";
+
+    #[test]
+    fn mistakes_in_keys_of_another_dialect_are_found_at_their_lines() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.yaml");
+        std::fs::write(&file, MISTAKE).unwrap();
+        let settings = SettingsArguments { instance: Instance::default(), config: None, set: Vec::new() };
+        let manifests = Manifests { files: vec![file.clone()], nginx_version: Some(ASSUMED), settings };
+        let processed = manifests.process_by(Settings::default(), tiny(), true).unwrap();
+        let text = crate::cli::check::text(&processed);
+        let line = format!("{}:7: warning: Ingress default/a: ", file.display());
+        let told = text.lines().find(|told| told.contains("tiny.example/patience")).unwrap_or_default();
+        assert!(told.starts_with(&line) && told.contains("InvalidValue"), "{text}");
     }
 }

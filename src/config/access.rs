@@ -21,6 +21,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.denylist, value),
     },
     Row {
+        key: "access.max-trust",
+        form: Form::Text,
+        default: r#""high""#,
+        doc: "How far whoever may write an Ingress is trusted: `low`, `medium`, `high` or `critical`, as ingress-nginx ranks annotations (`annotations-risk-level`). One that needs more is refused like a bad value, with a finding; the reference of annotations says how much each needs.",
+        set: |settings, value| put(&mut settings.translate.max_trust, value),
+    },
+    Row {
         key: "access.strict-paths",
         form: Form::Text,
         default: r#""dialect""#,

@@ -11,7 +11,7 @@ use super::settings::LogFormat;
 use crate::finding::nearest;
 use crate::model::{ByteSize, Cidr};
 use crate::publish::{self, Announced};
-use crate::translate::annotation::value::byte_size;
+use crate::translate::annotation::{Trust, value::byte_size};
 use crate::translate::{ClassRule, Dialect, EndpointMode, HostOwnership};
 
 /// How a value is written.
@@ -119,6 +119,12 @@ fn number(value: &Value, most: u64) -> Result<u64, String> {
 impl Setting for bool {
     fn read(value: &Value) -> Result<Self, String> {
         value.as_bool().ok_or_else(|| wrong_form(value, "true or false"))
+    }
+}
+
+impl Setting for Trust {
+    fn read(value: &Value) -> Result<Self, String> {
+        one_of(value, &[Trust::Low, Trust::Medium, Trust::High, Trust::Critical].map(|trust| (trust.name(), trust)))
     }
 }
 
@@ -354,14 +360,7 @@ impl Setting for HostOwnership {
 
 impl Setting for ClassRule {
     fn read(value: &Value) -> Result<Self, String> {
-        let nothing = ClassRule {
-            controller: "".into(),
-            dialect: Dialect::Specification,
-            legacy_class: None,
-            without_class: false,
-            endpoints: None,
-            ownership: None,
-        };
+        let nothing = ClassRule::new("", Dialect::Specification);
         let rule = read_table(value, CLASS, nothing, |rule, key, value| match key {
             "controller" => put(&mut rule.controller, value),
             "dialect" => put(&mut rule.dialect, value),

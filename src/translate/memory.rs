@@ -6,8 +6,9 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 
+use super::annotation::{self, Context, Table};
 use super::certificate::Certificates;
-use super::{ClassRule, Dialect, Options, Reading, annotation};
+use super::{ClassRule, Dialect, Options, Reading};
 use crate::model::{Behaviour, Model, ObjectId};
 use crate::source::{Snapshot, Stored, Version};
 
@@ -26,25 +27,29 @@ pub struct Memory {
 struct Remembered {
     version: Version,
     dialect: Dialect,
+    table: &'static Table,
     reading: Arc<Reading>,
     behaviour: Arc<Behaviour>,
 }
 
 impl Remembered {
-    fn read(ingress: &Stored<Ingress>, dialect: Dialect, snapshot: &Snapshot, options: &Options) -> Self {
+    fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
         let none = Default::default();
         let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
-        let mut reading = annotation::read(&ingress.id, annotations, &ingress.id.namespace, dialect, snapshot, options);
+        let (object, namespace) = (&ingress.id, &*ingress.id.namespace);
+        let (dialect, table) = (rule.dialect, rule.annotations);
+        let context = Context { object, namespace, dialect, table, snapshot, options };
+        let mut reading = annotation::read(&context, annotations);
         let mut behaviour = std::mem::take(&mut reading.behaviour);
         // They stay in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
         let behaviour = Arc::new(behaviour);
-        Remembered { version: ingress.version.clone(), dialect, reading: Arc::new(reading), behaviour }
+        Remembered { version: ingress.version.clone(), dialect, table, reading: Arc::new(reading), behaviour }
     }
 
-    fn is_of(&self, ingress: &Stored<Ingress>, dialect: Dialect) -> bool {
-        self.version == ingress.version && self.dialect == dialect
+    fn is_of(&self, ingress: &Stored<Ingress>, rule: &ClassRule) -> bool {
+        self.version == ingress.version && self.dialect == rule.dialect && self.table == rule.annotations
     }
 }
 
@@ -68,14 +73,14 @@ impl Memory {
     pub fn read(
         &mut self,
         ingress: &Stored<Ingress>,
-        dialect: Dialect,
+        rule: &ClassRule,
         snapshot: &Snapshot,
         options: &Options,
     ) -> (Arc<Reading>, Arc<Behaviour>) {
-        if let Some(known) = self.readings.get(&ingress.id).filter(|known| known.is_of(ingress, dialect)) {
+        if let Some(known) = self.readings.get(&ingress.id).filter(|known| known.is_of(ingress, rule)) {
             return (Arc::clone(&known.reading), Arc::clone(&known.behaviour));
         }
-        let remembered = Remembered::read(ingress, dialect, snapshot, options);
+        let remembered = Remembered::read(ingress, rule, snapshot, options);
         let read = (Arc::clone(&remembered.reading), Arc::clone(&remembered.behaviour));
         self.readings.insert(Arc::clone(&ingress.id), remembered);
         read
@@ -83,13 +88,12 @@ impl Memory {
 
     /// Reads the annotations that are not known yet, on all processors.
     pub fn prepare(&mut self, ingresses: &[(&Stored<Ingress>, &ClassRule)], snapshot: &Snapshot, options: &Options) {
-        let known = |ingress: &Stored<Ingress>, dialect| {
-            self.readings.get(&ingress.id).is_some_and(|known| known.is_of(ingress, dialect))
+        let known = |ingress: &Stored<Ingress>, rule: &ClassRule| {
+            self.readings.get(&ingress.id).is_some_and(|known| known.is_of(ingress, rule))
         };
-        let unknown = ingresses.par_iter().filter(|(ingress, rule)| !known(ingress, rule.dialect));
-        let readings = unknown.map(|(ingress, rule)| {
-            (Arc::clone(&ingress.id), Remembered::read(ingress, rule.dialect, snapshot, options))
-        });
+        let unknown = ingresses.par_iter().filter(|(ingress, rule)| !known(ingress, rule));
+        let readings = unknown
+            .map(|(ingress, rule)| (Arc::clone(&ingress.id), Remembered::read(ingress, rule, snapshot, options)));
         let readings: Vec<_> = readings.collect();
         self.readings.extend(readings);
     }

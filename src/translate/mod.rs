@@ -27,7 +27,7 @@ mod site;
 mod subject;
 mod target;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tls;
 mod tls_entries;
 mod tls_idle;
@@ -35,6 +35,7 @@ mod tls_idle;
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
 pub use claims::Claims;
+pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
@@ -231,7 +232,7 @@ fn subjects<'a>(
     let is_everywhere = |access: &AccessList| access.deny() == options.denylist && access.allow() == options.allowlist;
     let mut subjects = Vec::with_capacity(selected.len());
     for (stored, rule) in selected {
-        let (reading, behaviour) = memory.read(stored, rule.dialect, snapshot, options);
+        let (reading, behaviour) = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         let is_protected = reading.closed || own_list || behaviour.basic_authentication.is_some();

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{AllowedHosts, Limits};
+use super::annotation::{Table, Trust};
+use super::{ANNOTATIONS, AllowedHosts, Limits};
 use crate::model::{Certificate, Cidr};
 
 /// Whose semantics an object has.
@@ -58,9 +59,24 @@ pub struct ClassRule {
     pub endpoints: Option<EndpointMode>,
     /// Whose the hosts of its objects are, when not as everywhere.
     pub ownership: Option<HostOwnership>,
+    /// The annotations that are read on its objects.
+    pub annotations: &'static Table,
 }
 
 impl ClassRule {
+    /// The class of a controller, whose objects are read by a dialect and no other rule.
+    pub fn new(controller: &str, dialect: Dialect) -> Self {
+        ClassRule {
+            controller: controller.into(),
+            dialect,
+            legacy_class: None,
+            without_class: false,
+            endpoints: None,
+            ownership: None,
+            annotations: &ANNOTATIONS,
+        }
+    }
+
     /// Whether a host that an object of the class asks for first is for its namespace alone.
     pub fn is_exclusive(&self, everywhere: HostOwnership) -> bool {
         match self.ownership.unwrap_or(everywhere) {
@@ -130,6 +146,8 @@ pub struct Options {
     pub allowlist: Vec<Cidr>,
     /// Clients that are never let in, except where an annotation says otherwise.
     pub denylist: Vec<Cidr>,
+    /// How much whoever may write an Ingress is trusted: annotations that need more are refused.
+    pub max_trust: Trust,
     /// Whether requests whose path may mean something else to a backend are refused where routes of a host are protected
     /// differently: `None` follows the dialect (the specification refuses them, ingress-nginx does not).
     pub strict_paths: Option<bool>,
@@ -178,14 +196,7 @@ impl Options {
 impl Default for Options {
     fn default() -> Self {
         Options {
-            classes: vec![ClassRule {
-                controller: "ingressd/nginx".into(),
-                dialect: Dialect::Specification,
-                legacy_class: None,
-                without_class: false,
-                endpoints: None,
-                ownership: None,
-            }],
+            classes: vec![ClassRule::new("ingressd/nginx", Dialect::Specification)],
             ownership: HostOwnership::default(),
             host_grace: 300,
             catch_all: Vec::new(),
@@ -206,6 +217,7 @@ impl Default for Options {
             hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
             allowlist: Vec::new(),
             denylist: Vec::new(),
+            max_trust: Trust::High,
             strict_paths: None,
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,

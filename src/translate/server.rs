@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
+use super::annotation::{self, Context};
 use super::backend::{BackendReference, Backends};
 use super::path::{self, Matching};
 use super::port::PortReference;
 use super::site::{self, Claim, Site};
 use super::subject::Subject;
 use super::tls::Tls;
-use super::{Dialect, EndpointMode, Options, annotation};
+use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Behaviour, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName,
@@ -232,9 +233,13 @@ impl<'a> Servers<'a> {
 
     /// The dialect and behaviour where no object has a say: what the settings ask for everywhere.
     fn without_object(&self) -> (Dialect, Arc<Behaviour>) {
-        let dialect = self.options.classes.first().map_or(Dialect::Specification, |rule| rule.dialect);
-        let none = BTreeMap::new();
-        let reading = annotation::read(&settings(), &none, "", dialect, self.snapshot, self.options);
+        let (dialect, table) = match self.options.classes.first() {
+            Some(rule) => (rule.dialect, rule.annotations),
+            None => (Dialect::Specification, &ANNOTATIONS),
+        };
+        let (object, snapshot, options) = (&settings(), self.snapshot, self.options);
+        let context = Context { object, namespace: "", dialect, table, snapshot, options };
+        let reading = annotation::read(&context, &BTreeMap::new());
         (dialect, Arc::new(reading.behaviour))
     }
 

@@ -1,5 +1,7 @@
 //! Generated pages are those in the repository; this must not know what they say.
 
+use ingressd::translate::{ANNOTATIONS, annotation};
+
 use super::pages::root;
 
 fn check(path: &str, generated: &str) {
@@ -33,9 +35,9 @@ fn settings_are_documented() {
 
 #[test]
 fn annotations_are_documented() {
-    check("docs/annotations.md", &ingressd::translate::annotation::document());
-    check("man/ingressd-annotations.7", &ingressd::translate::annotation::manual());
-    section("README.md", "annotations", &ingressd::translate::annotation::summary());
+    check("docs/annotations.md", &annotation::document(&ANNOTATIONS));
+    check("man/ingressd-annotations.7", &annotation::manual(&ANNOTATIONS));
+    section("README.md", "annotations", &annotation::summary(&ANNOTATIONS));
 }
 
 #[test]

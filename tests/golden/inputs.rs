@@ -22,12 +22,8 @@ pub fn snapshot(text: &str) -> Snapshot {
 /// Both dialects, and the default certificate in this namespace and of this name.
 pub fn options(default_certificate: (&str, &str)) -> Options {
     let class = |controller: &str, dialect, legacy: Option<&str>| ClassRule {
-        controller: controller.into(),
-        dialect,
         legacy_class: legacy.map(Into::into),
-        without_class: false,
-        endpoints: None,
-        ownership: None,
+        ..ClassRule::new(controller, dialect)
     };
     let (namespace, name) = default_certificate;
     Options {

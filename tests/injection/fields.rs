@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use base64::Engine as _;
-use ingressd::translate::annotation::{self, Gives};
+use ingressd::translate::{ANNOTATIONS, annotation::Gives};
 use serde_json::{Map, Value, json};
 
-const PREFIX: &str = annotation::PREFIX;
+const PREFIX: &str = ingressd::translate::PREFIX;
 /// Where a value goes.
 enum Place {
     /// A string at this pointer.
@@ -316,13 +316,13 @@ pub fn plain() -> Vec<Field> {
 /// Every annotation of an Ingress, by its key and by its other names.
 pub fn annotations() -> Vec<Field> {
     let mut fields = Vec::new();
-    for row in annotation::rows() {
+    for row in ANNOTATIONS.rows() {
         for key in std::iter::once(&row.key).chain(row.aliases) {
             let harmless: Vec<_> = row
-                .tries
-                .iter()
+                .tries()
+                .into_iter()
                 .filter(|(_, gives)| !matches!(gives, Gives::Refused(_)))
-                .map(|(value, _)| *value)
+                .map(|(value, _)| value)
                 .collect();
             let field = Field::new("Ingress", Place::Annotation(format!("{PREFIX}{key}")), &harmless);
             fields.push(Field { is_served: row.is_served(), ..field.beside(row.beside) });

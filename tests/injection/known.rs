@@ -4,7 +4,7 @@
 
 use ingressd::finding::{Finding, Reason};
 use ingressd::model::expression;
-use ingressd::translate::annotation::PREFIX;
+use ingressd::translate::PREFIX;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service, surroundings};

@@ -1,7 +1,7 @@
 //! What somebody may try who creates objects in one namespace, against other namespaces and the host; it must not know how it is prevented.
 
 use ingressd::finding::Reason;
-use ingressd::translate::annotation::PREFIX;
+use ingressd::translate::PREFIX;
 use serde_json::{Value, json};
 
 use crate::fields::{ingress, secret, service, surroundings, tls_secret};

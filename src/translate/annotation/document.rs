@@ -2,25 +2,9 @@
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 
-use super::engine::PREFIX;
-use super::row::{Ceiling, Family, Gives, Row, Scope, Trust};
+use super::row::{Ceiling, Family, Gives, Row, Scope};
+use super::table::Table;
 use crate::translate::Limits;
-use crate::translate::ingress_nginx::FAMILIES;
-
-const INTRODUCTION: &[&str] = &[
-    "Classes of both dialects read the annotations of ingress-nginx on Ingresses. A value is parsed into what it \
-     means; text is never copied into the configuration. Blanks around a value do not count, except in URLs, where \
-     they are refused. An empty value is the same as no annotation. Where a key and its other spelling are both \
-     set, the key wins.",
-    "A value that cannot be used never disturbs other objects. What follows from it is said with each key: the key \
-     alone is skipped, or, where it protects something, the routes of the object answer 503, or, where it changes \
-     where requests go, this version of the object is not used. Each case is a finding and an Event.",
-    "What asks for more than a ceiling of the administrator (the settings in section `limits`) gets the ceiling, with a \
-     finding: a time or a size that is too large is still wanted as large as may be, and an object that was served before \
-     a ceiling was set goes on being served.",
-    "Keys that are known but not served yet are a finding that says what to use instead. Other keys with the prefix \
-     are a finding that names the nearest known key. Strict-Transport-Security has no annotation: it is a setting.",
-];
 
 impl Scope {
     const fn name(self) -> &'static str {
@@ -28,17 +12,6 @@ impl Scope {
             Scope::Server => "host",
             Scope::Route => "routes of the object",
             Scope::Upstream => "way to the backends",
-        }
-    }
-}
-
-impl Trust {
-    const fn name(self) -> &'static str {
-        match self {
-            Trust::Low => "low",
-            Trust::Medium => "medium",
-            Trust::High => "high",
-            Trust::Critical => "critical",
         }
     }
 }
@@ -76,17 +49,18 @@ fn beside(row: &Row) -> String {
 }
 
 /// How much of the dialect is served, family by family, in Markdown.
-pub fn summary() -> String {
+pub fn summary(table: &Table) -> String {
     let served = |rows: &[Row]| rows.iter().filter(|row| row.is_served()).count();
     let (all, ours) =
-        FAMILIES.iter().fold((0, 0), |(all, ours), family| (all + family.rows.len(), ours + served(family.rows)));
-    let some = FAMILIES.iter().filter(|family| served(family.rows) > 0);
+        table.families.iter().fold((0, 0), |(all, ours), family| (all + family.rows.len(), ours + served(family.rows)));
+    let some = table.families.iter().filter(|family| served(family.rows) > 0);
     let some: Vec<_> =
         some.map(|family| format!("{} ({} of {})", family.title, served(family.rows), family.rows.len())).collect();
-    let none = FAMILIES.iter().filter(|family| served(family.rows) == 0);
+    let none = table.families.iter().filter(|family| served(family.rows) == 0);
     let none: Vec<_> = none.map(|family| family.title).collect();
+    let prefix = table.prefix;
     format!(
-        "Of the {all} annotations `{PREFIX}*`, {ours} are served as ingress-nginx does, or more strictly: {}. Nothing yet of: {}. Each of the others is a finding that \
+        "Of the {all} annotations `{prefix}*`, {ours} are served as ingress-nginx does, or more strictly: {}. Nothing yet of: {}. Each of the others is a finding that \
          says what to use instead.\n",
         some.join(", "),
         none.join(", ")
@@ -94,20 +68,21 @@ pub fn summary() -> String {
 }
 
 /// The page `docs/annotations.md`.
-pub fn document() -> String {
+pub fn document(table: &Table) -> String {
     let mut text = format!(
         "# Annotations\n\nWith this page you can look up every annotation: what it does, which values it takes, and what follows from a wrong one. \
-         Words that it does not explain are in the [glossary](glossary.md).\n\nPrefix of all keys: `{PREFIX}`.\n\n"
+         Words that it does not explain are in the [glossary](glossary.md).\n\nPrefix of all keys: `{}`.\n\n",
+        table.prefix
     );
-    for paragraph in INTRODUCTION {
+    for paragraph in table.introduction {
         text.push_str(&format!("{paragraph}\n\n"));
     }
     text.push_str("| key | family | served |\n| --- | --- | --- |\n");
-    for (family, row) in FAMILIES.iter().flat_map(|family| family.rows.iter().map(move |row| (family, row))) {
+    for (family, row) in table.families.iter().flat_map(|family| family.rows.iter().map(move |row| (family, row))) {
         let served = if row.is_served() { "yes" } else { "no" };
         text.push_str(&format!("| [{0}](#{0}) | {1} | {served} |\n", row.key, family.title));
     }
-    for family in FAMILIES {
+    for family in table.families {
         text.push_str(&format!("\n## {}\n", family.title));
         family.rows.iter().for_each(|row| section(&mut text, row));
     }
@@ -119,8 +94,8 @@ fn section(text: &mut String, row: &Row) {
     let beside = beside(row);
     let heading = if beside.is_empty() { "value".to_owned() } else { format!("value, beside `{beside}`") };
     text.push_str(&format!("\n| {heading} | outcome |\n| --- | --- |\n"));
-    for (value, gives) in row.tries {
-        let (verb, what) = outcome(*gives);
+    for (value, gives) in row.tries() {
+        let (verb, what) = outcome(gives);
         let what = if what.is_empty() { String::new() } else { format!("`{}`", cell(what)) };
         text.push_str(&format!("| `{}` | {verb}{what} |\n", cell(value)));
     }
@@ -132,18 +107,18 @@ fn cell(text: &str) -> String {
 }
 
 /// The manual page `ingressd-annotations(7)`.
-pub fn manual() -> String {
+pub fn manual(table: &Table) -> String {
     let mut page = Roff::new();
     page.control("TH", ["ingressd-annotations", "7", "", "ingressd", "Annotations of Ingresses"]);
     page.control("SH", ["NAME"]);
     page.text([roman("ingressd-annotations - what annotations of Ingresses do")]);
     page.control("SH", ["DESCRIPTION"]);
-    page.text([roman("Prefix of all keys: "), bold(PREFIX)]);
-    for paragraph in INTRODUCTION {
+    page.text([roman("Prefix of all keys: "), bold(table.prefix)]);
+    for paragraph in table.introduction {
         page.control("PP", []);
         page.text([roman(*paragraph)]);
     }
-    for family in FAMILIES {
+    for family in table.families {
         chapter(&mut page, family);
     }
     page.control("SH", ["SEE ALSO"]);
@@ -162,9 +137,9 @@ fn chapter(page: &mut Roff, family: &Family) {
             page.control("IP", []);
             page.text([roman("Beside "), italic(beside), roman(":")]);
         }
-        for (value, gives) in row.tries {
+        for (value, gives) in row.tries() {
             page.control("IP", []);
-            page.text(example(value, *gives));
+            page.text(example(value, gives));
         }
     }
 }

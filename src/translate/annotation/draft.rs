@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::Table;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
     Argument, ByteSize, Cidr, Directive, Field, HeaderName, ObjectId, Origin, OriginPattern, RedirectUrl, Text,
@@ -38,6 +39,8 @@ pub struct Context<'a> {
     pub namespace: &'a str,
     /// Whose semantics it has.
     pub dialect: Dialect,
+    /// The keys that are read.
+    pub table: &'static Table,
     /// Everything else.
     pub snapshot: &'a Snapshot,
     /// The administrator's settings.

@@ -1,42 +1,36 @@
 //! Walks the annotations of one object through the table of rows; it must not know any particular key.
 
-use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::draft::{Context, Draft, Entry};
-use super::row::{Effect, OnError, Row};
+use super::row::{Effect, OnError, Row, Trust, asks};
+use super::table::Table;
 use super::value::quoted;
 use crate::finding::{Finding, Reason, Severity, nearest};
 use crate::model::{Field, Origin, Refused};
-use crate::translate::ingress_nginx::FAMILIES;
 use crate::translate::{ObjectLimits, Reading};
 
-/// The prefix of the keys of ingress-nginx.
-pub const PREFIX: &str = "nginx.ingress.kubernetes.io/";
 /// The prefix of our own keys; Services have some, Ingresses none yet.
 const OWN_PREFIX: &str = "ingressd/";
-/// Prefixes of a dialect that is not read here.
-const FOREIGN_PREFIXES: [&str; 2] = ["nginx.org/", "nginx.com/"];
-
-static INDEX: LazyLock<HashMap<&'static str, &'static Row>> = LazyLock::new(|| {
-    let names = |row: &'static Row| std::iter::once(row.key).chain(row.aliases.iter().copied());
-    super::rows().flat_map(|row| names(row).map(move |name| (name, row))).collect()
-});
 
 /// Reads all annotations of one object.
+///
+/// What is wrong with them is in the findings of the reading; a bad value never takes the others with it, except
+/// where the reading says `closed` or `refused`.
 pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Reading {
-    let mut draft = Draft::default();
+    let (mut draft, table) = (Draft::default(), context.table);
     let mut foreign = None;
     for (key, value) in annotations {
         let entry = Entry { object: context.object, key, value };
-        if let Some(name) = key.strip_prefix(PREFIX) {
-            match INDEX.get(name) {
-                Some(row) if row.key != name && annotations.contains_key(&format!("{PREFIX}{}", row.key)) => {
+        if let Some(name) = key.strip_prefix(table.prefix) {
+            match table.find(name) {
+                Some(row) if row.key != name && annotations.contains_key(&format!("{}{}", table.prefix, row.key)) => {
                     let note = format!("{} is set as well and wins", row.key);
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
                 Some(row) => apply(row, &entry, context, &mut draft),
-                None => draft.find(Reason::UnknownAnnotation, entry.origin(), unknown(name)),
+                None => draft.find(Reason::UnknownAnnotation, entry.origin(), unknown(name, table)),
             }
         } else if let Some(name) = key.strip_prefix(OWN_PREFIX) {
             let note = match name {
@@ -44,15 +38,16 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
                 _ => "no key with this prefix is read on an Ingress",
             };
             draft.find(Reason::UnknownAnnotation, entry.origin(), note);
-        } else if foreign.is_none() && FOREIGN_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) {
+        } else if foreign.is_none() && table.foreign.iter().any(|prefix| key.starts_with(prefix)) {
             foreign = Some(key);
         }
     }
     if let Some(key) = foreign {
-        let note = format!("annotations such as {} are not read for this class; use those of {PREFIX}", quoted(key));
+        let note =
+            format!("annotations such as {} are not read for this class; use those of {}", quoted(key), table.prefix);
         draft.find(Reason::UnsupportedAnnotation, Origin::field(context.object, Field::Object), note);
     }
-    for family in FAMILIES {
+    for family in table.families {
         (family.finish)(&mut draft, context);
     }
     let Reading { behaviour, closed, .. } = &mut draft.reading;
@@ -77,9 +72,11 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
         draft.above_ceiling(entry.origin(), &quoted(entry.value), instead, setting);
     }
     let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
+    let limits = &context.options.limits.object;
+    let mut allowed = || trusted(row, context.options.max_trust).and_then(|()| within(limits, entry, draft));
     let done = match row.effect {
         _ if row.is_served()
-            && let Err(refused) = within(&context.options.limits.object, entry, draft) =>
+            && let Err(refused) = allowed() =>
         {
             Err(refused)
         }
@@ -87,9 +84,9 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
             parse(entry.value).map(|arguments| draft.directive(directive, arguments, entry.origin()))
         }
         Effect::Part(set) => set(draft, entry),
-        Effect::Missing { asks, instead } => {
-            if asks(entry.value) {
-                missing(row, entry, instead, draft);
+        Effect::Unserved { harmless, instead, .. } => {
+            if asks(entry.value, harmless) {
+                unserved(row, entry, instead, draft);
             }
             Ok(())
         }
@@ -97,6 +94,15 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
     if let Err(refused) = done {
         bad_value(row, entry, &refused, draft);
     }
+}
+
+/// Who may write an Ingress is trusted so far and no further.
+fn trusted(row: &Row, most: Trust) -> Result<(), Refused> {
+    if row.trust <= most {
+        return Ok(());
+    }
+    let (needed, most) = (row.trust.name(), most.name());
+    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}").into()))
 }
 
 /// What an object may ask for, whatever the row makes of it: lists have any length, and are read again for each change.
@@ -142,7 +148,7 @@ fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: &mut Draft)
     }
 }
 
-fn missing(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
+fn unserved(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
     match row.on_error {
         OnError::Skip | OnError::WithholdCors => {
             draft.find(Reason::UnsupportedAnnotation, entry.origin(), instead);
@@ -158,9 +164,9 @@ fn missing(row: &Row, entry: &Entry<'_>, instead: &str, draft: &mut Draft) {
     }
 }
 
-fn unknown(name: &str) -> Arc<str> {
-    match nearest(name, INDEX.keys().copied()) {
-        Some(known) => format!("there is no such key; did you mean {PREFIX}{known}?").into(),
+fn unknown(name: &str, table: &Table) -> Arc<str> {
+    match nearest(name, table.names()) {
+        Some(known) => format!("there is no such key; did you mean {}{known}?", table.prefix).into(),
         None => "there is no such key".into(),
     }
 }

@@ -1,7 +1,7 @@
 //! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
 
 use super::draft::{Context, Draft, Entry};
-use super::value::{byte_size, integer};
+use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::Limits;
@@ -28,6 +28,18 @@ pub enum Trust {
     High,
     /// Raw configuration.
     Critical,
+}
+
+impl Trust {
+    /// As settings and documentation call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Trust::Low => "low",
+            Trust::Medium => "medium",
+            Trust::High => "high",
+            Trust::Critical => "critical",
+        }
+    }
 }
 
 /// What follows from a value that cannot be honoured.
@@ -73,9 +85,11 @@ pub enum Effect {
     /// It sets a part of the draft.
     Part(fn(&mut Draft, &Entry<'_>) -> Result<(), Refused>),
     /// It is known but not served.
-    Missing {
-        /// Whether this value asks for something that is missed; `false` for what happens anyway.
-        asks: fn(&str) -> bool,
+    Unserved {
+        /// A value that is not served.
+        example: &'static str,
+        /// The value that asks for what happens anyway; empty where there is none.
+        harmless: &'static str,
         /// One sentence: what to use instead.
         instead: &'static str,
     },
@@ -193,38 +207,67 @@ impl Row {
         documentation: "",
         beside: &[],
         tries: &[],
-        effect: Effect::Missing { asks: always, instead: "" },
+        effect: Effect::Unserved { example: "", harmless: "", instead: "" },
     };
 
     /// Whether the row has an effect of its own.
     pub const fn is_served(&self) -> bool {
-        !matches!(self.effect, Effect::Missing { .. })
+        !matches!(self.effect, Effect::Unserved { .. })
+    }
+
+    /// Its examples.
+    pub fn tries(&self) -> Vec<Try> {
+        match self.effect {
+            Effect::Unserved { example, harmless, instead } => {
+                let nothing = (!harmless.is_empty()).then_some((harmless, Gives::Nothing));
+                std::iter::once((example, Gives::Refused(instead))).chain(nothing).collect()
+            }
+            Effect::Directive(..) | Effect::Part(_) => self.tries.to_vec(),
+        }
+    }
+
+    /// For a row that is not served: this value asks for what happens anyway.
+    pub const fn unless(self, value: &'static str) -> Self {
+        match self.effect {
+            Effect::Unserved { example, instead, .. } => {
+                Row { effect: Effect::Unserved { example, harmless: value, instead }, ..self }
+            }
+            Effect::Directive(..) | Effect::Part(_) => self,
+        }
+    }
+
+    /// The row with this scope.
+    pub const fn scope(self, scope: Scope) -> Self {
+        Row { scope, ..self }
+    }
+
+    /// The row with this need for trust.
+    pub const fn trust(self, trust: Trust) -> Self {
+        Row { trust, ..self }
+    }
+
+    /// The row with this consequence.
+    pub const fn on_error(self, on_error: OnError) -> Self {
+        Row { on_error, ..self }
     }
 }
 
-/// For [`Effect::Missing`]: every value asks for something.
-pub fn always(_value: &str) -> bool {
-    true
+/// A key that is known and not served: with a value for it, a paragraph for users, and one sentence about what to use instead.
+pub const fn unserved(
+    key: &'static str,
+    example: &'static str,
+    documentation: &'static str,
+    instead: &'static str,
+) -> Row {
+    Row { key, documentation, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
 }
 
-/// For [`Effect::Missing`]: every value but false asks for something.
-pub fn unless_false(value: &str) -> bool {
-    super::value::boolean(value) != Ok(false)
-}
-
-/// For [`Effect::Missing`]: every value but true asks for something.
-pub fn unless_true(value: &str) -> bool {
-    super::value::boolean(value) != Ok(true)
-}
-
-/// For [`Effect::Missing`]: every value but `off` asks for something.
-pub fn unless_off(value: &str) -> bool {
-    value.trim() != "off"
-}
-
-/// For [`Effect::Missing`]: every value but `all` asks for something.
-pub fn unless_all(value: &str) -> bool {
-    value.trim() != "all"
+/// Whether a value asks for something else than what happens anyway.
+pub fn asks(value: &str, harmless: &str) -> bool {
+    match boolean(harmless) {
+        Ok(harmless) => boolean(value) != Ok(harmless),
+        Err(_) => value.trim() != harmless,
+    }
 }
 
 /// Annotations that belong together.

@@ -7,13 +7,12 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
-use super::{Ceiling, Effect, Gives, OnError, PREFIX, Row, outline, read, rows};
-use crate::finding::{Reason, Severity};
+use super::{Ceiling, Context, Effect, Gives, OnError, Row, Trust, outline, read};
+use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
 use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
-use crate::translate::ingress_nginx::FAMILIES;
-use crate::translate::{Dialect, Limits, Options, Reading};
+use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 
 /// Every key that ingress-nginx documents or has documented, and the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
@@ -40,8 +39,9 @@ fn snapshot() -> Snapshot {
 }
 
 fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
-    let id = Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
-    read(&id, annotations, "default", dialect, &snapshot(), options)
+    let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
+    let snapshot = &snapshot();
+    read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
 }
 
 /// Reads keys without their prefix by the semantics of the specification and default settings.
@@ -103,8 +103,8 @@ const IMPOSSIBLE: &[Impossible] = &[
 
 #[test]
 fn every_try_gives_what_the_row_says() {
-    for row in rows() {
-        for (value, gives) in row.tries {
+    for row in ANNOTATIONS.rows() {
+        for (value, gives) in row.tries() {
             for key in std::iter::once(row.key).chain(row.aliases.iter().copied()) {
                 let reading = tried(row, key, value);
                 let lines = outline(&reading);
@@ -134,8 +134,8 @@ fn every_try_gives_what_the_row_says() {
 
 #[test]
 fn a_refused_try_has_the_consequence_of_its_row() {
-    for row in rows() {
-        for (value, gives) in row.tries {
+    for row in ANNOTATIONS.rows() {
+        for (value, gives) in row.tries() {
             if matches!(gives, Gives::Refused(_)) {
                 let reading = tried(row, row.key, value);
                 let expected = match row.on_error {
@@ -156,10 +156,10 @@ fn a_refused_try_has_the_consequence_of_its_row() {
 #[test]
 fn rows_are_sorted_and_keys_are_unique() {
     let mut seen = BTreeSet::new();
-    for family in FAMILIES {
+    for family in ANNOTATIONS.families {
         assert!(family.rows.is_sorted_by_key(|row| row.key), "{}", family.title);
     }
-    for row in rows() {
+    for row in ANNOTATIONS.rows() {
         for name in std::iter::once(&row.key).chain(row.aliases) {
             assert!(seen.insert(*name), "{name} is there twice");
         }
@@ -168,25 +168,25 @@ fn rows_are_sorted_and_keys_are_unique() {
 
 #[test]
 fn whatever_names_a_secret_is_known_to_the_source() {
-    for row in rows() {
+    for row in ANNOTATIONS.rows() {
         let is_about_secret =
-            row.tries.iter().any(|(_, gives)| matches!(gives, Gives::Sets(line) if line.contains("Secret ")));
+            row.tries().iter().any(|(_, gives)| matches!(gives, Gives::Sets(line) if line.contains("Secret ")));
         if is_about_secret && !row.beside.iter().any(|(key, _)| may_refer(key)) {
             let mut keys = std::iter::once(&row.key).chain(row.aliases);
             assert!(keys.all(|key| may_refer(&format!("{PREFIX}{key}"))), "{}", row.key);
         }
     }
-    assert!(rows().any(|row| may_refer(row.key) && row.is_served()));
+    assert!(ANNOTATIONS.rows().any(|row| may_refer(row.key) && row.is_served()));
 }
 
 #[test]
 fn rows_are_documented_and_tried() {
-    for row in rows() {
+    for row in ANNOTATIONS.rows() {
         assert!(row.documentation.len() > 20 && row.documentation.ends_with('.'), "{}", row.key);
-        assert!(!row.tries.is_empty(), "{}", row.key);
-        let refused = row.tries.iter().any(|(_, gives)| matches!(gives, Gives::Refused(_)));
+        assert!(!row.tries().is_empty(), "{}", row.key);
+        let refused = row.tries().iter().any(|(_, gives)| matches!(gives, Gives::Refused(_)));
         assert!(refused, "{} does not show what it refuses", row.key);
-        if let Effect::Missing { instead, .. } = row.effect {
+        if let Effect::Unserved { instead, .. } = row.effect {
             assert!(!instead.is_empty() && !instead.ends_with('.'), "{}", row.key);
         }
     }
@@ -198,10 +198,10 @@ fn whatever_takes_a_size_time_or_count_has_a_ceiling() {
         let digits = value.trim().trim_end_matches(|unit: char| "bkmgBKMG".contains(unit));
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
-    for row in rows().filter(|row| row.is_served()) {
+    for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         // Those that are refused when too small are numbers as well.
         let takes_number =
-            row.tries.iter().any(|(value, gives)| !matches!(gives, Gives::Refused(_)) && is_number(value));
+            row.tries().iter().any(|(value, gives)| !matches!(gives, Gives::Refused(_)) && is_number(value));
         assert_eq!(takes_number, !matches!(row.ceiling, Ceiling::NoNumber), "{}", row.key);
         if let Ceiling::NotNeeded(why) = row.ceiling {
             assert!(why.len() > 10, "{}", row.key);
@@ -238,8 +238,8 @@ fn a_ceiling_takes_the_place_of_what_asks_for_more() {
         (outline(&reading), reasons)
     };
     let has_ceiling = |row: &&Row| matches!(row.ceiling, Ceiling::Setting { .. });
-    assert_eq!(rows().filter(has_ceiling).count(), 11);
-    for row in rows().filter(has_ceiling) {
+    assert_eq!(ANNOTATIONS.rows().filter(has_ceiling).count(), 11);
+    for row in ANNOTATIONS.rows().filter(has_ceiling) {
         let Ceiling::Setting { key, unit, zero_is_unlimited, of } = row.ceiling else { continue };
         assert!(key.starts_with("limits."), "{}", row.key);
         let ceiling = of(&least);
@@ -287,14 +287,15 @@ fn all_buffers_of_an_answer_stay_below_their_ceiling() {
 #[test]
 fn every_key_of_the_dialect_is_known() {
     let ours: BTreeSet<_> =
-        rows().flat_map(|row| std::iter::once(row.key).chain(row.aliases.iter().copied())).collect();
+        ANNOTATIONS.rows().flat_map(|row| std::iter::once(row.key).chain(row.aliases.iter().copied())).collect();
     let known: BTreeSet<_> = KNOWN.split_whitespace().collect();
     assert_eq!(ours, known);
 }
 
 #[test]
 fn every_directive_of_the_catalogue_is_set_by_a_row() {
-    let all_tries = rows().flat_map(|row| row.tries.iter().map(move |(value, _)| tried(row, row.key, value)));
+    let all_tries =
+        ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(move |(value, _)| tried(row, row.key, value)));
     let set: BTreeSet<_> =
         all_tries.flat_map(|reading| reading.behaviour.directives).map(|directive| directive.row.name).collect();
     let catalogue: BTreeSet<_> = catalogue::ALL.iter().map(|row| row.name).collect();
@@ -325,6 +326,33 @@ fn an_annotation_replaces_the_lists_of_the_administrator() {
     assert_eq!(access(BTreeMap::new()).allow(), list("10.0.0.0/8"));
     let own = access(BTreeMap::from([(format!("{PREFIX}whitelist-source-range"), "192.0.2.1".to_owned())]));
     assert_eq!((own.allow().to_vec(), own.deny().to_vec()), (list("192.0.2.1"), list("10.6.6.6")));
+}
+
+#[test]
+fn whoever_is_trusted_less_than_a_row_needs_is_refused_by_it() {
+    for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
+        let given = row.tries().into_iter().filter(|(_, gives)| matches!(gives, Gives::Sets(_)));
+        for ((value, _), max_trust) in given.zip([Trust::Low, Trust::Medium, Trust::High].into_iter().cycle()) {
+            let keys = [(row.key, value)];
+            let annotations = keys.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
+            let options = Options { max_trust, ..Options::default() };
+            let reading = read_all(&annotations, Dialect::Specification, &options);
+            let told = |finding: &Finding| finding.note.contains("access.max-trust is");
+            let is_refused = reading.findings.iter().any(told);
+            assert_eq!(is_refused, row.trust > max_trust, "{}: {:#?}", row.key, reading.findings);
+            let consequence = (reading.closed, reading.refused);
+            if is_refused {
+                assert_eq!(
+                    consequence,
+                    (row.on_error == OnError::Close, row.on_error == OnError::Refuse),
+                    "{}",
+                    row.key
+                );
+            }
+        }
+    }
+    let needs = |trust| ANNOTATIONS.rows().any(|row| row.is_served() && row.trust == trust);
+    assert!(needs(Trust::Low) && needs(Trust::Medium) && !needs(Trust::Critical));
 }
 
 #[test]
@@ -449,8 +477,10 @@ fn password_files_of_colliding_names_differ() {
             Snapshot { secrets: vec![secret(namespace, name, &[("auth", "a:{SHA}h")])].into(), ..Snapshot::default() };
         let annotations = [("auth-type", "basic"), ("auth-secret", name)];
         let annotations = annotations.map(|(key, value)| (format!("{PREFIX}{key}"), value.to_owned())).into();
-        let id = Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));
-        let reading = read(&id, &annotations, namespace, Dialect::Specification, &snapshot, &Options::default());
+        let object = &Arc::new(ObjectId::new(Kind::Ingress, namespace, "shop"));
+        let (dialect, snapshot, options) = (Dialect::Specification, &snapshot, &Options::default());
+        let reading =
+            read(&Context { object, namespace, dialect, table: &ANNOTATIONS, snapshot, options }, &annotations);
         reading.password_file.unwrap().id.clone()
     };
     assert_ne!(file("a", "b-c"), file("a-b", "c"));
@@ -458,7 +488,7 @@ fn password_files_of_colliding_names_differ() {
 
 #[test]
 fn an_empty_value_is_no_annotation_but_is_told() {
-    for row in rows().filter(|row| row.is_served()) {
+    for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
         let reading = tried(row, row.key, " ");
         assert_eq!(outline(&reading), outline(&given(row.beside)), "{}", row.key);
         assert!(reading.findings.iter().any(|finding| finding.note.contains("empty")), "{}", row.key);
@@ -468,7 +498,8 @@ fn an_empty_value_is_no_annotation_but_is_told() {
 /// Keys with one of the rows' own values in front, or with anything.
 fn hostile() -> impl Strategy<Value = (String, String)> {
     let keys: Vec<&'static str> = KNOWN.split_whitespace().chain(["", "no-such-key"]).collect();
-    let values: Vec<&'static str> = rows().flat_map(|row| row.tries.iter().map(|(value, _)| *value)).collect();
+    let values: Vec<&'static str> =
+        ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(|(value, _)| value)).collect();
     let poison = prop::sample::select(vec![
         "", "\r", "\n", "\0", "\t", "\u{b}", "\u{85}", "\u{2028}", ";", "{", "}", "#", "'", "\"", "\\", "$var",
         "${var", "../", "%0a", "(", "é", "\u{feff}", "~*", "@",
@@ -499,7 +530,7 @@ proptest! {
 
 #[test]
 fn long_values_are_judged_quickly_and_refused_or_cut() {
-    for row in rows() {
+    for row in ANNOTATIONS.rows() {
         let reading = tried(row, row.key, &"a".repeat(64 * 1024));
         let longest = outline(&reading).iter().map(String::len).max().unwrap_or_default();
         assert!(longest < 4096, "{}", row.key);

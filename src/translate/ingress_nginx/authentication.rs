@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::password::{self, Password};
 use crate::finding::Reason;
 use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, SecretBytes, Text};
-use crate::translate::annotation::unless_all;
+use crate::translate::annotation::unserved;
 use crate::translate::annotation::value::{realm, secret_reference};
 use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, SecretReference, Trust};
 
@@ -102,14 +102,7 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        Row {
-            key: "satisfy",
-            documentation: "With any, one of address list, password and external authentication is enough. Not served \
-                yet: all of them are demanded, which lets in nobody whom any would keep out.",
-            tries: &[("any", Gives::Refused("all are demanded")), ("all", Gives::Nothing)],
-            effect: Effect::Missing { asks: unless_all, instead: "not served yet; all are demanded" },
-            ..Row::DEFAULT
-        },
+        unserved("satisfy", "any", "With any, one of address list, password and external authentication is enough. Not served yet: all of them are demanded, which lets in nobody whom any would keep out.", "not served yet; all are demanded").unless("all"),
     ],
     finish,
 };

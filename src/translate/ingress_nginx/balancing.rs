@@ -1,203 +1,85 @@
 //! Which endpoint takes a request: nothing but turns is served yet; it must not know the endpoints.
 
-use crate::translate::annotation::{Effect, Family, Gives, Row, Scope, Trust, always, nothing_to_finish, unless_false};
+use crate::translate::annotation::{Family, Scope, Trust, nothing_to_finish, unserved};
+
+const AFFINITY: &str = "affinity is not served yet; keep sessions where every endpoint finds them";
+const IN_TURN: &str = "not served yet; requests go to the endpoints in turn";
 
 pub static FAMILY: Family = Family {
     title: "Load balancing and affinity",
     rows: &[
-        Row {
-            key: "affinity",
-            scope: Scope::Upstream,
-            documentation: "Keeps a client at one endpoint by a cookie. Not served yet.",
-            tries: &[("cookie", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "affinity-canary-behavior",
-            scope: Scope::Upstream,
-            documentation: "Whether clients are kept on one side of a canary. Not served yet.",
-            tries: &[("sticky", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "affinity-mode",
-            scope: Scope::Upstream,
-            trust: Trust::Medium,
-            documentation: "How firmly a client is kept. Not served yet.",
-            tries: &[("persistent", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "load-balance",
-            scope: Scope::Upstream,
-            documentation: "How an endpoint is chosen. Only round_robin is served yet.",
-            tries: &[("ewma", Gives::Refused("in turn")), ("round_robin", Gives::Nothing)],
-            effect: Effect::Missing {
-                asks: unless_round_robin,
-                instead: "not served yet; requests go to the endpoints in turn",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "service-upstream",
-            scope: Scope::Upstream,
-            documentation: "Sends requests to the cluster address of the Service. Not read here: the endpoint mode \
-                says it.",
-            tries: &[("true", Gives::Refused("ingressd/endpoints: clusterip")), ("false", Gives::Nothing)],
-            effect: Effect::Missing {
-                asks: unless_false,
-                instead: "not read here; annotate the Service with ingressd/endpoints: clusterip",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-change-on-failure",
-            scope: Scope::Upstream,
-            documentation: "Chooses again when the endpoint fails. Not served yet.",
-            tries: &[("true", Gives::Refused("affinity is not served yet")), ("false", Gives::Nothing)],
-            effect: Effect::Missing {
-                asks: unless_false,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-conditional-samesite-none",
-            scope: Scope::Upstream,
-            documentation: "Leaves SameSite=None out for browsers that mishandle it. Not served yet.",
-            tries: &[("true", Gives::Refused("affinity is not served yet")), ("false", Gives::Nothing)],
-            effect: Effect::Missing {
-                asks: unless_false,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-domain",
-            scope: Scope::Upstream,
-            trust: Trust::Medium,
-            documentation: "Domain of the affinity cookie. Not served yet.",
-            tries: &[("example.com", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-expires",
-            scope: Scope::Upstream,
-            trust: Trust::Medium,
-            documentation: "Expires of the affinity cookie. Not served yet.",
-            tries: &[("3600", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-max-age",
-            scope: Scope::Upstream,
-            trust: Trust::Medium,
-            documentation: "Max-Age of the affinity cookie. Not served yet.",
-            tries: &[("3600", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-name",
-            scope: Scope::Upstream,
-            trust: Trust::Medium,
-            documentation: "Name of the affinity cookie. Not served yet.",
-            tries: &[("route", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-path",
-            scope: Scope::Upstream,
-            trust: Trust::Medium,
-            documentation: "Path of the affinity cookie. Not served yet.",
-            tries: &[("/", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-samesite",
-            scope: Scope::Upstream,
-            documentation: "SameSite of the affinity cookie. Not served yet.",
-            tries: &[("Lax", Gives::Refused("affinity is not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "session-cookie-secure",
-            scope: Scope::Upstream,
-            documentation: "Secure of the affinity cookie. Not served yet.",
-            tries: &[("true", Gives::Refused("affinity is not served yet")), ("false", Gives::Nothing)],
-            effect: Effect::Missing {
-                asks: unless_false,
-                instead: "affinity is not served yet; keep sessions where every endpoint finds them",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "upstream-hash-by",
-            scope: Scope::Upstream,
-            trust: Trust::High,
-            documentation: "Chooses the endpoint by a hash of this expression. Not served yet.",
-            tries: &[("$request_uri", Gives::Refused("in turn"))],
-            effect: Effect::Missing { asks: always, instead: "not served yet; requests go to the endpoints in turn" },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "upstream-hash-by-subset",
-            scope: Scope::Upstream,
-            documentation: "Chooses among a part of the endpoints. Not served yet.",
-            tries: &[("true", Gives::Refused("in turn")), ("false", Gives::Nothing)],
-            effect: Effect::Missing {
-                asks: unless_false,
-                instead: "not served yet; requests go to the endpoints in turn",
-            },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "upstream-hash-by-subset-size",
-            scope: Scope::Upstream,
-            documentation: "Size of that part. Not served yet.",
-            tries: &[("3", Gives::Refused("in turn"))],
-            effect: Effect::Missing { asks: always, instead: "not served yet; requests go to the endpoints in turn" },
-            ..Row::DEFAULT
-        },
+        unserved("affinity", "cookie", "Keeps a client at one endpoint by a cookie. Not served yet.", AFFINITY)
+            .scope(Scope::Upstream),
+        unserved(
+            "affinity-canary-behavior",
+            "sticky",
+            "Whether clients are kept on one side of a canary. Not served yet.",
+            AFFINITY,
+        )
+        .scope(Scope::Upstream),
+        unserved("affinity-mode", "persistent", "How firmly a client is kept. Not served yet.", AFFINITY)
+            .scope(Scope::Upstream)
+            .trust(Trust::Medium),
+        unserved("load-balance", "ewma", "How an endpoint is chosen. Only round_robin is served yet.", IN_TURN)
+            .unless("round_robin")
+            .scope(Scope::Upstream),
+        unserved(
+            "service-upstream",
+            "true",
+            "Sends requests to the cluster address of the Service. Not read here: the endpoint mode says it.",
+            "not read here; annotate the Service with ingressd/endpoints: clusterip",
+        )
+        .unless("false")
+        .scope(Scope::Upstream),
+        unserved(
+            "session-cookie-change-on-failure",
+            "true",
+            "Chooses again when the endpoint fails. Not served yet.",
+            AFFINITY,
+        )
+        .unless("false")
+        .scope(Scope::Upstream),
+        unserved(
+            "session-cookie-conditional-samesite-none",
+            "true",
+            "Leaves SameSite=None out for browsers that mishandle it. Not served yet.",
+            AFFINITY,
+        )
+        .unless("false")
+        .scope(Scope::Upstream),
+        unserved("session-cookie-domain", "example.com", "Domain of the affinity cookie. Not served yet.", AFFINITY)
+            .scope(Scope::Upstream)
+            .trust(Trust::Medium),
+        unserved("session-cookie-expires", "3600", "Expires of the affinity cookie. Not served yet.", AFFINITY)
+            .scope(Scope::Upstream)
+            .trust(Trust::Medium),
+        unserved("session-cookie-max-age", "3600", "Max-Age of the affinity cookie. Not served yet.", AFFINITY)
+            .scope(Scope::Upstream)
+            .trust(Trust::Medium),
+        unserved("session-cookie-name", "route", "Name of the affinity cookie. Not served yet.", AFFINITY)
+            .scope(Scope::Upstream)
+            .trust(Trust::Medium),
+        unserved("session-cookie-path", "/", "Path of the affinity cookie. Not served yet.", AFFINITY)
+            .scope(Scope::Upstream)
+            .trust(Trust::Medium),
+        unserved("session-cookie-samesite", "Lax", "SameSite of the affinity cookie. Not served yet.", AFFINITY)
+            .scope(Scope::Upstream),
+        unserved("session-cookie-secure", "true", "Secure of the affinity cookie. Not served yet.", AFFINITY)
+            .unless("false")
+            .scope(Scope::Upstream),
+        unserved(
+            "upstream-hash-by",
+            "$request_uri",
+            "Chooses the endpoint by a hash of this expression. Not served yet.",
+            IN_TURN,
+        )
+        .scope(Scope::Upstream)
+        .trust(Trust::High),
+        unserved("upstream-hash-by-subset", "true", "Chooses among a part of the endpoints. Not served yet.", IN_TURN)
+            .unless("false")
+            .scope(Scope::Upstream),
+        unserved("upstream-hash-by-subset-size", "3", "Size of that part. Not served yet.", IN_TURN)
+            .scope(Scope::Upstream),
     ],
     finish: nothing_to_finish,
 };
-
-fn unless_round_robin(value: &str) -> bool {
-    value.trim() != "round_robin"
-}

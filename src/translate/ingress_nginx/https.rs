@@ -3,7 +3,7 @@
 use crate::model::HttpsRedirect;
 use crate::translate::Dialect;
 use crate::translate::annotation::value::boolean;
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Trust, unless_false};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Trust, unserved};
 
 pub static FAMILY: Family = Family {
     title: "From http to https",
@@ -53,17 +53,13 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        Row {
-            key: "use-port-in-redirects",
-            documentation: "Writes the port into redirects. Not served: the administrator's setting of the public port \
-                decides.",
-            tries: &[("true", Gives::Refused("public port")), ("false", Gives::Nothing)],
-            effect: Effect::Missing {
-                asks: unless_false,
-                instead: "not served; the administrator's setting of the public port decides",
-            },
-            ..Row::DEFAULT
-        },
+        unserved(
+            "use-port-in-redirects",
+            "true",
+            "Writes the port into redirects. Not served: the administrator's setting of the public port decides.",
+            "not served; the administrator's setting of the public port decides",
+        )
+        .unless("false"),
     ],
     finish,
 };

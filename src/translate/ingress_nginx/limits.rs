@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::model::{ClientLimits, LimitRate, Origin};
 use crate::translate::annotation::value::{address_list, integer, positive};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, unserved};
 
 /// The highest rate; nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
@@ -69,20 +69,20 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        Row {
-            key: "limit-rate",
-            documentation: "Bytes a second of an answer, in thousands. Not served yet.",
-            tries: &[("100", Gives::Refused("limit-rps")), ("0", Gives::Nothing)],
-            effect: Effect::Missing { asks: unless_zero, instead: "not served yet; limit-rps limits requests" },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "limit-rate-after",
-            documentation: "How much of an answer is sent before limit-rate counts. Not served yet.",
-            tries: &[("100", Gives::Refused("not served yet")), ("0", Gives::Nothing)],
-            effect: Effect::Missing { asks: unless_zero, instead: "not served yet, like limit-rate" },
-            ..Row::DEFAULT
-        },
+        unserved(
+            "limit-rate",
+            "100",
+            "Bytes a second of an answer, in thousands. Not served yet.",
+            "not served yet; limit-rps limits requests",
+        )
+        .unless("0"),
+        unserved(
+            "limit-rate-after",
+            "100",
+            "How much of an answer is sent before limit-rate counts. Not served yet.",
+            "not served yet, like limit-rate",
+        )
+        .unless("0"),
         Row {
             key: "limit-rpm",
             on_error: OnError::Close,
@@ -123,10 +123,6 @@ pub static FAMILY: Family = Family {
 };
 
 /// For rows of which 0 asks for nothing.
-fn unless_zero(value: &str) -> bool {
-    value.trim() != "0"
-}
-
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let limits = &mut draft.limits;
     let multiplier = limits.burst_multiplier.unwrap_or(BURST_MULTIPLIER);

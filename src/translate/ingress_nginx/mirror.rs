@@ -1,33 +1,22 @@
 //! Copies of requests: not served yet; it must not know who gets them.
 
-use crate::translate::annotation::{Effect, Family, Gives, Row, Trust, always, nothing_to_finish};
+use crate::translate::annotation::{Family, Trust, nothing_to_finish, unserved};
+
+const MIRRORS: &str = "mirroring is not served yet";
 
 pub static FAMILY: Family = Family {
     title: "Mirroring",
     rows: &[
-        Row {
-            key: "mirror-host",
-            trust: Trust::High,
-            documentation: "Host header of the copy. Not served yet.",
-            tries: &[("mirror.example.com", Gives::Refused("not served yet"))],
-            effect: Effect::Missing { asks: always, instead: "mirroring is not served yet" },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "mirror-request-body",
-            documentation: "Whether the copy has a body. Not served yet.",
-            tries: &[("off", Gives::Refused("not served yet"))],
-            effect: Effect::Missing { asks: always, instead: "mirroring is not served yet" },
-            ..Row::DEFAULT
-        },
-        Row {
-            key: "mirror-target",
-            trust: Trust::High,
-            documentation: "Sends a copy of each request there. Not served yet.",
-            tries: &[("https://mirror.example.com$request_uri", Gives::Refused("not served yet"))],
-            effect: Effect::Missing { asks: always, instead: "mirroring is not served yet" },
-            ..Row::DEFAULT
-        },
+        unserved("mirror-host", "mirror.example.com", "Host header of the copy. Not served yet.", MIRRORS)
+            .trust(Trust::High),
+        unserved("mirror-request-body", "off", "Whether the copy has a body. Not served yet.", MIRRORS),
+        unserved(
+            "mirror-target",
+            "https://mirror.example.com$request_uri",
+            "Sends a copy of each request there. Not served yet.",
+            MIRRORS,
+        )
+        .trust(Trust::High),
     ],
     finish: nothing_to_finish,
 };

@@ -2,24 +2,20 @@
 
 use crate::translate::annotation::value::{redirect_status, redirect_url};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unless_false,
+    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unserved,
 };
 
 pub static FAMILY: Family = Family {
     title: "Redirects",
     rows: &[
-        Row {
-            key: "from-to-www-redirect",
-            scope: Scope::Server,
-            documentation: "Redirects the host with www. in front to the one without, or the other way round. Not \
-                served yet.",
-            tries: &[("true", Gives::Refused("permanent-redirect")), ("false", Gives::Nothing)],
-            effect: Effect::Missing {
-                asks: unless_false,
-                instead: "not served yet; use an Ingress for the other host with permanent-redirect",
-            },
-            ..Row::DEFAULT
-        },
+        unserved(
+            "from-to-www-redirect",
+            "true",
+            "Redirects the host with www. in front to the one without, or the other way round. Not served yet.",
+            "not served yet; use an Ingress for the other host with permanent-redirect",
+        )
+        .unless("false")
+        .scope(Scope::Server),
         Row {
             key: "permanent-redirect",
             trust: Trust::Medium,
@@ -54,13 +50,13 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        Row {
-            key: "relative-redirects",
-            documentation: "Writes redirects without scheme and host. Not served yet.",
-            tries: &[("true", Gives::Refused("not served yet")), ("false", Gives::Nothing)],
-            effect: Effect::Missing { asks: unless_false, instead: "not served yet; redirects are absolute" },
-            ..Row::DEFAULT
-        },
+        unserved(
+            "relative-redirects",
+            "true",
+            "Writes redirects without scheme and host. Not served yet.",
+            "not served yet; redirects are absolute",
+        )
+        .unless("false"),
         Row {
             key: "temporal-redirect",
             trust: Trust::Medium,

@@ -1,22 +1,18 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
 use crate::translate::annotation::value::{boolean, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Trust, always, nothing_to_finish};
+use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
     rows: &[
-        Row {
-            key: "app-root",
-            trust: Trust::Medium,
-            documentation: "Sends requests for / to this path. Not served yet.",
-            tries: &[("/app", Gives::Refused("permanent-redirect"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "not served yet; use an Ingress with the Exact path / and permanent-redirect",
-            },
-            ..Row::DEFAULT
-        },
+        unserved(
+            "app-root",
+            "/app",
+            "Sends requests for / to this path. Not served yet.",
+            "not served yet; use an Ingress with the Exact path / and permanent-redirect",
+        )
+        .trust(Trust::Medium),
         Row {
             key: "rewrite-target",
             trust: Trust::Medium,
@@ -56,17 +52,13 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        Row {
-            key: "x-forwarded-prefix",
-            trust: Trust::Medium,
-            documentation: "Tells the backend which prefix a rewrite removed. Not served yet.",
-            tries: &[("/app", Gives::Refused("not served yet"))],
-            effect: Effect::Missing {
-                asks: always,
-                instead: "not served yet; tell the backend its prefix by its own settings",
-            },
-            ..Row::DEFAULT
-        },
+        unserved(
+            "x-forwarded-prefix",
+            "/app",
+            "Tells the backend which prefix a rewrite removed. Not served yet.",
+            "not served yet; tell the backend its prefix by its own settings",
+        )
+        .trust(Trust::Medium),
     ],
     finish: nothing_to_finish,
 };

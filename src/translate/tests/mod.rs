@@ -3,6 +3,7 @@
 mod backends;
 mod certificates;
 mod cluster;
+pub mod dialects;
 mod fallbacks;
 mod hosts_and_paths;
 mod keys;
@@ -20,12 +21,8 @@ use manifests::snapshot;
 /// Settings with a class of each dialect.
 pub fn options() -> Options {
     let rule = |controller: &str, dialect, legacy: &str| ClassRule {
-        controller: controller.into(),
-        dialect,
         legacy_class: Some(legacy.into()),
-        without_class: false,
-        endpoints: None,
-        ownership: None,
+        ..ClassRule::new(controller, dialect)
     };
     let classes = vec![
         rule("ingressd/nginx", Dialect::Specification, "ingressd"),
