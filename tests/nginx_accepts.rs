@@ -36,7 +36,7 @@ fn upstream(service: &str, protocol: Protocol, endpoints: Vec<Endpoint>) -> Arc<
 }
 
 fn proxy(service: &str, protocol: Protocol) -> Action {
-    Action::Proxy { upstream: upstream_id(service, protocol) }
+    Action::Proxy { upstream: upstream_id(service, protocol), split: None }
 }
 
 fn route(path: PathMatch, action: Action, behaviour: Behaviour) -> Route {

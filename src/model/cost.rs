@@ -121,6 +121,8 @@ const WRITTEN_NETWORK: Cost = Cost { configuration: 32, memory: 140, test: 1, ..
 const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2500, ..NOTHING };
 /// An expression for an origin.
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
+/// The variables by which requests of a path go to two groups of endpoints.
+const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 12_000, test: 1200, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
 /// How much of a zone nginx writes to before a client is counted.
 const ZONE: Cost =
@@ -201,6 +203,11 @@ impl Cost {
         cost += of_networks(list.deny());
         cost += of_networks(list.allow());
         cost
+    }
+
+    /// A path of which another object takes a part of the requests.
+    pub const fn of_split() -> Self {
+        SPLIT
     }
 
     /// A set of origins, once however many routes refer to it.
@@ -338,6 +345,9 @@ impl<'m> Costs<'m> {
             && self.limits.insert(Arc::as_ptr(limits).addr())
         {
             cost += Cost::of_limits(limits);
+        }
+        if let Some(split) = route.action.split() {
+            self.add(&split.origin.object.namespace, SPLIT);
         }
         self.add(namespace, cost);
     }

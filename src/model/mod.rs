@@ -10,6 +10,7 @@ mod instance;
 mod origin;
 mod route;
 mod server;
+mod split;
 mod upstream;
 mod validity;
 mod value;
@@ -22,11 +23,12 @@ pub use instance::Instance;
 pub use origin::{Field, Kind, ObjectId, Origin};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
+pub use split::{Branch, Share, Split, Test};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
-    ByteSize, Cidr, HeaderName, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused, RewriteTarget, TargetPart,
-    Text, UrlPath, Variable,
+    ByteSize, Cidr, HeaderName, HeaderValue, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused,
+    RewriteTarget, TargetPart, Text, UrlPath, Variable,
 };
 
 use std::collections::BTreeMap;

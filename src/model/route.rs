@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Behaviour, Origin, Pattern, RedirectUrl, UpstreamId, UrlPath};
+use super::{Behaviour, Origin, Pattern, RedirectUrl, Split, UpstreamId, UrlPath};
 
 /// Which request paths a route takes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -46,6 +46,8 @@ pub enum Action {
     Proxy {
         /// Where to, and how.
         upstream: UpstreamId,
+        /// Which requests go elsewhere.
+        split: Option<Arc<Split>>,
     },
     /// It is redirected.
     Redirect {
@@ -62,6 +64,29 @@ pub enum Action {
     /// It is answered with 503, because something of the object that asked for the route closes it until that is mended. A route whose
     /// backend is away is none of these: it is served.
     Closed,
+}
+
+impl Action {
+    /// The upstream that requests go to unless a split says otherwise.
+    pub fn upstream(&self) -> Option<&UpstreamId> {
+        match self {
+            Action::Proxy { upstream, .. } => Some(upstream),
+            Action::Redirect { .. } | Action::Respond { .. } | Action::Closed => None,
+        }
+    }
+
+    /// What sends requests elsewhere.
+    pub fn split(&self) -> Option<&Split> {
+        match self {
+            Action::Proxy { split, .. } => split.as_deref(),
+            Action::Redirect { .. } | Action::Respond { .. } | Action::Closed => None,
+        }
+    }
+
+    /// Whether requests go to a backend that speaks gRPC.
+    pub fn is_grpc(&self) -> bool {
+        self.upstream().is_some_and(|upstream| matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
+    }
 }
 
 /// One path of one host.

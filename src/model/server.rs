@@ -99,10 +99,7 @@ impl StrictPaths<'_> {
 /// Whose a route is and whose backend it leads to: they differ where the administrator's default backend answers.
 fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
     let own: &str = &route.origin.object.namespace;
-    let other = match &route.action {
-        Action::Proxy { upstream } => Some(&*upstream.namespace).filter(|other| *other != own),
-        Action::Redirect { .. } | Action::Respond { .. } | Action::Closed => None,
-    };
+    let other = route.action.upstream().map(|upstream| &*upstream.namespace).filter(|other| *other != own);
     [own].into_iter().chain(other)
 }
 
@@ -136,6 +133,10 @@ impl Server {
         let fallbacks = servers.clone().filter(own).map(|server| &server.fallback);
         let mut routes = HashMap::<_, RouteCount>::new();
         for route in servers.flat_map(|server| &server.routes).chain(fallbacks) {
+            // Whoever takes some of the requests has a route as well.
+            if let Some(split) = route.action.split() {
+                routes.entry(&*split.origin.object).or_default().open += 1;
+            }
             let count = routes.entry(&*route.origin.object).or_default();
             match route.action {
                 Action::Closed => count.closed += 1,
@@ -181,7 +182,7 @@ mod tests {
         let access = protection.split(' ').nth(1).map(list);
         let action = match backend {
             "" => Action::Respond { status: 503 },
-            _ => Action::Proxy { upstream },
+            _ => Action::Proxy { upstream, split: None },
         };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let behaviour = Arc::new(Behaviour { access, strict_paths, ..Behaviour::default() });

@@ -178,6 +178,8 @@ text_value!(Text, "Text for people, such as a realm; no `$`, which nginx would e
     }
 });
 
+text_value!(HeaderValue, "The value of a header or a cookie, to be compared with what requests have.", |_| Ok(()));
+
 text_value!(Variable, "The name of a variable of nginx, without the `$`; never one of ours.", |text| {
     let fits = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
     match fits && !text.starts_with("ingressd") {

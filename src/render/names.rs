@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientLimits, Cors, Hsts, LimitRate, ListMark, ObjectId, PasswordFileId, Protocol, ServerName,
-    UpstreamId,
+    Split, UpstreamId,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -144,6 +144,16 @@ pub fn cors(cors: &Cors) -> String {
 
 /// The file of those variables.
 pub fn cors_file(name: &str) -> FilePath {
+    format!("http/10-{}.conf", name.replace('_', "-")).into()
+}
+
+/// The variable that holds the upstream of a request of a route that is split, and what its others begin with.
+pub fn split(split: &Split, upstream: &UpstreamId) -> String {
+    format!("split_{}", hash(&[&format!("{split:?}"), &readable(upstream)]))
+}
+
+/// The file of those variables.
+pub fn split_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
 }
 

@@ -107,6 +107,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("location", example(location())),
         source!("upstream", example(upstream())),
         source!("cors", example(cors())),
+        source!("split", example(split())),
         source!("limits", example(limits())),
         source!("list", Some(json!(list()))),
     ]
@@ -230,6 +231,19 @@ fn cors() -> Result<Value, Refused> {
         origins: vec![Literal::new("~^x$")?],
         headers: vec![view::CorsHeader { origin: WORD, variable: WORD, value: Text::new("text")? }],
         preflight: WORD,
+    }))
+}
+
+fn split() -> Result<Value, Refused> {
+    let (variable, rest) = (WORD, WORD);
+    Ok(json!(view::Split {
+        shares: vec![view::Shares { variable, parts: vec![view::SplitPart { percent: WORD, upstream: WORD }], rest }],
+        tests: vec![view::Tests {
+            subject: WORD,
+            variable: WORD,
+            branches: vec![view::SplitBranch { pattern: Literal::new("~^x$")?, upstream: WORD }],
+            rest: WORD,
+        }],
     }))
 }
 

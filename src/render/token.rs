@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::{ByteSize, Cidr, Instance, Refused, RewriteTarget, TargetPart, UrlPath};
+use crate::model::{ByteSize, Cidr, HeaderName, Instance, Refused, RewriteTarget, Share, TargetPart, UrlPath};
 
 /// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
 const LONGEST: usize = 4090;
@@ -58,6 +58,25 @@ impl Word {
             true => Ok(Word(Cow::Owned(format!("${OURS}{INSTANCE}_{name}")))),
             false => Err(Refused::because("it is not the name of a variable")),
         }
+    }
+
+    /// The variable of a header of requests.
+    ///
+    /// # Errors
+    ///
+    /// When the name holds more than letters, digits, `-` and `_`: nginx has no variable for it.
+    pub fn request_header(name: &HeaderName) -> Result<Self, Refused> {
+        let name = name.as_str();
+        match name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+            true => Ok(Word(Cow::Owned(format!("$http_{}", name.to_ascii_lowercase().replace('-', "_"))))),
+            false => Err(Refused::because("nginx has no variable for a header of this name")),
+        }
+    }
+
+    /// A share as a percentage.
+    pub fn percent(share: Share) -> Self {
+        let share = share.ten_thousandths();
+        Word(Cow::Owned(format!("{}.{:02}%", share / 100, share % 100)))
     }
 
     /// An address with its port.

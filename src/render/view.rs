@@ -396,6 +396,57 @@ pub struct CorsHeader {
     pub value: Text,
 }
 
+/// How requests are split.
+#[derive(Debug, Serialize)]
+pub struct Split {
+    /// Shares of the requests that pass no test.
+    pub shares: Vec<Shares>,
+    /// Tests of one header or cookie each, the last first.
+    pub tests: Vec<Tests>,
+}
+
+/// Shares of requests.
+#[derive(Debug, Serialize)]
+pub struct Shares {
+    /// The variable with the upstream.
+    pub variable: Word,
+    /// The shares.
+    pub parts: Vec<SplitPart>,
+    /// The upstream of the rest.
+    pub rest: Word,
+}
+
+/// A share and its upstream.
+#[derive(Debug, Serialize)]
+pub struct SplitPart {
+    /// How many of a hundred requests.
+    pub percent: Word,
+    /// Where they go.
+    pub upstream: Word,
+}
+
+/// Tests of one header or cookie.
+#[derive(Debug, Serialize)]
+pub struct Tests {
+    /// The variable with its value.
+    pub subject: Word,
+    /// The variable with the upstream.
+    pub variable: Word,
+    /// The tests in order.
+    pub branches: Vec<SplitBranch>,
+    /// The upstream, or the variable with it, where none is passed.
+    pub rest: Word,
+}
+
+/// A test and its upstream.
+#[derive(Debug, Serialize)]
+pub struct SplitBranch {
+    /// The expression that matches what passes.
+    pub pattern: Literal,
+    /// Where such requests go.
+    pub upstream: Word,
+}
+
 /// The zones of an object that limits its clients.
 #[derive(Debug, Serialize)]
 pub struct Limits {

@@ -5,6 +5,7 @@ pub mod annotation;
 mod asked;
 mod backend;
 mod budget;
+mod canary;
 mod certificate;
 pub mod claims;
 mod class;
@@ -34,6 +35,7 @@ mod tls_idle;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
+pub use canary::Canary;
 pub use claims::Claims;
 pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
@@ -41,13 +43,14 @@ pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::Reading;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{ParallelIterator as _, ParallelSlice as _};
 
 use self::backend::Backends;
+use self::canary::Canaries;
 use self::endpoint::SliceIndex;
 use self::memory::Memory;
 use self::server::Servers;
@@ -139,6 +142,9 @@ impl Translator {
         withheld.append(&mut admission.withheld);
         translation.refused.append(&mut admission.refused);
         let mut findings = std::mem::take(&mut admission.findings);
+        let (canaries, subjects): (Vec<_>, Vec<_>) =
+            subjects.into_iter().partition(|subject| subject.reading.canary.is_some());
+        let offers = Canaries::of(&canaries, &mut findings);
         let allowances = Allowances::new(options, snapshot);
         let askers = Askers { subjects: &subjects, withheld: &withheld, allowances };
         let Sites { sites, claims, ends, refusals, outsiders } = askers.settle(options, claims, &mut findings);
@@ -154,6 +160,8 @@ impl Translator {
             snapshot,
             options,
             backends: Backends::new(snapshot, names, options, &slices),
+            canaries: &offers,
+            taken: BTreeSet::new(),
             tls: Tls::new(snapshot, options, &memory.certificates),
             findings: Vec::new(),
             refused: Vec::new(),
@@ -177,7 +185,8 @@ impl Translator {
             servers.merge(builder);
         }
         let of_closed = admission.close(&mut built);
-        let Servers { mut backends, mut tls, mut findings, refused, .. } = servers;
+        let Servers { mut backends, mut tls, mut findings, refused, taken, .. } = servers;
+        offers.tell(&taken, &mut findings);
         translation.names = std::mem::take(&mut backends.names);
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
@@ -185,7 +194,7 @@ impl Translator {
         let default_certificate = tls.default_certificate();
         translation.due = [ends, tls.due].into_iter().flatten().min();
 
-        translation.accepted = accepted(&subjects, &built, &refusals);
+        translation.accepted = accepted(subjects.iter().chain(&canaries), &built, &refusals);
         translation.findings.extend(findings);
         translation.findings.extend(of_closed);
         translation.findings.append(&mut tls.findings);
@@ -235,7 +244,9 @@ fn subjects<'a>(
         let (reading, behaviour) = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
-        let is_protected = reading.closed || own_list || behaviour.basic_authentication.is_some();
+        // What a canary asks for besides its part is without effect: the main object protects the path.
+        let is_protected =
+            reading.canary.is_none() && (reading.closed || own_list || behaviour.basic_authentication.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
@@ -247,7 +258,7 @@ fn subjects<'a>(
             }
         }
         let tells = |finding: &Finding| finding.reason == Reason::ClosedRoute;
-        if subject.reading.closed && !subject.reading.findings.iter().any(tells) {
+        if subject.reading.closed && subject.reading.canary.is_none() && !subject.reading.findings.iter().any(tells) {
             let note = "all routes of the object answer 503 until what protects them is mended";
             translation.findings.push(Finding::new(Reason::ClosedRoute, Origin::object(&stored.id), note));
         }
@@ -257,10 +268,14 @@ fn subjects<'a>(
     (subjects, withheld)
 }
 
-fn accepted(subjects: &[Subject<'_>], servers: &[Server], refusals: &Refusals<'_>) -> Vec<Accepted> {
+fn accepted<'s, 'a: 's>(
+    subjects: impl Iterator<Item = &'s Subject<'a>>,
+    servers: &[Server],
+    refusals: &Refusals<'_>,
+) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter());
     // What a budget leaves out is nobody's, also where some of it stays closed.
-    let within = subjects.iter().filter(|subject| subject.closed_rules.is_none());
+    let within = subjects.filter(|subject| subject.closed_rules.is_none());
     let mut accepted: Vec<_> = within.map(|subject| accept(subject, &routes, refusals)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Canary;
 use crate::finding::Finding;
 use crate::model::{Behaviour, PasswordFile, Protocol, RedirectUrl, RewriteTarget};
 
@@ -18,6 +19,8 @@ pub struct Reading {
     pub protocol: Option<Protocol>,
     /// All requests are redirected instead of being sent to a backend.
     pub redirect: Option<(u16, RedirectUrl)>,
+    /// The object takes some of the requests for the paths of another one.
+    pub canary: Option<Arc<Canary>>,
     /// The password file that `behaviour.basic_authentication` names.
     pub password_file: Option<Arc<PasswordFile>>,
     /// Something that protects the routes is wrong: they answer 503. The finding says what.

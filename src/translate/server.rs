@@ -1,12 +1,13 @@
 //! From the paths of a host to a server with its routes; it must not know how paths were contended for.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use super::annotation::{self, Context};
 use super::backend::{BackendReference, Backends};
+use super::canary::{Canaries, Offer};
 use super::path::{self, Matching};
 use super::port::PortReference;
 use super::site::{self, Claim, Site};
@@ -15,8 +16,8 @@ use super::tls::Tls;
 use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Behaviour, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName,
-    TlsTermination, UrlPath,
+    Action, Behaviour, Branch, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName,
+    Split, Test, TlsTermination, UrlPath,
 };
 use crate::source::{Snapshot, Version};
 
@@ -59,6 +60,10 @@ pub struct Servers<'a> {
     pub options: &'a Options,
     /// Upstreams.
     pub backends: Backends<'a>,
+    /// Objects that take a part of the requests for the paths of others.
+    pub canaries: &'a Canaries<'a, 'a>,
+    /// Numbers of those that have another one's path.
+    pub taken: BTreeSet<usize>,
     /// Certificates.
     pub tls: Tls<'a>,
     /// What is wrong.
@@ -76,7 +81,7 @@ impl<'a> Servers<'a> {
         let taken: HashSet<_> = literal.map(|claim| claim.path.as_str()).collect();
         let (mut routes, mut closed) = (Vec::with_capacity(site.claims.len()), Vec::new());
         for claim in &site.claims {
-            match self.route(claim, &taken) {
+            match self.route(name, claim, &taken) {
                 Ok(route) => routes.push(route),
                 Err(route) => closed.push((route, claim.subject.is_protected)),
             }
@@ -96,6 +101,7 @@ impl<'a> Servers<'a> {
     /// Takes over what another built on.
     pub fn merge(&mut self, other: Servers<'_>) {
         self.backends.merge(other.backends);
+        self.taken.extend(other.taken);
         self.tls.merge(other.tls);
         self.findings.extend(other.findings);
         self.refused.extend(other.refused);
@@ -112,7 +118,10 @@ impl<'a> Servers<'a> {
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
-    fn route(&mut self, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, Box<Route>> {
+    fn route(&mut self, name: &ServerName, claim: &Claim<'_, 'a>, taken: &HashSet<&str>) -> Result<Route, Box<Route>> {
+        let offer = self.canaries.of_path(&claim.subject.id().namespace, name, &claim.path, claim.kind);
+        self.taken.extend(offer.map(|(number, _)| number));
+        let offer = offer.map(|(_, offer)| offer);
         let (reading, dialect) = (&claim.subject.reading, claim.subject.rule.dialect);
         let bare_is_taken = claim.path.as_str().strip_suffix('/').is_some_and(|bare| taken.contains(bare));
         let (shared, kind) = (&claim.subject.behaviour, claim.kind);
@@ -124,6 +133,7 @@ impl<'a> Servers<'a> {
                     true => Action::Closed,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
                 };
+                let action = self.with_canary(action, offer);
                 Ok(Route { origin: claim.origin.clone(), path, action, behaviour })
             }
             (Err(refused), _) | (_, Err(refused)) => {
@@ -188,6 +198,36 @@ impl<'a> Servers<'a> {
         Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour) })
     }
 
+    /// The action of a path with its canary, where it has one. Without an endpoint of the canary's all requests go where they went.
+    fn with_canary(&mut self, action: Action, offer: Option<&'a Offer<'a, 'a>>) -> Action {
+        let Some(offer) = offer else { return action };
+        let Action::Proxy { upstream: main, .. } = action else { return action };
+        let Some(canary) = &offer.subject.reading.canary else { return Action::Proxy { upstream: main, split: None } };
+        let reference = match self.reference(offer.subject, Some(offer.backend), &offer.origin) {
+            // Both are spoken to as the main object says.
+            Ok(reference) => BackendReference { protocol: Some(main.protocol), ..reference },
+            Err(_) => return Action::Proxy { upstream: main, split: None },
+        };
+        let Action::Proxy { upstream: own, .. } = self.proxy(&reference, &offer.origin) else {
+            return Action::Proxy { upstream: main, split: None };
+        };
+        if own == main {
+            let note = "it has the Service of the main object, so that all requests go where they go anyway";
+            self.findings.push(Finding::new(Reason::UnsupportedBackend, offer.origin.clone(), note));
+            return Action::Proxy { upstream: main, split: None };
+        }
+        let branch = |(test, takes): &(Test, bool)| {
+            let upstream = if *takes { own.clone() } else { main.clone() };
+            Branch { test: test.clone(), upstream }
+        };
+        let branches: Vec<_> = canary.tests.iter().map(branch).collect();
+        let some = canary.share.ten_thousandths() > 0;
+        let shares: Vec<_> = some.then(|| (own.clone(), canary.share)).into_iter().collect();
+        let origin = canary.origin.clone();
+        let split = (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, shares }));
+        Action::Proxy { upstream: main, split }
+    }
+
     fn action(&mut self, subject: &Subject<'a>, backend: Option<&'a IngressBackend>, origin: &Origin) -> Action {
         if subject.reading.closed {
             return Action::Closed;
@@ -195,21 +235,33 @@ impl<'a> Servers<'a> {
         if let Some((status, location)) = &subject.reading.redirect {
             return Action::Redirect { status: *status, location: location.clone() };
         }
+        match self.reference(subject, backend, origin) {
+            Ok(reference) => self.proxy(&reference, origin),
+            Err(answer) => answer,
+        }
+    }
+
+    /// What a backend refers to, or the answer where that is nothing.
+    fn reference(
+        &mut self,
+        subject: &Subject<'a>,
+        backend: Option<&'a IngressBackend>,
+        origin: &Origin,
+    ) -> Result<BackendReference<'a>, Action> {
         let Some(service) = backend.and_then(|backend| backend.service.as_ref()) else {
             let note = "the backend is not a Service; only Services are served";
             self.findings.push(Finding::new(Reason::UnsupportedBackend, origin.clone(), note));
-            return NOT_FOUND;
+            return Err(NOT_FOUND);
         };
         let Some(port) = PortReference::read(service.port.as_ref()) else {
             let note = "the backend names no port that exists; name one by number or by name";
             self.findings.push(Finding::new(Reason::MissingPort, origin.clone(), note));
-            return UNAVAILABLE;
+            return Err(UNAVAILABLE);
         };
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
         let mode = subject.mode(self.options);
         let protocol = subject.reading.protocol;
-        let reference = BackendReference { namespace, service: &service.name, port, dialect, mode, protocol };
-        self.proxy(&reference, origin)
+        Ok(BackendReference { namespace, service: &service.name, port, dialect, mode, protocol })
     }
 
     fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {
@@ -218,7 +270,7 @@ impl<'a> Servers<'a> {
             resolution.notes.iter().map(|(reason, note)| Finding::new(*reason, origin.clone(), note.clone()));
         self.findings.extend(findings);
         match &resolution.target {
-            Some(upstream) => Action::Proxy { upstream: upstream.clone() },
+            Some(upstream) => Action::Proxy { upstream: upstream.clone(), split: None },
             None => UNAVAILABLE,
         }
     }

@@ -6,6 +6,7 @@ mod alike;
 mod authentication;
 mod budgets;
 mod burdens;
+mod canaries;
 mod challenges;
 mod clock;
 mod cors;

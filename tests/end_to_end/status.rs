@@ -36,9 +36,9 @@ async fn serve_all_sorts(rig: &mut Rig) {
     ];
     rig.manifests.write("objects.yaml", &good);
     rig.start().await;
-    let refused = ingress("never").class("nginx").host("never.example", "web").annotation("canary", "true");
+    let refused = ingress("never").class("nginx").host("never.example", "web").annotation("canary", "yes");
     rig.manifests.write("never.yaml", &[refused.build()]);
-    let changed = [&good[..1], &[older.annotation("canary", "true").build()], &good[2..]].concat();
+    let changed = [&good[..1], &[older.annotation("canary", "yes").build()], &good[2..]].concat();
     rig.manifests.write("objects.yaml", &changed);
     let all = |status: &Value| {
         state(status, "ingresses", "older") == "last good" && state(status, "not_served", "never") == "refused"

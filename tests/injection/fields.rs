@@ -94,7 +94,19 @@ impl Field {
             }
         }
         let Value::Object(objects) = objects else { unreachable!() };
-        objects.into_iter().map(|(_, object)| object).collect()
+        // A canary is nothing without a main object.
+        let main = self.is_of_canary().then(|| {
+            let mut main = ingress("default", &format!("c{number}-main"), class, &host(number), "main");
+            main["spec"]["tls"] = json!([{"hosts": [host(number)], "secretName": "tls"}]);
+            main
+        });
+        objects.into_iter().map(|(_, object)| object).chain(main).collect()
+    }
+
+    fn is_of_canary(&self) -> bool {
+        let key = format!("{PREFIX}canary");
+        self.beside.iter().any(|(beside, _)| *beside == key)
+            || matches!(&self.place, Place::Annotation(own) if *own == key)
     }
 }
 
@@ -174,6 +186,7 @@ pub fn surroundings() -> Vec<Value> {
                 "conditions": [{"type": "Ready", "status": "True"}]}}),
     ];
     all.extend(service("default", "web", "10.244.0.1"));
+    all.extend(service("default", "main", "10.244.0.3"));
     all.extend(service("other", "web", "10.244.9.1"));
     all
 }

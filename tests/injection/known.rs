@@ -341,7 +341,7 @@ fn weakness_6_a_canary_of_another_namespace_takes_nothing() {
     canary["metadata"]["annotations"] =
         json!({format!("{PREFIX}canary"): "true", format!("{PREFIX}canary-weight"): "100"});
     let outcome = served(&[canary]);
-    assert!(!reasons(&outcome, "canary").is_empty());
+    assert_eq!(reasons(&outcome, "canary"), [Reason::CanaryWithoutMain]);
 }
 
 #[test]

@@ -90,6 +90,7 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
         ),
         ("InvalidPath", "Ingress control", "paths[0].path", with_path("control", "/\u{1}")),
         ("PathConflict", "Ingress z-tardy", "paths[0]", ingress("z-tardy").class("nginx").host("first.example", "web")),
+        ("CanaryWithoutMain", "Ingress lonely", "paths[0]", with("lonely", "canary", "true")),
         ("HostConflict", "Ingress taken", "", good("taken")),
         ("MissingSecret", "Ingress no-secret", "tls[0]", with_tls("no-secret", "none")),
         ("InvalidCertificate", "Secret garbage", "", with_tls("bad-secret", "garbage")),

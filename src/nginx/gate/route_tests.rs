@@ -40,7 +40,7 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
 }
 
 fn proxy(service: &str, protocol: Protocol) -> Action {
-    Action::Proxy { upstream: upstream(service, protocol) }
+    Action::Proxy { upstream: upstream(service, protocol), split: None }
 }
 
 fn limits(rates: Vec<(LimitRate, u32)>, connections: Option<u32>) -> Behaviour {

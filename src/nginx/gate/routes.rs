@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Behaviour, CertificateId, Cors, HeaderName, LONGEST, Model, PasswordFileId, Protocol, Route, Server,
+    Action, Behaviour, CertificateId, Cors, HeaderName, LONGEST, Model, PasswordFileId, Route, Server, Split,
     TlsTermination, UpstreamId,
 };
 use crate::nginx::Capabilities;
@@ -70,7 +70,7 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
     }
     let behaviour = &route.behaviour;
     let missing = |directive: &&crate::model::Directive| {
-        let module = match (is_grpc(route), directive.row.grpc) {
+        let module = match (route.action.is_grpc(), directive.row.grpc) {
             (true, Some(_)) => Some(Module::Grpc),
             _ => directive.row.module,
         };
@@ -97,18 +97,15 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
     fitted.map(|behaviour| Change::Behave(Arc::new(behaviour)))
 }
 
-fn is_grpc(route: &Route) -> bool {
-    matches!(&route.action, Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
-}
-
 /// Why the route's backend cannot be asked.
 fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
-    let Action::Proxy { upstream } = &route.action else { return None };
-    if is_grpc(route) && !known.capabilities.has(Module::Grpc) {
+    let upstream = route.action.upstream()?;
+    if route.action.is_grpc() && !known.capabilities.has(Module::Grpc) {
         let words = "nginx has no ngx_http_grpc_module: the route answers 503";
         return Some((Reason::MissingCapability, words.to_owned()));
     }
-    if !known.upstreams.contains(upstream) {
+    let mut all = route.action.split().into_iter().flat_map(Split::upstreams).chain([upstream]);
+    if all.any(|upstream| !known.upstreams.contains(upstream)) {
         return Some((Reason::MissingService, "its backend is not known: the route answers 503".to_owned()));
     }
     None

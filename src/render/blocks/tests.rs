@@ -21,6 +21,7 @@ fn proxy(service: &str) -> Action {
     let (namespace, port) = ("default".into(), "80".into());
     Action::Proxy {
         upstream: UpstreamId { namespace, service: service.into(), port, mode: "", protocol: Protocol::Http },
+        split: None,
     }
 }
 
@@ -129,7 +130,7 @@ fn whoever_differs_has_a_server_of_its_own() {
         server
     };
     let grpc = |mut server: Server| {
-        if let Action::Proxy { upstream } = &mut server.routes[0].action {
+        if let Action::Proxy { upstream, .. } = &mut server.routes[0].action {
             upstream.protocol = Protocol::Grpc;
         }
         server

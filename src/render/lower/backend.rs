@@ -32,7 +32,7 @@ pub struct Slot<'a> {
 pub fn slots(server: &Server) -> Vec<Slot<'_>> {
     let mut slots: Vec<Slot<'_>> = Vec::new();
     for route in server.routes.iter().chain([&server.fallback]) {
-        if let Action::Proxy { upstream } = &route.action
+        if let Action::Proxy { upstream, .. } = &route.action
             && matches!(upstream.protocol, Protocol::Http | Protocol::Https)
             && position(&slots, upstream, route).is_none()
         {

@@ -50,7 +50,10 @@ fn shareable(server: &Server) -> Option<&HostName> {
     let judged = |route: &Route| {
         let contradicts = |directive: &Directive| CONTRADICTING.contains(&directive.row.name);
         let Behaviour { rewrite, directives, .. } = &*route.behaviour;
-        matches!(route.path, PathMatch::Regex(_)) || rewrite.is_some() || directives.iter().any(contradicts)
+        matches!(route.path, PathMatch::Regex(_))
+            || rewrite.is_some()
+            || route.action.split().is_some()
+            || directives.iter().any(contradicts)
     };
     // Names without a dot may be words of `map`, such as `default`.
     let fits = host.as_str().len() <= LONGEST_HOST && host.as_str().contains('.');

@@ -41,7 +41,7 @@ pub fn location(
     let Surroundings { tls_host, hsts, common, strict, detailed, backends } = *surroundings;
     let route = place.route;
     let behaviour = &*route.behaviour;
-    let grpc = is_grpc(&route.action);
+    let grpc = route.action.is_grpc();
     let mut view = view::Location {
         directives: directives(route, common)
             .map(|(view, _)| view)
@@ -69,14 +69,21 @@ pub fn location(
         ..empty(place)?
     };
     match &route.action {
-        Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
+        Action::Proxy { upstream, split } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
             let tls = upstream.protocol == Protocol::Https;
             let scheme = Word::fixed(if tls { "https://" } else { "http://" });
-            view.proxy.push(view::Proxy { tls, scheme, upstream: backends.word(upstream, route)? });
+            let upstream = match split {
+                Some(split) => Word::variable(&names::split(split, upstream))?,
+                None => backends.word(upstream, route)?,
+            };
+            view.proxy.push(view::Proxy { tls, scheme, upstream });
         }
-        Action::Proxy { upstream } => view.grpc.push(view::Grpc {
+        Action::Proxy { upstream, split } => view.grpc.push(view::Grpc {
             scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
-            upstream: Word::own(&names::upstream(upstream))?,
+            upstream: match split {
+                Some(split) => Word::variable(&names::split(split, upstream))?,
+                None => Word::own(&names::upstream(upstream))?,
+            },
             hsts: hsts.cloned().into_iter().collect(),
             detailed,
             believes: facts.forwarded.believes(),
@@ -109,7 +116,7 @@ pub fn directives<'a>(
     route: &'a Route,
     common: &'a [&Directive],
 ) -> impl Iterator<Item = (view::Directive, &'a Directive)> {
-    let grpc = is_grpc(&route.action);
+    let grpc = route.action.is_grpc();
     let own = |directive: &&Directive| !common.iter().any(|common| common.row == directive.row);
     route.behaviour.directives.iter().filter(own).filter_map(move |directive| {
         let name = match (grpc, directive.row.grpc, directive.row.module) {
@@ -142,7 +149,7 @@ pub fn common(server: &Server) -> Vec<&Directive> {
     let says = |route: &Route, wanted: &Directive| {
         let same = |own: &Directive| own.row == wanted.row && own.arguments == wanted.arguments;
         route.behaviour.directives.iter().any(same)
-            && !(is_grpc(&route.action) && wanted.row.module == Some(Module::Proxy))
+            && !(route.action.is_grpc() && wanted.row.module == Some(Module::Proxy))
     };
     let all = |wanted: &&Directive| server.routes.iter().chain([&server.fallback]).all(|route| says(route, wanted));
     let candidates = server.fallback.behaviour.directives.iter();
@@ -160,7 +167,7 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
         }),
         _ => None,
     };
-    let Some(largest) = own.iter().filter_map(size).max().filter(|_| !is_grpc(&route.action)) else {
+    let Some(largest) = own.iter().filter_map(size).max().filter(|_| !route.action.is_grpc()) else {
         return Vec::new();
     };
     let is_set = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
@@ -173,11 +180,6 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
             arguments: Words::join([Word::size(ByteSize(2 * largest.max(4096)))]),
         })
         .collect()
-}
-
-/// Whether requests go to a backend that speaks gRPC.
-pub fn is_grpc(action: &Action) -> bool {
-    matches!(action, Action::Proxy { upstream } if matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
 }
 
 fn optional<T, V>(part: Option<&T>, view: impl FnOnce(&T) -> Result<V, Refused>) -> Result<Vec<V>, Refused> {

@@ -7,6 +7,7 @@ mod location;
 mod paths;
 mod server;
 mod shared;
+mod split;
 mod upstream;
 mod writer;
 
@@ -16,4 +17,5 @@ pub use lists::{list, long_lists};
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
 pub use shared::{cors, limits, shared};
+pub use split::splits;
 pub use upstream::upstream;

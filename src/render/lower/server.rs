@@ -16,7 +16,7 @@ use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
-use super::location::{self, Surroundings, closed, is_grpc, location};
+use super::location::{self, Surroundings, closed, location};
 use super::paths::places;
 use super::writer::Writer;
 
@@ -55,8 +55,12 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(facts.catch_all.iter().cloned());
     }
     for route in server.routes.iter().chain([&server.fallback]) {
-        if let Action::Proxy { upstream } = &route.action {
+        if let Action::Proxy { upstream, split } = &route.action {
             requires.insert(names::upstream_file(upstream));
+            if let Some(split) = split {
+                requires.insert(names::split_file(&names::split(split, upstream)));
+                requires.extend(split.upstreams().map(names::upstream_file));
+            }
         }
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
@@ -166,7 +170,7 @@ fn head(
     let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
     let trusted: Vec<_> = facts.forwarded.trusted.iter().map(Word::network).collect();
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
-    let grpc = server.routes.iter().chain([&server.fallback]).any(|route| is_grpc(&route.action));
+    let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
     let detailed = server.handover == Handover::Detailed;
     Ok(view::Server {
         http2: has_tls && decisions.http2 == Http2::Directive,

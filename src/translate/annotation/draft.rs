@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Table;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    Argument, ByteSize, Cidr, Directive, Field, HeaderName, ObjectId, Origin, OriginPattern, RedirectUrl, Text,
-    catalogue::DirectiveRow,
+    Argument, ByteSize, Cidr, Directive, Field, HeaderName, HeaderValue, ObjectId, Origin, OriginPattern, Pattern,
+    RedirectUrl, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Options, Reading};
@@ -151,6 +151,25 @@ pub struct LimitsDraft {
     pub exempt: Vec<Cidr>,
 }
 
+/// Part of the requests for another object's paths.
+#[derive(Debug, Default)]
+pub struct CanaryDraft {
+    /// Where it was asked for.
+    pub asked: Option<Origin>,
+    /// The header that decides.
+    pub header: Option<HeaderName>,
+    /// What it has to be.
+    pub value: Option<HeaderValue>,
+    /// What it has to match.
+    pub pattern: Option<Pattern>,
+    /// The cookie that decides.
+    pub cookie: Option<HeaderName>,
+    /// How many of the whole.
+    pub weight: Option<u64>,
+    /// The whole.
+    pub total: Option<u64>,
+}
+
 /// Everything read so far.
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -172,6 +191,8 @@ pub struct Draft {
     pub cors: CorsDraft,
     /// Limits for each client.
     pub limits: LimitsDraft,
+    /// Part of the requests for another object's paths.
+    pub canary: CanaryDraft,
 }
 
 impl Draft {

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::model::{Argument, Directive, LimitRate, OriginPattern};
+use crate::model::{Argument, Directive, LimitRate, OriginPattern, Test};
 use crate::translate::Reading;
 
 /// One line for each thing that the annotations ask for.
@@ -59,6 +59,19 @@ pub fn outline(reading: &Reading) -> Vec<String> {
             say(format!("each client: {connections} connections"));
         }
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
+    }
+    if let Some(canary) = &reading.canary {
+        for (test, takes) in &canary.tests {
+            let who = if *takes { "canary" } else { "main" };
+            let what = match test {
+                Test::Header(name, value) => format!("header {name} is \"{value}\""),
+                Test::HeaderMatches(name, pattern) => format!("header {name} matches \"{pattern}\""),
+                Test::Cookie(name, value) => format!("cookie {name} is \"{value}\""),
+            };
+            say(format!("{who}: {what}"));
+        }
+        let share = canary.share.ten_thousandths();
+        say(format!("canary: {}.{:02}% of all other requests", share / 100, share % 100));
     }
     if reading.closed {
         say("the routes answer 503".into());

@@ -88,7 +88,6 @@ const IMPOSSIBLE: &[Impossible] = &[
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-always-set-cookie", "yes")], End::Closed),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-cache-duration", "200 5m;")], End::Closed),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-request-redirect", "/a;b")], End::Closed),
-    ("a canary of another namespace", &[("canary", "true"), ("canary-weight", "100")], End::Refused),
     ("a canary with a typo", &[("canary", "yes")], End::Refused),
     ("an authentication type with more text", &[("auth-type", "xbasicx"), ("auth-secret", "users")], End::Closed),
     ("a secret of another namespace", &[("auth-type", "basic"), ("auth-secret", "elsewhere/users")], End::Closed),

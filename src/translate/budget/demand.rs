@@ -50,6 +50,9 @@ impl Demand {
                 // A rewritten path is an expression, and is written once more as what is replaced.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
                 own += Cost::of_route(path, texts, behaviour, has_tls);
+                if reading.canary.is_some() {
+                    own += Cost::of_split();
+                }
             }
         }
         if let Some(limits) = &behaviour.limits {

@@ -1,19 +1,182 @@
-//! Alternative backends: not served yet, and never taken for main ones; it must not know which object is the main one.
+//! Objects that take some of the requests for the paths of another one; it must not know which object that is.
 
-use crate::translate::annotation::{Family, OnError, Scope, Trust, nothing_to_finish, unserved};
+use std::sync::Arc;
 
-const BELONGS: &str = "it belongs to canary, which is not served yet";
+use crate::finding::Reason;
+use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
+use crate::translate::Canary;
+use crate::translate::annotation::value::{boolean, integer};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+
+/// What the weight is a part of, unless the object says otherwise; less is not taken.
+const WHOLE: u64 = 100;
 
 pub static FAMILY: Family = Family {
     title: "Canaries",
     rows: &[
-        unserved("canary", "true", "Makes the object the alternative for some requests to the paths of another. Not served yet: the whole object is refused, so that it never takes all requests.", "canaries are not served yet, and taking this object for a main one would send it all requests; delete it or split in the backend").unless("false").scope(Scope::Upstream).on_error(OnError::Refuse),
-        unserved("canary-by-cookie", "canary", "Requests with this cookie go there. Not served yet.", BELONGS).scope(Scope::Upstream).trust(Trust::Medium),
-        unserved("canary-by-header", "X-Canary", "Requests with this header go there. Not served yet.", BELONGS).scope(Scope::Upstream).trust(Trust::Medium),
-        unserved("canary-by-header-pattern", "a|b", "They must match this expression. Not served yet.", BELONGS).scope(Scope::Upstream).trust(Trust::Medium),
-        unserved("canary-by-header-value", "yes", "They must have this value. Not served yet.", BELONGS).scope(Scope::Upstream).trust(Trust::Medium),
-        unserved("canary-weight", "10", "How many of canary-weight-total requests go there. Not served yet.", BELONGS).scope(Scope::Upstream),
-        unserved("canary-weight-total", "1000", "The whole, 100 by default. Not served yet.", BELONGS).scope(Scope::Upstream),
+        Row {
+            key: "canary",
+            scope: Scope::Upstream,
+            on_error: OnError::Refuse,
+            documentation: "Makes the object the alternative for some requests to the paths of another, the main one: an \
+                object of the same namespace that has the host, the path and the type of the path. Which requests, the \
+                other keys say: a header decides first, then a cookie, then the weight. All other annotations of the \
+                object are without effect: the main one's count. Where there is no main object, or two canaries for one \
+                path, a finding says so; the older canary counts.",
+            tries: &[
+                ("true", Gives::Sets("canary: 0.00% of all other requests")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.canary.asked = boolean(entry.value)?.then(|| entry.origin());
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "canary-by-cookie",
+            scope: Scope::Upstream,
+            trust: Trust::Medium,
+            documentation: "Requests go there whose cookie of this name is `always`, and to the main object those where it \
+                is `never`.",
+            beside: &[("canary", "true")],
+            tries: &[
+                ("canary", Gives::Sets("canary: cookie canary is \"always\"")),
+                ("canary", Gives::Sets("main: cookie canary is \"never\"")),
+                ("a=b", Gives::Refused("not a token")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.canary.cookie = Some(HeaderName::new(entry.value.trim())?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "canary-by-header",
+            scope: Scope::Upstream,
+            trust: Trust::Medium,
+            documentation: "Requests go there whose header of this name is `always`, and to the main object those where it \
+                is `never`, unless canary-by-header-value or canary-by-header-pattern says what it has to be.",
+            beside: &[("canary", "true")],
+            tries: &[
+                ("X-Canary", Gives::Sets("canary: header X-Canary is \"always\"")),
+                ("X-Canary", Gives::Sets("main: header X-Canary is \"never\"")),
+                ("X Canary", Gives::Refused("not a token")),
+                ("X.Canary", Gives::Refused("letters, digits, - and _")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.canary.header = Some(header(entry.value.trim())?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "canary-by-header-pattern",
+            scope: Scope::Upstream,
+            trust: Trust::Medium,
+            documentation: "The header has to match this expression, somewhere. Without effect beside \
+                canary-by-header-value.",
+            beside: &[("canary", "true"), ("canary-by-header", "X-Canary")],
+            tries: &[
+                ("^v[12]$", Gives::Sets("canary: header X-Canary matches \"^v[12]$\"")),
+                ("(", Gives::Refused("is refused")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.canary.pattern = Some(Pattern::new(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "canary-by-header-value",
+            scope: Scope::Upstream,
+            trust: Trust::Medium,
+            documentation: "The header has to be this, letter for letter.",
+            beside: &[("canary", "true"), ("canary-by-header", "X-Canary")],
+            tries: &[
+                ("beta", Gives::Sets("canary: header X-Canary is \"beta\"")),
+                ("beta\n", Gives::Refused("control character")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.canary.value = Some(HeaderValue::new(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "canary-weight",
+            scope: Scope::Upstream,
+            ceiling: Ceiling::NotNeeded("a share is everything at most"),
+            documentation: "How many of canary-weight-total requests go there, of those that neither header nor cookie \
+                decides; none by default. It is rounded to a hundredth of a percent.",
+            beside: &[("canary", "true")],
+            tries: &[
+                ("10", Gives::Sets("canary: 10.00% of all other requests")),
+                ("100", Gives::Sets("canary: 100.00% of all other requests")),
+                ("10%", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.canary.weight = Some(integer(entry.value, 0, u32::MAX.into())?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "canary-weight-total",
+            scope: Scope::Upstream,
+            ceiling: Ceiling::NotNeeded("it says what the weight is a part of"),
+            documentation: "The whole, 100 by default and at least.",
+            beside: &[("canary", "true"), ("canary-weight", "1")],
+            tries: &[
+                ("1000", Gives::Sets("canary: 0.10% of all other requests")),
+                ("50", Gives::Refused("whole number from 100")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.canary.total = Some(integer(entry.value, WHOLE, u32::MAX.into())?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+/// A header that nginx has a variable for.
+fn header(name: &str) -> Result<HeaderName, Refused> {
+    let known = HeaderName::new(name)?;
+    match name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        true => Ok(known),
+        false => {
+            Err(Refused::because("nginx tells headers apart whose names have nothing but letters, digits, - and _"))
+        }
+    }
+}
+
+fn finish(draft: &mut Draft, _context: &Context<'_>) {
+    let wishes = std::mem::take(&mut draft.canary);
+    let Some(origin) = wishes.asked else { return };
+    let either = |test: &dyn Fn(HeaderValue) -> Test| {
+        let values = [("always", true), ("never", false)];
+        values
+            .into_iter()
+            .filter_map(|(value, takes)| Some((test(HeaderValue::new(value).ok()?), takes)))
+            .collect::<Vec<_>>()
+    };
+    let mut tests = match (wishes.header, wishes.value, wishes.pattern) {
+        (Some(name), Some(value), _) => vec![(Test::Header(name, value), true)],
+        (Some(name), None, Some(pattern)) => vec![(Test::HeaderMatches(name, pattern), true)],
+        (Some(name), None, None) => either(&|value| Test::Header(name.clone(), value)),
+        (None, None, None) => Vec::new(),
+        (None, _, _) => {
+            let note = "canary-by-header names no header, so that nothing is asked of its value";
+            draft.find(Reason::UnsupportedAnnotation, origin.clone(), note);
+            Vec::new()
+        }
+    };
+    if let Some(name) = wishes.cookie {
+        tests.extend(either(&|value| Test::Cookie(name.clone(), value)));
+    }
+    let share = Share::of(wishes.weight.unwrap_or_default(), wishes.total.unwrap_or(WHOLE));
+    draft.reading.canary = Some(Arc::new(Canary { origin, tests, share }));
+}

@@ -1,6 +1,7 @@
 //! What manifests become, as lines of text in tables; they must not know how it is done.
 
 mod backends;
+mod canaries;
 mod certificates;
 mod cluster;
 pub mod dialects;
@@ -90,7 +91,7 @@ fn line(route: &Route) -> String {
         PathMatch::Regex(pattern) => format!("~ {pattern}"),
     };
     let action = match &route.action {
-        Action::Proxy { upstream } => format!("{} {:?}", upstream.service, upstream.protocol),
+        Action::Proxy { upstream, .. } => format!("{} {:?}", upstream.service, upstream.protocol),
         Action::Redirect { status, location } => format!("{status} {location}"),
         Action::Respond { status } => status.to_string(),
         Action::Closed => "503".to_owned(),

@@ -1,0 +1,101 @@
+//! Requests of one route that go to other backends than the rest; it must not know who asked for that.
+
+use super::{HeaderName, HeaderValue, Origin, Pattern, UpstreamId};
+
+/// What a request has to have.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Test {
+    /// A header with this value, letter for letter.
+    Header(HeaderName, HeaderValue),
+    /// A header in whose value this expression matches somewhere.
+    HeaderMatches(HeaderName, Pattern),
+    /// A cookie with this value, letter for letter.
+    Cookie(HeaderName, HeaderValue),
+}
+
+impl Test {
+    /// The header that is looked at, but for that of cookies.
+    pub const fn header(&self) -> Option<&HeaderName> {
+        match self {
+            Test::Header(name, _) | Test::HeaderMatches(name, _) => Some(name),
+            Test::Cookie(..) => None,
+        }
+    }
+}
+
+/// Where requests go that pass a test.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Branch {
+    /// What they have to have.
+    pub test: Test,
+    /// Where they go.
+    pub upstream: UpstreamId,
+}
+
+/// A part of the requests, in ten-thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Share(u16);
+
+impl Share {
+    /// All of them.
+    pub const ALL: Share = Share(10_000);
+
+    /// `part` of `whole`, to the nearest ten-thousandth: less than that is one, as long as it is anything, and a part that is not
+    /// all is not rounded to all.
+    pub fn of(part: u64, whole: u64) -> Self {
+        if part >= whole {
+            return Share::ALL;
+        }
+        let all = u64::from(Share::ALL.0);
+        let rounded = (u128::from(part) * u128::from(all) + u128::from(whole / 2)) / u128::from(whole);
+        let least = u64::from(part > 0);
+        Share(u16::try_from(rounded).unwrap_or(u16::MAX).clamp(u16::try_from(least).unwrap_or(1), Share::ALL.0 - 1))
+    }
+
+    /// In ten-thousandths.
+    pub const fn ten_thousandths(self) -> u16 {
+        self.0
+    }
+}
+
+/// Where requests of a route go other than to its upstream. All upstreams are spoken to in the same way as that one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Split {
+    /// The object that asked for it.
+    pub origin: Origin,
+    /// Tests in the order in which they are tried: the first that a request passes decides.
+    pub branches: Vec<Branch>,
+    /// Shares of the requests that pass none, each of them more than nothing; the rest goes to the route's upstream.
+    pub shares: Vec<(UpstreamId, Share)>,
+}
+
+impl Split {
+    /// Every upstream that it names, perhaps more than once.
+    pub fn upstreams(&self) -> impl Iterator<Item = &UpstreamId> {
+        let branches = self.branches.iter().map(|branch| &branch.upstream);
+        branches.chain(self.shares.iter().map(|(upstream, _)| upstream))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Share;
+
+    #[test]
+    fn shares_are_rounded_without_losing_either_side() {
+        for (part, whole, expected) in [
+            (0, 100, 0),
+            (1, 100, 100),
+            (10, 100, 1000),
+            (1, 3, 3333),
+            (2, 3, 6667),
+            (1, 1_000_000, 1),
+            (999_999, 1_000_000, 9999),
+            (100, 100, 10_000),
+            (200, 100, 10_000),
+            (u64::MAX - 1, u64::MAX, 9999),
+        ] {
+            assert_eq!(Share::of(part, whole).ten_thousandths(), expected, "{part} of {whole}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Variables that hold the upstream of a request where a route is split; it must not know the route's path.
+
+use std::collections::BTreeMap;
+
+use crate::model::expression::{LIMITS, literal};
+use crate::model::{Action, Branch, Refused, Split, Test, UpstreamId};
+use crate::nginx::Plan;
+use crate::render::content::Part;
+use crate::render::engine::Engine;
+use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::names;
+use crate::render::token::{Literal, Word};
+use crate::render::view;
+
+/// One file for each way of splitting, however many routes have it.
+pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+    let mut files = BTreeMap::new();
+    let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
+    for route in routes {
+        let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
+        let name = names::split(split, upstream);
+        files.entry(names::split_file(&name)).or_insert_with(|| {
+            // What cannot be written sends nothing elsewhere.
+            let none = Split { origin: split.origin.clone(), branches: Vec::new(), shares: Vec::new() };
+            let view = view(split, upstream, &name).or_else(|_| self::view(&none, upstream, &name));
+            let text = view.ok().and_then(|view| engine.fill("split", &view).ok()).map(Part::Filled);
+            let requires = split.upstreams().chain([upstream]).map(names::upstream_file);
+            File::plain(text, Owners(vec![(1, split.origin.clone())]), requires)
+        });
+    }
+    files
+}
+
+/// The last variable, which the route names, is that of the tests that are tried first.
+fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split, Refused> {
+    let written = |upstream: &UpstreamId| Word::own(&names::upstream(upstream));
+    let runs: Vec<_> = split.branches.chunk_by(|one, other| one.test.header() == other.test.header()).collect();
+    let mut rest = written(upstream)?;
+    let variable = |stage: usize| match stage {
+        0 => Word::variable(name),
+        _ => Word::variable(&format!("{name}_{stage}")),
+    };
+    let mut shares = Vec::new();
+    if !split.shares.is_empty() {
+        let part = |(upstream, share): &(UpstreamId, _)| {
+            Ok(view::SplitPart { percent: Word::percent(*share), upstream: written(upstream)? })
+        };
+        let parts = split.shares.iter().map(part).collect::<Result<_, Refused>>()?;
+        let own = variable(runs.len())?;
+        shares.push(view::Shares { variable: own.clone(), parts, rest: std::mem::replace(&mut rest, own) });
+    }
+    let mut tests = Vec::new();
+    for (stage, run) in runs.iter().enumerate().rev() {
+        let subject = match run.first().and_then(|branch| branch.test.header()) {
+            Some(name) => Word::request_header(name)?,
+            // One header holds all cookies.
+            None => Word::fixed("$http_cookie"),
+        };
+        let branch = |branch: &Branch| {
+            Ok(view::SplitBranch {
+                pattern: Literal::new(&pattern(&branch.test))?,
+                upstream: written(&branch.upstream)?,
+            })
+        };
+        let branches = run.iter().map(branch).collect::<Result<_, Refused>>()?;
+        let own = variable(stage)?;
+        tests.push(view::Tests { subject, variable: own.clone(), branches, rest: std::mem::replace(&mut rest, own) });
+    }
+    if shares.is_empty() && tests.is_empty() {
+        // The route names a variable all the same.
+        let (subject, branches) = (Word::fixed("$http_cookie"), Vec::new());
+        tests.push(view::Tests { subject, variable: variable(0)?, branches, rest });
+    }
+    Ok(view::Split { shares, tests })
+}
+
+/// The key of `map` for a test. Plain keys would match without regard to case, and long ones overflow nginx's table.
+fn pattern(test: &Test) -> String {
+    match test {
+        Test::Header(_, value) => format!("~^{}$", literal(value.as_str())),
+        Test::HeaderMatches(_, pattern) => format!("~{LIMITS}{pattern}"),
+        Test::Cookie(name, value) => {
+            format!("~(?:^|;) *{}={} *(?:;|$)", literal(name.as_str()), literal(value.as_str()))
+        }
+    }
+}

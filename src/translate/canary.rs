@@ -1,0 +1,101 @@
+//! Objects that take some of the requests for the paths of others; it must not know how such requests are told apart.
+
+use std::collections::{BTreeSet, HashMap};
+
+use k8s_openapi::api::networking::v1::IngressBackend;
+
+use super::path::{self, PathType};
+use super::subject::{self, Subject};
+use super::{host, position};
+use crate::finding::{Finding, Reason};
+use crate::model::{Field, Origin, ServerName, Share, Test, UrlPath};
+
+/// Which requests for the paths of an object go to its backends; all others go to those of the main object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Canary {
+    /// Where it was asked for.
+    pub origin: Origin,
+    /// Tests in the order in which they are tried, and whether requests that pass go there.
+    pub tests: Vec<(Test, bool)>,
+    /// Its share of the requests that pass none.
+    pub share: Share,
+}
+
+/// A path for which an object is the canary.
+#[derive(Debug)]
+pub struct Offer<'s, 'a> {
+    /// The object.
+    pub subject: &'s Subject<'a>,
+    /// The place in it.
+    pub origin: Origin,
+    /// Where it sends requests.
+    pub backend: &'a IngressBackend,
+}
+
+/// The canaries of all paths.
+#[derive(Debug, Default)]
+pub struct Canaries<'s, 'a> {
+    offers: Vec<Offer<'s, 'a>>,
+    /// Which of them there is for a path of a namespace.
+    places: HashMap<(&'a str, ServerName), HashMap<(UrlPath, PathType), usize>>,
+}
+
+impl<'s, 'a> Canaries<'s, 'a> {
+    /// Those of these objects, the oldest first.
+    pub fn of(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> Self {
+        let mut canaries = Canaries::default();
+        for subject in subjects {
+            for (number, rule) in subject.rules() {
+                // What cannot be read has been told of before.
+                let Ok(name) = host::server_name(rule.host.as_deref().unwrap_or_default()) else { continue };
+                for (path_number, entry) in subject::paths(rule) {
+                    let (Ok(path), Some(kind)) = (path::read(entry), PathType::read(&entry.path_type)) else {
+                        continue;
+                    };
+                    let origin = Origin::field(subject.id(), Field::Path(position(number), position(path_number), ""));
+                    let site = canaries.places.entry((&*subject.id().namespace, name.clone())).or_default();
+                    if let Some(known) = site.get(&(path.clone(), kind)) {
+                        findings.push(second(&canaries.offers[*known].origin, origin));
+                        continue;
+                    }
+                    site.insert((path, kind), canaries.offers.len());
+                    canaries.offers.push(Offer { subject, origin, backend: &entry.backend });
+                }
+            }
+        }
+        canaries
+    }
+
+    /// The canary of a path, with its number.
+    pub fn of_path(
+        &self,
+        namespace: &str,
+        name: &ServerName,
+        path: &UrlPath,
+        kind: PathType,
+    ) -> Option<(usize, &Offer<'s, 'a>)> {
+        if self.places.is_empty() {
+            return None;
+        }
+        let number = *self.places.get(&(namespace, name.clone()))?.get(&(path.clone(), kind))?;
+        Some((number, &self.offers[number]))
+    }
+
+    /// Tells of those that no main object has taken.
+    pub fn tell(&self, taken: &BTreeSet<usize>, findings: &mut Vec<Finding>) {
+        let alone = self.offers.iter().enumerate().filter(|(number, _)| !taken.contains(number));
+        findings.extend(alone.map(|(_, offer)| {
+            let note = "no other object of the namespace has this host and path with this type, so that there is nothing of \
+                        which it could take a part; it takes no requests";
+            Finding::new(Reason::CanaryWithoutMain, offer.origin.clone(), note)
+        }));
+    }
+}
+
+fn second(known: &Origin, origin: Origin) -> Finding {
+    let note = match known.object == origin.object {
+        true => format!("the object has this host, path and type already at {}", known.field),
+        false => format!("{known} is older and is the canary of this path, of which there is one"),
+    };
+    Finding::new(Reason::PathConflict, origin, note)
+}

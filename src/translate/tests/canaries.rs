@@ -1,0 +1,113 @@
+//! Objects that take a part of the requests for the paths of another one; this must not know how nginx splits them.
+
+use super::{findings, ingress, options, path, translate};
+use crate::model::{Action, Route, Split, Test};
+use crate::translate::Translation;
+
+/// A canary whose path leads to the Service `api`.
+fn canary(name: &str, annotations: &str, paths: &[String]) -> String {
+    ingress(name, "nginx", "a.example", &format!("canary: 'true'{annotations}"), paths)
+}
+
+fn split(split: &Split) -> String {
+    let test = |test: &Test| match test {
+        Test::Header(name, value) => format!("{name} is {value}"),
+        Test::HeaderMatches(name, pattern) => format!("{name} ~ {pattern}"),
+        Test::Cookie(name, value) => format!("cookie {name} is {value}"),
+    };
+    let branches = split.branches.iter().map(|branch| format!("{}: {}", test(&branch.test), branch.upstream.service));
+    let shares = split.shares.iter().map(|(upstream, share)| format!("{share:?}: {}", upstream.service));
+    branches.chain(shares).collect::<Vec<_>>().join(", ")
+}
+
+/// For each route its Service and what goes elsewhere, in the words of [`split`].
+fn served(translation: &Translation) -> Vec<String> {
+    let line = |route: &Route| match &route.action {
+        Action::Proxy { upstream, split: None } => upstream.service.to_string(),
+        Action::Proxy { upstream, split: Some(other) } => format!("{} | {}", upstream.service, split(other)),
+        other => format!("{other:?}"),
+    };
+    translation.model.servers.iter().flat_map(|server| &server.routes).map(line).collect()
+}
+
+#[test]
+fn what_the_object_says_decides_which_requests_it_takes() {
+    let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
+    for (annotations, expected) in [
+        ("", "web"),
+        (", canary-weight: '0'", "web"),
+        (", canary-weight: '10'", "web | Share(1000): api"),
+        (", canary-weight: '1', canary-weight-total: '1000'", "web | Share(10): api"),
+        (", canary-weight: '100'", "web | Share(10000): api"),
+        (", canary-by-header: X-C", "web | X-C is always: api, X-C is never: web"),
+        (", canary-by-header: X-C, canary-by-header-value: beta", "web | X-C is beta: api"),
+        (", canary-by-header: X-C, canary-by-header-pattern: '^b'", "web | X-C ~ ^b: api"),
+        (
+            ", canary-by-header: X-C, canary-by-header-pattern: '^b', canary-by-header-value: beta",
+            "web | X-C is beta: api",
+        ),
+        (", canary-by-cookie: c", "web | cookie c is always: api, cookie c is never: web"),
+        (
+            ", canary-weight: '5', canary-by-cookie: c, canary-by-header: X-C",
+            "web | X-C is always: api, X-C is never: web, cookie c is always: api, cookie c is never: web, Share(500): api",
+        ),
+    ] {
+        let objects = [main.clone(), canary("part", annotations, &[path("/", "Prefix", "api")])];
+        let translation = translate(&objects.join("\n---\n"), options());
+        assert_eq!(served(&translation), [expected], "{annotations}");
+        assert_eq!(findings(&translation), [""; 0], "{annotations}");
+        // It is ours, and its part is a route of its own.
+        let own = translation.accepted.iter().find(|accepted| &*accepted.id.name == "part").unwrap();
+        assert_eq!((own.routes, own.closed), (u32::from(expected.contains('|')), 0), "{annotations}");
+        assert_eq!(own.hosts, [std::sync::Arc::from("a.example")]);
+    }
+}
+
+#[test]
+fn an_object_without_a_main_one_takes_nothing() {
+    let ten = ", canary-weight: '10'";
+    let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
+    let elsewhere =
+        canary("part", ten, &[path("/", "Prefix", "web")]).replace("namespace: default", "namespace: team-a");
+    for (part, expected) in [
+        (canary("part", ten, &[path("/b", "Prefix", "api")]), "part CanaryWithoutMain"),
+        (canary("part", ten, &[path("/", "Exact", "api")]), "part CanaryWithoutMain"),
+        (
+            canary("part", ten, &[path("/", "Prefix", "api")]).replace("a.example", "b.example"),
+            "part CanaryWithoutMain",
+        ),
+        (elsewhere, "part CanaryWithoutMain"),
+        (canary("part", ten, &[path("/", "Prefix", "web")]), "part UnsupportedBackend"),
+        (canary("part", ten, &[path("/", "Prefix", "nowhere")]), "part MissingService"),
+        (canary("part", ", canary-weight: ten", &[path("/", "Prefix", "api")]), "part InvalidValue"),
+        (ingress("part", "nginx", "a.example", "canary: 'yes'", &[path("/", "Prefix", "api")]), "part RefusedValue"),
+    ] {
+        let translation = translate(&[main.clone(), part.clone()].join("\n---\n"), options());
+        assert_eq!(served(&translation), ["web"], "{part}");
+        assert_eq!(findings(&translation), [expected], "{part}");
+    }
+    // Nor does it when it is alone: the host is nobody's.
+    let alone = translate(&canary("part", ten, &[path("/", "Prefix", "api")]), options());
+    assert_eq!(alone.model.servers, []);
+    assert_eq!(findings(&alone), ["part CanaryWithoutMain"]);
+}
+
+#[test]
+fn of_two_the_older_one_counts_and_the_main_object_decides_everything_else() {
+    let dated = |object: String, date: &str| {
+        object.replace("metadata: {", &format!("metadata: {{creationTimestamp: '{date}', "))
+    };
+    let list = "allowlist-source-range: 10.0.0.0/8, backend-protocol: HTTPS";
+    let main = ingress("main", "nginx", "a.example", list, &[path("/", "Prefix", "web")]);
+    let open = ", canary-weight: '10', auth-type: basic, backend-protocol: GRPC";
+    let older = dated(canary("older", open, &[path("/", "Prefix", "api")]), "2025-01-01T00:00:00Z");
+    let newer = dated(canary("newer", ", canary-weight: '50'", &[path("/", "Prefix", "api")]), "2026-01-01T00:00:00Z");
+    let translation = translate(&[newer, older, main].join("\n---\n"), options());
+    assert_eq!(served(&translation), ["web | Share(1000): api"]);
+    let [route] = &translation.model.servers[0].routes[..] else { panic!("one route") };
+    assert!(route.behaviour.access.is_some() && route.behaviour.basic_authentication.is_none());
+    let protocols: Vec<_> =
+        translation.model.upstreams.iter().map(|upstream| format!("{:?}", upstream.id.protocol)).collect();
+    assert_eq!(protocols, ["Https", "Https"]);
+    assert!(findings(&translation).contains(&"newer PathConflict".to_owned()));
+}
