@@ -11,10 +11,10 @@ use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, Argument, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits,
-    Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect, Kind, LimitRate,
-    Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern, Protocol,
-    RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SecretBytes, Server, ServerName, TargetPart, Text,
-    TlsTermination, Upstream, UpstreamId, UrlPath,
+    CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect, Kind,
+    LimitRate, Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern,
+    Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, SecretBytes, Server, ServerName,
+    SessionCookie, TargetPart, Text, TlsTermination, Upstream, UpstreamId, UrlPath,
 };
 use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -28,7 +28,14 @@ fn origin() -> Origin {
 }
 
 fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
-    UpstreamId { namespace: "shop".into(), service: service.into(), port: "80".into(), mode: "", protocol }
+    UpstreamId {
+        namespace: "shop".into(),
+        service: service.into(),
+        port: "80".into(),
+        mode: "",
+        protocol,
+        balance: None,
+    }
 }
 
 fn upstream(service: &str, protocol: Protocol, endpoints: Vec<Endpoint>) -> Arc<Upstream> {
@@ -83,6 +90,14 @@ fn everything() -> Behaviour {
             pattern: RewritePattern::Whole,
             target: RewriteTarget::new(vec![TargetPart::Literal("/new \"path\\".into())]).expect("a target"),
         }),
+        session: Some(Arc::new(SessionCookie {
+            name: HeaderName::new("my-app.id").expect("a token"),
+            path: UrlPath::new("/a'b#{}").ok().and_then(|path| CookiePath::new(&path)).expect("a path"),
+            domain: Some(Text::new("example.com").expect("a text")),
+            max_age: Some(60),
+            same_site: Some(SameSite::Lax),
+            always_secure: false,
+        })),
         https_redirect: Some(HttpsRedirect { status: 308, strip_trailing_slash: true, forced: false }),
         cors: Some(Arc::new(Cors {
             origins: vec![

@@ -14,8 +14,9 @@ const TLS_EVERY: usize = 10;
 const KEY_PAIRS: usize = 4;
 /// Pod addresses of one revision of all applications.
 const ADDRESSES: usize = 12_000;
-/// Room for pod addresses in 10.244.0.0/16, the first 256 left out.
-const ADDRESS_SPACE: usize = 65_000;
+/// Room for pod addresses in 10.244.0.0/16, the first 256 left out. It has no divisor in common with [`ADDRESSES`], so that no revision of an
+/// application has the addresses of an earlier one.
+const ADDRESS_SPACE: usize = 65_003;
 
 /// How many namespaces share the applications.
 pub const NAMESPACES: usize = 50;

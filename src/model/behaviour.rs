@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{AccessList, BasicAuthentication, ClientLimits, Directive, HeaderName, OriginUrl, Pattern, RewriteTarget};
+use super::{
+    AccessList, BasicAuthentication, ClientLimits, Directive, HeaderName, OriginUrl, Pattern, RewriteTarget,
+    SessionCookie,
+};
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub struct Behaviour {
     pub https_redirect: Option<HttpsRedirect>,
     /// Browsers of other origins are allowed in.
     pub cors: Option<Arc<Cors>>,
+    /// Clients without a session are given one.
+    pub session: Option<Arc<SessionCookie>>,
     /// Clients are chosen by address.
     pub access: Option<Arc<AccessList>>,
     /// Clients must give a name and a password.

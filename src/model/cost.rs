@@ -123,6 +123,8 @@ const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 12_000, test: 1200, ..NOTHING };
+/// The variables of a session and its cookie.
+const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 9000, test: 1000, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
 /// How much of a zone nginx writes to before a client is counted.
 const ZONE: Cost =
@@ -166,6 +168,9 @@ impl Cost {
         }
         if let Some(limits) = behaviour.limits.as_deref() {
             cost += times(LIMIT, 2 * zones(limits));
+        }
+        if behaviour.session.is_some() {
+            cost += SESSION;
         }
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);

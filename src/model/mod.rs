@@ -1,6 +1,7 @@
 //! What traffic should do, in the words of HTTP: it must not know Kubernetes, nginx versions, files or processes.
 
 mod access;
+mod balance;
 mod behaviour;
 pub mod catalogue;
 mod certificate;
@@ -16,6 +17,7 @@ mod validity;
 mod value;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
+pub use balance::{Balance, CookiePath, SameSite, SessionCookie};
 pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
 pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};

@@ -174,6 +174,7 @@ mod tests {
             port: "80".into(),
             mode: "",
             protocol: Protocol::Http,
+            balance: None,
         };
         let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "b")));

@@ -65,6 +65,8 @@ pub struct Split {
     pub origin: Origin,
     /// Tests in the order in which they are tried: the first that a request passes decides.
     pub branches: Vec<Branch>,
+    /// The cookie by whose session requests are shared out, so that a client stays on its side; `None` shares each out by itself.
+    pub session: Option<HeaderName>,
     /// Shares of the requests that pass none, each of them more than nothing; the rest goes to the route's upstream.
     pub shares: Vec<(UpstreamId, Share)>,
 }

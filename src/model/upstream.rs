@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{Origin, Protocol};
+use super::{Balance, Origin, Protocol};
 
 /// Names an upstream; parts hold no dots, as Kubernetes guarantees for namespaces, Services and port names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +19,8 @@ pub struct UpstreamId {
     /// How the endpoints are spoken to. Idle connections are kept by upstream: one that has spoken HTTP/1.1 must never be
     /// taken for gRPC, nor one without TLS for one with it.
     pub protocol: Protocol,
+    /// How one of them is chosen; `None` takes each in its turn.
+    pub balance: Option<Arc<Balance>>,
 }
 
 /// One address that takes requests.

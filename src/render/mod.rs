@@ -124,8 +124,8 @@ impl Renderer {
         self.password_files.render(&model.password_files, path, make, &mut all);
         let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
         self.lists.render(&lower::long_lists(plan), path, |one| lower::list(one, engine), &mut all);
-        let shared =
-            [lower::cors(plan, engine), lower::limits(plan, engine), lower::splits(plan, engine)].into_iter().flatten();
+        let shared = [lower::cors, lower::limits, lower::sessions, lower::splits];
+        let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
         FileSet { files: all.into_iter().collect() }

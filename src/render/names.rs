@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientLimits, Cors, Hsts, LimitRate, ListMark, ObjectId, PasswordFileId, Protocol, ServerName,
-    Split, UpstreamId,
+    CertificateId, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId, PasswordFileId, Protocol,
+    ServerName, SessionCookie, Split, UpstreamId,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -65,16 +65,18 @@ fn readable(id: &UpstreamId) -> String {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-'))
     };
-    let UpstreamId { namespace, service, port, mode, protocol } = id;
+    let UpstreamId { namespace, service, port, mode, protocol, balance } = id;
+    let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")]));
+    let balance = balance.as_deref().unwrap_or_default();
     let protocol = protocol_name(*protocol);
     let length = namespace.len() + service.len() + port.len();
     match [namespace, service, port].into_iter().all(|part| plain(part)) && length <= LONGEST_READABLE - 40 {
         true => {
-            let suffixes = [*mode, protocol].into_iter().filter(|suffix| !suffix.is_empty());
+            let suffixes = [*mode, protocol, balance].into_iter().filter(|suffix| !suffix.is_empty());
             suffixes.fold(format!("ingressd.{namespace}.{service}.{port}"), |name, suffix| format!("{name}.{suffix}"))
         }
         // Two parts, which no readable name has.
-        false => format!("ingressd.{}", hash(&[namespace, service, port, mode, protocol])),
+        false => format!("ingressd.{}", hash(&[namespace, service, port, mode, protocol, balance])),
     }
 }
 
@@ -157,6 +159,21 @@ pub fn split_file(name: &str) -> FilePath {
     format!("http/10-{}.conf", name.replace('_', "-")).into()
 }
 
+/// The variable that holds the session of a client, by the name of its cookie.
+pub fn session(cookie: &HeaderName) -> String {
+    format!("session_{}", hash(&[cookie.as_str()]))
+}
+
+/// The variable that holds the cookie for clients without a session.
+pub fn session_cookie(cookie: &SessionCookie) -> String {
+    format!("cookie_{}", hash(&[&format!("{cookie:?}")]))
+}
+
+/// The file of either.
+pub fn session_file(name: &str) -> FilePath {
+    format!("http/10-{}.conf", name.replace('_', "-")).into()
+}
+
 /// The variable that tells whom a long list denies.
 pub fn list(mark: ListMark) -> String {
     let digits: String = mark.0.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -209,7 +226,8 @@ mod tests {
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
         let protocol = Protocol::Http;
-        UpstreamId { namespace: namespace.into(), service: service.into(), port: port.into(), mode, protocol }
+        let balance = None;
+        UpstreamId { namespace: namespace.into(), service: service.into(), port: port.into(), mode, protocol, balance }
     }
 
     #[test]

@@ -107,6 +107,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("location", example(location())),
         source!("upstream", example(upstream())),
         source!("cors", example(cors())),
+        source!("session", example(session())),
+        source!("session_cookie", example(session_cookie())),
         source!("split", example(split())),
         source!("limits", example(limits())),
         source!("list", Some(json!(list()))),
@@ -197,6 +199,7 @@ fn location() -> Result<Value, Refused> {
         protected: true,
         https_redirect: vec![view::HttpsRedirect { status: NUMBER, host: WORD, port: vec![NUMBER], uri: WORD }],
         cors: vec![cors],
+        session: vec![view::SessionUse { cookie: WORD, hsts: vec![WORD] }],
         redirect: vec![view::Redirect { status: NUMBER, location: Text::new("text")? }],
         respond: vec![view::Respond { status: NUMBER, words: Text::new("text")? }],
         denied: vec![WORD],
@@ -221,7 +224,13 @@ fn list() -> view::List {
 
 fn upstream() -> Result<Value, Refused> {
     let endpoints = vec![view::Endpoint { address: WORD, weight: vec![NUMBER] }];
-    Ok(json!(view::Upstream { name: WORD, endpoints, keepalive: vec![NUMBER] }))
+    Ok(json!(view::Upstream {
+        name: WORD,
+        session: vec![WORD],
+        key: vec![Text::new("text")?],
+        endpoints,
+        keepalive: vec![NUMBER]
+    }))
 }
 
 fn cors() -> Result<Value, Refused> {
@@ -234,10 +243,25 @@ fn cors() -> Result<Value, Refused> {
     }))
 }
 
+fn session() -> Result<Value, Refused> {
+    let expressions = vec![view::SessionExpression { given: WORD, pattern: Literal::new("~^x$")? }];
+    Ok(json!(view::Session { expressions, given: WORD, session: WORD }))
+}
+
+fn session_cookie() -> Result<Value, Refused> {
+    let schemes = vec![view::SecureScheme { scheme: WORD, secure: WORD }];
+    Ok(json!(view::SessionCookie { schemes, given: WORD, cookie: WORD, text: Text::new("text")? }))
+}
+
 fn split() -> Result<Value, Refused> {
     let (variable, rest) = (WORD, WORD);
     Ok(json!(view::Split {
-        shares: vec![view::Shares { variable, parts: vec![view::SplitPart { percent: WORD, upstream: WORD }], rest }],
+        shares: vec![view::Shares {
+            key: WORD,
+            variable,
+            parts: vec![view::SplitPart { percent: WORD, upstream: WORD }],
+            rest
+        }],
         tests: vec![view::Tests {
             subject: WORD,
             variable: WORD,

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::model::{ByteSize, Cidr, HeaderName, Instance, Refused, RewriteTarget, Share, TargetPart, UrlPath};
+use crate::model::{
+    ByteSize, Cidr, HeaderName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart, UrlPath,
+};
 
 /// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
 const LONGEST: usize = 4090;
@@ -70,6 +72,18 @@ impl Word {
         match name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
             true => Ok(Word(Cow::Owned(format!("$http_{}", name.to_ascii_lowercase().replace('-', "_"))))),
             false => Err(Refused::because("nginx has no variable for a header of this name")),
+        }
+    }
+
+    /// The variable of a cookie of requests.
+    ///
+    /// # Errors
+    ///
+    /// When the name holds more than letters, digits and `_`: nginx has no variable for it.
+    pub fn cookie(name: &HeaderName) -> Result<Self, Refused> {
+        match name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
+            true => Ok(Word(Cow::Owned(format!("$cookie_{name}")))),
+            false => Err(Refused::because("nginx has no variable for a cookie of this name")),
         }
     }
 
@@ -181,6 +195,29 @@ impl Text {
             }
         }
         quoted.push('"');
+        fits(quoted).map(Text)
+    }
+}
+
+impl Text {
+    /// The value of `Set-Cookie`; `session` is the variable with the value of the cookie, `secure` that with `Secure` or nothing.
+    pub fn session_cookie(cookie: &SessionCookie, session: &Word, secure: &Word) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        escape(cookie.name.as_str(), true, &mut quoted)?;
+        let _ = write!(quoted, "={}; Path=", session.0);
+        escape(cookie.path.as_str(), true, &mut quoted)?;
+        if let Some(domain) = &cookie.domain {
+            quoted.push_str("; Domain=");
+            escape(domain.as_str(), true, &mut quoted)?;
+        }
+        if let Some(max_age) = cookie.max_age {
+            let _ = write!(quoted, "; Max-Age={max_age}");
+        }
+        if let Some(same_site) = cookie.same_site {
+            let _ = write!(quoted, "; SameSite={}", same_site.name());
+        }
+        quoted.push_str(if cookie.always_secure { "; Secure" } else { &secure.0 });
+        quoted.push_str("; HttpOnly\"");
         fits(quoted).map(Text)
     }
 }

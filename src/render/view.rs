@@ -155,6 +155,8 @@ pub struct Location {
     pub https_redirect: Vec<HttpsRedirect>,
     /// Browsers of other origins.
     pub cors: Vec<CorsUse>,
+    /// A session for clients without one.
+    pub session: Vec<SessionUse>,
     /// Elsewhere.
     pub redirect: Vec<Redirect>,
     /// An answer of our own.
@@ -355,6 +357,10 @@ pub struct Proxy {
 pub struct Upstream {
     /// Its name.
     pub name: Word,
+    /// The variable of the session by which an endpoint is chosen; none or one.
+    pub session: Vec<Word>,
+    /// The text by which it is chosen; none or one.
+    pub key: Vec<Text>,
     /// The endpoints.
     pub endpoints: Vec<Endpoint>,
     /// Idle connections, none or one.
@@ -405,9 +411,62 @@ pub struct Split {
     pub tests: Vec<Tests>,
 }
 
+/// The variable with a client's session.
+#[derive(Debug, Serialize)]
+pub struct Session {
+    /// How the cookie is found where nginx has no variable for it; none or one.
+    pub expressions: Vec<SessionExpression>,
+    /// The variable with the value of the cookie, if the client has sent one.
+    pub given: Word,
+    /// The variable with the session.
+    pub session: Word,
+}
+
+/// How a cookie is found in the header with all of them.
+#[derive(Debug, Serialize)]
+pub struct SessionExpression {
+    /// The variable with its value.
+    pub given: Word,
+    /// The expression that catches it.
+    pub pattern: Literal,
+}
+
+/// The variable with the cookie for clients without a session.
+#[derive(Debug, Serialize)]
+pub struct SessionCookie {
+    /// What tells whether it is for https alone; none or one.
+    pub schemes: Vec<SecureScheme>,
+    /// The variable with the value of the cookie, if the client has sent one.
+    pub given: Word,
+    /// The variable.
+    pub cookie: Word,
+    /// The value of `Set-Cookie`.
+    pub text: Text,
+}
+
+/// A cookie is for https where it was given by https.
+#[derive(Debug, Serialize)]
+pub struct SecureScheme {
+    /// The variable with the scheme.
+    pub scheme: Word,
+    /// The variable with `Secure` or nothing.
+    pub secure: Word,
+}
+
+/// The use of a cookie in a location.
+#[derive(Debug, Serialize)]
+pub struct SessionUse {
+    /// The variable with the cookie.
+    pub cookie: Word,
+    /// The server's policy of strict transport security, where no other line repeats it.
+    pub hsts: Vec<Word>,
+}
+
 /// Shares of requests.
 #[derive(Debug, Serialize)]
 pub struct Shares {
+    /// The variable by which they are shared out.
+    pub key: Word,
     /// The variable with the upstream.
     pub variable: Word,
     /// The shares.

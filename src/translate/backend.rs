@@ -12,7 +12,7 @@ use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::{Dialect, EndpointMode, Names, Namespaces, Options};
 use crate::finding::Reason;
-use crate::model::{Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId};
+use crate::model::{Balance, Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId};
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
 /// What a rule refers to.
@@ -30,6 +30,8 @@ pub struct BackendReference<'a> {
     pub mode: EndpointMode,
     /// How endpoints are spoken to; `None` leaves it to the Service.
     pub protocol: Option<Protocol>,
+    /// How an endpoint is chosen.
+    pub balance: Option<Arc<Balance>>,
 }
 
 /// What is wrong with a reference, for whoever refers.
@@ -244,7 +246,8 @@ impl<'a> Backends<'a> {
 fn id(reference: &BackendReference<'_>, number: i32, mode: &'static str, port: Option<&ServicePort>) -> UpstreamId {
     let (namespace, service) = (reference.namespace.into(), reference.service.into());
     let protocol = reference.protocol.or_else(|| port.and_then(port::protocol)).unwrap_or(Protocol::Http);
-    UpstreamId { namespace, service, port: number.to_string().into(), mode, protocol }
+    let balance = reference.balance.clone();
+    UpstreamId { namespace, service, port: number.to_string().into(), mode, protocol, balance }
 }
 
 fn missing_port(reference: &BackendReference<'_>) -> (Reason, String) {

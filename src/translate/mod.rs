@@ -41,7 +41,7 @@ pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use reading::Reading;
+pub use reading::{Reading, SessionWish};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::HTTPIngressPath;
 
+use super::reading::SessionWish;
 use super::{Dialect, Reading};
 use crate::model::{
-    Behaviour, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, UrlPath, expression,
+    Behaviour, CookiePath, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, SessionCookie, UrlPath,
+    expression,
 };
 
 /// How a path is matched, as an Ingress spells it.
@@ -106,17 +108,42 @@ pub fn behaviour(
     matching: Matching,
     path: &UrlPath,
 ) -> Result<Arc<Behaviour>, Refused> {
-    let Some(target) = &reading.rewrite_target else { return Ok(Arc::clone(shared)) };
+    let rewrite = rewrite(reading, dialect, kind, matching, path)?;
+    let session = reading.session.as_ref().map(|wish| Arc::new(session_cookie(wish, matching, path)));
+    match rewrite.is_none() && session.is_none() {
+        true => Ok(Arc::clone(shared)),
+        false => Ok(Arc::new(Behaviour { rewrite, session, ..Behaviour::clone(shared) })),
+    }
+}
+
+fn rewrite(
+    reading: &Reading,
+    dialect: Dialect,
+    kind: PathType,
+    matching: Matching,
+    path: &UrlPath,
+) -> Result<Option<Rewrite>, Refused> {
+    let Some(target) = &reading.rewrite_target else { return Ok(None) };
     let pattern = match (dialect, matching) {
         (Dialect::IngressNginx, _) if is(target, path) && (kind == PathType::Exact || path.as_str() == "/") => {
-            return Ok(Arc::clone(shared));
+            return Ok(None);
         }
         (Dialect::IngressNginx, _) => RewritePattern::Unanchored(Pattern::new(path.as_str())?),
         (Dialect::Specification, Matching::Regex) => RewritePattern::Anchored(Pattern::new(path.as_str())?),
         (Dialect::Specification, _) => RewritePattern::Whole,
     };
-    let rewrite = Some(Rewrite { pattern, target: target.clone() });
-    Ok(Arc::new(Behaviour { rewrite, ..Behaviour::clone(shared) }))
+    Ok(Some(Rewrite { pattern, target: target.clone() }))
+}
+
+/// The cookie of a path. That of an expression is for all paths, as is that of one that a cookie cannot name.
+fn session_cookie(wish: &SessionWish, matching: Matching, path: &UrlPath) -> SessionCookie {
+    let SessionWish { name, path: wished, domain, max_age, same_site, always_secure, .. } = wish.clone();
+    let own = match matching {
+        Matching::Exact | Matching::Prefix => CookiePath::new(path),
+        Matching::Regex | Matching::Caseless => None,
+    };
+    let path = wished.or(own).unwrap_or_default();
+    SessionCookie { name, path, domain, max_age, same_site, always_secure }
 }
 
 fn is(target: &RewriteTarget, path: &UrlPath) -> bool {

@@ -4,7 +4,28 @@ use std::sync::Arc;
 
 use super::Canary;
 use crate::finding::Finding;
-use crate::model::{Behaviour, PasswordFile, Protocol, RedirectUrl, RewriteTarget};
+use crate::model::{
+    Balance, Behaviour, CookiePath, HeaderName, PasswordFile, Protocol, RedirectUrl, RewriteTarget, SameSite, Text,
+};
+
+/// A cookie that keeps clients at one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionWish {
+    /// Its name.
+    pub name: HeaderName,
+    /// For which requests clients send it; `None` follows the path of the route.
+    pub path: Option<CookiePath>,
+    /// For which hosts.
+    pub domain: Option<Text>,
+    /// For how many seconds.
+    pub max_age: Option<u64>,
+    /// Whether other sites' requests carry it.
+    pub same_site: Option<SameSite>,
+    /// Only by https, whatever the request came by.
+    pub always_secure: bool,
+    /// Whether clients stay on their side of a canary.
+    pub keeps_side: bool,
+}
 
 /// The annotations of one object after every value was proven.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,6 +40,12 @@ pub struct Reading {
     pub protocol: Option<Protocol>,
     /// All requests are redirected instead of being sent to a backend.
     pub redirect: Option<(u16, RedirectUrl)>,
+    /// How an endpoint of its backends is chosen; `None` takes each in its turn.
+    pub balance: Option<Arc<Balance>>,
+    /// The cookie of its sessions, but for the path; `path` is the one that the object names, if it does.
+    pub session: Option<SessionWish>,
+    /// Backends are reached by the cluster address of their Service.
+    pub by_cluster_address: bool,
     /// The object takes some of the requests for the paths of another one.
     pub canary: Option<Arc<Canary>>,
     /// The password file that `behaviour.basic_authentication` names.

@@ -133,7 +133,7 @@ impl<'a> Servers<'a> {
                     true => Action::Closed,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
                 };
-                let action = self.with_canary(action, offer);
+                let action = self.with_canary(action, claim.subject, offer);
                 Ok(Route { origin: claim.origin.clone(), path, action, behaviour })
             }
             (Err(refused), _) | (_, Err(refused)) => {
@@ -199,7 +199,7 @@ impl<'a> Servers<'a> {
     }
 
     /// The action of a path with its canary, where it has one. Without an endpoint of the canary's all requests go where they went.
-    fn with_canary(&mut self, action: Action, offer: Option<&'a Offer<'a, 'a>>) -> Action {
+    fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
         let Some(offer) = offer else { return action };
         let Action::Proxy { upstream: main, .. } = action else { return action };
         let Some(canary) = &offer.subject.reading.canary else { return Action::Proxy { upstream: main, split: None } };
@@ -224,7 +224,9 @@ impl<'a> Servers<'a> {
         let some = canary.share.ten_thousandths() > 0;
         let shares: Vec<_> = some.then(|| (own.clone(), canary.share)).into_iter().collect();
         let origin = canary.origin.clone();
-        let split = (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, shares }));
+        let session = subject.reading.session.as_ref().filter(|session| session.keeps_side);
+        let session = session.map(|session| session.name.clone());
+        let split = (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }));
         Action::Proxy { upstream: main, split }
     }
 
@@ -261,7 +263,8 @@ impl<'a> Servers<'a> {
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
         let mode = subject.mode(self.options);
         let protocol = subject.reading.protocol;
-        Ok(BackendReference { namespace, service: &service.name, port, dialect, mode, protocol })
+        let balance = subject.reading.balance.clone();
+        Ok(BackendReference { namespace, service: &service.name, port, dialect, mode, protocol, balance })
     }
 
     fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {
@@ -278,8 +281,15 @@ impl<'a> Servers<'a> {
     fn daemon_backend(&mut self, dialect: Dialect) -> Action {
         let Some((namespace, service)) = &self.options.default_backend else { return NOT_FOUND };
         let mode: EndpointMode = self.options.endpoints;
-        let reference =
-            BackendReference { namespace, service, port: PortReference::First, dialect, mode, protocol: None };
+        let reference = BackendReference {
+            namespace,
+            service,
+            port: PortReference::First,
+            dialect,
+            mode,
+            protocol: None,
+            balance: None,
+        };
         self.proxy(&reference, &Origin::object(&settings()))
     }
 

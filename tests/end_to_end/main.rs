@@ -39,6 +39,7 @@ mod rewrites;
 #[path = "../rig/mod.rs"]
 mod rig;
 mod rig_itself;
+mod sessions;
 mod settings;
 mod setup;
 mod status;

@@ -276,7 +276,7 @@ pub fn plain() -> Vec<Field> {
         Field::new("Ingress", path(), &paths).beside(&[("rewrite-target", "/x")]),
         Field::new("Ingress", path(), &paths).beside(&[("use-regex", "true")]),
         Field::new("Ingress", At("/spec/rules/0/http/paths/0/backend/service/name"), &["web"]),
-        Field::new("Ingress", At("/spec/tls/0/secretName"), &["tls"]),
+        Field::new("Ingress", At("/spec/tls/0/secretName"), &["tls", ""]),
         Field::new("Ingress", At("/spec/tls/0/hosts/0"), &["a.test"]),
         Field::new("Service", At("/metadata/name"), &["web-2"]),
         Field::new("Service", At("/metadata/namespace"), &["default"]),

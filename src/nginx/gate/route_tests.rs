@@ -15,7 +15,14 @@ static GUARD: DirectiveRow =
 static EXTRA: DirectiveRow = DirectiveRow { security: false, ..GUARD };
 
 fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
-    UpstreamId { namespace: "default".into(), service: service.into(), port: "80".into(), mode: "", protocol }
+    UpstreamId {
+        namespace: "default".into(),
+        service: service.into(),
+        port: "80".into(),
+        mode: "",
+        protocol,
+        balance: None,
+    }
 }
 
 /// A model with one host that does this, and the Service `web`.

@@ -43,7 +43,14 @@ fn sockets(plan: &Plan) -> String {
 fn connections_that_cannot_last_are_told() {
     let upstream = |number: u32| {
         let part = || Arc::<str>::from(number.to_string());
-        let id = UpstreamId { namespace: part(), service: part(), port: part(), mode: "", protocol: Protocol::Http };
+        let id = UpstreamId {
+            namespace: part(),
+            service: part(),
+            port: part(),
+            mode: "",
+            protocol: Protocol::Http,
+            balance: None,
+        };
         Arc::new(Upstream { id, origin: host(), endpoints: Vec::new() })
     };
     for (upstreams, connections, keepalive, told) in

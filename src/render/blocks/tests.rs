@@ -20,7 +20,14 @@ fn origin(name: &str) -> Origin {
 fn proxy(service: &str) -> Action {
     let (namespace, port) = ("default".into(), "80".into());
     Action::Proxy {
-        upstream: UpstreamId { namespace, service: service.into(), port, mode: "", protocol: Protocol::Http },
+        upstream: UpstreamId {
+            namespace,
+            service: service.into(),
+            port,
+            mode: "",
+            protocol: Protocol::Http,
+            balance: None,
+        },
         split: None,
     }
 }

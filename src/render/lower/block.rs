@@ -53,6 +53,7 @@ fn shareable(server: &Server) -> Option<&HostName> {
         matches!(route.path, PathMatch::Regex(_))
             || rewrite.is_some()
             || route.action.split().is_some()
+            || route.behaviour.session.is_some()
             || directives.iter().any(contradicts)
     };
     // Names without a dot may be words of `map`, such as `default`.

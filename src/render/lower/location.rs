@@ -68,6 +68,12 @@ pub fn location(
         rewrite: optional(behaviour.rewrite.as_ref(), rewrite)?,
         ..empty(place)?
     };
+    if route.action.upstream().is_some()
+        && let Some(cookie) = behaviour.session.as_deref()
+    {
+        let hsts = hsts.filter(|_| behaviour.cors.is_none()).cloned().into_iter().collect();
+        view.session.push(view::SessionUse { cookie: Word::variable(&names::session_cookie(cookie))?, hsts });
+    }
     match &route.action {
         Action::Proxy { upstream, split } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
             let tls = upstream.protocol == Protocol::Https;
@@ -196,6 +202,7 @@ fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
         protected: false,
         https_redirect: Vec::new(),
         cors: Vec::new(),
+        session: Vec::new(),
         redirect: Vec::new(),
         respond: Vec::new(),
         denied: Vec::new(),

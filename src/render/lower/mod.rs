@@ -6,6 +6,7 @@ mod lists;
 mod location;
 mod paths;
 mod server;
+mod session;
 mod shared;
 mod split;
 mod upstream;
@@ -16,6 +17,7 @@ pub use lists::{list, long_lists};
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
+pub use session::sessions;
 pub use shared::{cors, limits, shared};
 pub use split::splits;
 pub use upstream::upstream;

@@ -18,6 +18,7 @@ use crate::render::view;
 use super::backend::Backends;
 use super::location::{self, Surroundings, closed, location};
 use super::paths::places;
+use super::upstream::session_of;
 use super::writer::Writer;
 
 /// What a server's file depends on besides the server: it changes rarely.
@@ -57,13 +58,20 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     for route in server.routes.iter().chain([&server.fallback]) {
         if let Action::Proxy { upstream, split } = &route.action {
             requires.insert(names::upstream_file(upstream));
+            let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
+            requires.extend(all.filter_map(session_of));
             if let Some(split) = split {
+                requires.extend(split.session.iter().map(|cookie| names::session_file(&names::session(cookie))));
                 requires.insert(names::split_file(&names::split(split, upstream)));
                 requires.extend(split.upstreams().map(names::upstream_file));
             }
         }
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
+        if let Some(cookie) = behaviour.session.as_deref() {
+            requires.insert(names::session_file(&names::session(&cookie.name)));
+            requires.insert(names::session_file(&names::session_cookie(cookie)));
+        }
         requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
         requires.extend(behaviour.access.as_deref().and_then(AccessList::mark).map(names::list_file));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));

@@ -21,10 +21,11 @@ pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         let name = names::split(split, upstream);
         files.entry(names::split_file(&name)).or_insert_with(|| {
             // What cannot be written sends nothing elsewhere.
-            let none = Split { origin: split.origin.clone(), branches: Vec::new(), shares: Vec::new() };
+            let none = Split { branches: Vec::new(), shares: Vec::new(), ..Split::clone(split) };
             let view = view(split, upstream, &name).or_else(|_| self::view(&none, upstream, &name));
             let text = view.ok().and_then(|view| engine.fill("split", &view).ok()).map(Part::Filled);
-            let requires = split.upstreams().chain([upstream]).map(names::upstream_file);
+            let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
+            let requires = split.upstreams().chain([upstream]).map(names::upstream_file).chain(session);
             File::plain(text, Owners(vec![(1, split.origin.clone())]), requires)
         });
     }
@@ -47,7 +48,12 @@ fn view(split: &Split, upstream: &UpstreamId, name: &str) -> Result<view::Split,
         };
         let parts = split.shares.iter().map(part).collect::<Result<_, Refused>>()?;
         let own = variable(runs.len())?;
-        shares.push(view::Shares { variable: own.clone(), parts, rest: std::mem::replace(&mut rest, own) });
+        let key = match &split.session {
+            Some(cookie) => Word::variable(&names::session(cookie))?,
+            // Differs for each request, on whatever connection it comes.
+            None => Word::fixed("$connection:$connection_requests:$msec"),
+        };
+        shares.push(view::Shares { key, variable: own.clone(), parts, rest: std::mem::replace(&mut rest, own) });
     }
     let mut tests = Vec::new();
     for (stage, run) in runs.iter().enumerate().rev() {

@@ -1,20 +1,28 @@
 //! From a group of endpoints to its file; it must not know who uses it.
 
-use crate::model::{Refused, Upstream};
+use crate::model::{Balance, Refused, Upstream, UpstreamId};
 use crate::nginx::Decisions;
 use crate::render::content::Part;
 use crate::render::engine::Engine;
-use crate::render::file_set::{File, Owners};
+use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
 use crate::render::shape::Filled;
-use crate::render::token::{Number, Word};
+use crate::render::token::{Number, Text, Word};
 use crate::render::view;
 
 /// The file of an upstream.
 pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> File {
     // Names and addresses are words by construction; an empty file makes nginx name its users instead.
     let text = written(upstream, decisions, engine).ok().map(Part::Filled);
-    File::plain(text, Owners(vec![(1, upstream.origin.clone())]), [])
+    File::plain(text, Owners(vec![(1, upstream.origin.clone())]), session_of(&upstream.id))
+}
+
+/// The file with the session by which an endpoint of the upstream is chosen.
+pub fn session_of(upstream: &UpstreamId) -> Option<FilePath> {
+    match upstream.balance.as_deref() {
+        Some(Balance::Session(cookie)) => Some(names::session_file(&names::session(cookie))),
+        Some(Balance::Key(_)) | None => None,
+    }
 }
 
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
@@ -22,6 +30,14 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
         "upstream",
         &view::Upstream {
             name: Word::own(&names::upstream(&upstream.id))?,
+            session: match upstream.id.balance.as_deref() {
+                Some(Balance::Session(cookie)) => vec![Word::variable(&names::session(cookie))?],
+                Some(Balance::Key(_)) | None => Vec::new(),
+            },
+            key: match upstream.id.balance.as_deref() {
+                Some(Balance::Key(key)) => vec![Text::replacement(key)?],
+                Some(Balance::Session(_)) | None => Vec::new(),
+            },
             // Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the
             // others after one slow answer, and nothing to anybody when all of them were slow once.
             endpoints: upstream

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Table;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    Argument, ByteSize, Cidr, Directive, Field, HeaderName, HeaderValue, ObjectId, Origin, OriginPattern, Pattern,
-    RedirectUrl, Text, catalogue::DirectiveRow,
+    Argument, ByteSize, Cidr, CookiePath, Directive, Field, HeaderName, HeaderValue, ObjectId, Origin, OriginPattern,
+    Pattern, RedirectUrl, RewriteTarget, SameSite, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Options, Reading};
@@ -151,6 +151,31 @@ pub struct LimitsDraft {
     pub exempt: Vec<Cidr>,
 }
 
+/// Which endpoint takes a request.
+#[derive(Debug, Default)]
+pub struct BalanceDraft {
+    /// Clients are kept at one by a cookie.
+    pub affinity: bool,
+    /// Its name.
+    pub name: Option<HeaderName>,
+    /// For which requests.
+    pub path: Option<CookiePath>,
+    /// For which hosts.
+    pub domain: Option<Text>,
+    /// For how many seconds.
+    pub max_age: Option<u64>,
+    /// The same, as a time of its end.
+    pub expires: Option<u64>,
+    /// `SameSite`.
+    pub same_site: Option<SameSite>,
+    /// Only by https.
+    pub secure: bool,
+    /// Clients may change sides of a canary.
+    pub changes_side: bool,
+    /// What an endpoint is chosen by.
+    pub key: Option<RewriteTarget>,
+}
+
 /// Part of the requests for another object's paths.
 #[derive(Debug, Default)]
 pub struct CanaryDraft {
@@ -191,6 +216,8 @@ pub struct Draft {
     pub cors: CorsDraft,
     /// Limits for each client.
     pub limits: LimitsDraft,
+    /// Which endpoint takes a request.
+    pub balance: BalanceDraft,
     /// Part of the requests for another object's paths.
     pub canary: CanaryDraft,
 }

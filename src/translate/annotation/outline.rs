@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::model::{Argument, Directive, LimitRate, OriginPattern, Test};
+use crate::model::{Argument, Balance, Directive, LimitRate, OriginPattern, Test};
 use crate::translate::Reading;
 
 /// One line for each thing that the annotations ask for.
@@ -59,6 +59,34 @@ pub fn outline(reading: &Reading) -> Vec<String> {
             say(format!("each client: {connections} connections"));
         }
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
+    }
+    match reading.balance.as_deref() {
+        Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
+        Some(Balance::Key(key)) => say(format!("endpoints by {}", joined("", key.parts()))),
+        None => {}
+    }
+    if let Some(session) = &reading.session {
+        if let Some(path) = &session.path {
+            say(format!("cookie: Path={}", path.as_str()));
+        }
+        if let Some(domain) = &session.domain {
+            say(format!("cookie: Domain={domain}"));
+        }
+        if let Some(seconds) = session.max_age {
+            say(format!("cookie: Max-Age={seconds}"));
+        }
+        if let Some(same_site) = session.same_site {
+            say(format!("cookie: SameSite={}", same_site.name()));
+        }
+        if session.always_secure {
+            say("cookie: Secure".into());
+        }
+        if !session.keeps_side {
+            say("clients may change sides of a canary".into());
+        }
+    }
+    if reading.by_cluster_address {
+        say("backends by cluster address".into());
     }
     if let Some(canary) = &reading.canary {
         for (test, takes) in &canary.tests {

@@ -128,6 +128,7 @@ mod tests {
             port: "80".into(),
             mode: "",
             protocol: Protocol::Http,
+            balance: None,
         };
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
         let endpoint = |number: u32| {

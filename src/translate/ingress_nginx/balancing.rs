@@ -1,85 +1,287 @@
-//! Which endpoint takes a request: nothing but turns is served yet; it must not know the endpoints.
+//! Which endpoint takes a request, and how clients are kept at one; it must not know the endpoints.
 
-use crate::translate::annotation::{Family, Scope, Trust, nothing_to_finish, unserved};
+use std::sync::Arc;
 
-const AFFINITY: &str = "affinity is not served yet; keep sessions where every endpoint finds them";
+use crate::finding::Reason;
+use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, Text, UrlPath};
+use crate::translate::SessionWish;
+use crate::translate::annotation::value::{boolean, hash_key, integer};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, unserved};
+
+/// Name of the cookie unless the object says otherwise.
+const NAME: &str = "INGRESSCOOKIE";
+
+/// Longest name of a cookie.
+const LONGEST_NAME: usize = 128;
+
 const IN_TURN: &str = "not served yet; requests go to the endpoints in turn";
+const KEPT: &str = "not served; a client keeps its cookie, and its requests go to another endpoint where its own fails";
+
+/// A row of the cookie.
+const COOKIE: Row = Row {
+    scope: Scope::Upstream,
+    trust: Trust::Medium,
+    beside: &[("affinity", "cookie")],
+    ceiling: Ceiling::NoNumber,
+    ..Row::DEFAULT
+};
 
 pub static FAMILY: Family = Family {
     title: "Load balancing and affinity",
     rows: &[
-        unserved("affinity", "cookie", "Keeps a client at one endpoint by a cookie. Not served yet.", AFFINITY)
-            .scope(Scope::Upstream),
-        unserved(
-            "affinity-canary-behavior",
-            "sticky",
-            "Whether clients are kept on one side of a canary. Not served yet.",
-            AFFINITY,
-        )
-        .scope(Scope::Upstream),
-        unserved("affinity-mode", "persistent", "How firmly a client is kept. Not served yet.", AFFINITY)
-            .scope(Scope::Upstream)
-            .trust(Trust::Medium),
+        Row {
+            key: "affinity",
+            trust: Trust::Low,
+            documentation: "Keeps a client at one endpoint by a cookie, which comes with its first answer and names its \
+                session. Consistent hashing finds the endpoint of a session: when endpoints come or go, as few sessions as \
+                possible move to another one, and where one fails another one takes the request. Requests for the paths of \
+                the object give the cookie; it is HttpOnly.",
+            beside: &[],
+            tries: &[("cookie", Gives::Sets("sessions by cookie INGRESSCOOKIE")), ("ip", Gives::Refused("not cookie"))],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.affinity = one_of(entry.value, &[("cookie", true)], "it is not cookie")?;
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "affinity-canary-behavior",
+            trust: Trust::Low,
+            documentation: "Whether a client stays on its side of a canary: `sticky` (the default) shares out sessions, \
+                `legacy` each request. A header or a cookie that the canary names decides before either.",
+            tries: &[
+                ("sticky", Gives::Nothing),
+                ("legacy", Gives::Sets("clients may change sides of a canary")),
+                ("no", Gives::Refused("not sticky or legacy")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let words = [("sticky", false), ("legacy", true)];
+                draft.balance.changes_side = one_of(entry.value, &words, "it is not sticky or legacy")?;
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "affinity-mode",
+            documentation: "How firmly a client is kept: `balanced` moves as few sessions as possible when endpoints come, \
+                `persistent` would move none, and is served as `balanced` with a finding.",
+            tries: &[
+                ("balanced", Gives::Nothing),
+                ("persistent", Gives::Refused("served as balanced")),
+                ("no", Gives::Refused("not balanced or persistent")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let words = [("balanced", false), ("persistent", true)];
+                if one_of(entry.value, &words, "it is not balanced or persistent")? {
+                    let note = "it is served as balanced: when endpoints come, a part of the sessions moves to them";
+                    draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
+                }
+                Ok(())
+            }),
+            ..COOKIE
+        },
         unserved("load-balance", "ewma", "How an endpoint is chosen. Only round_robin is served yet.", IN_TURN)
             .unless("round_robin")
             .scope(Scope::Upstream),
-        unserved(
-            "service-upstream",
-            "true",
-            "Sends requests to the cluster address of the Service. Not read here: the endpoint mode says it.",
-            "not read here; annotate the Service with ingressd/endpoints: clusterip",
-        )
-        .unless("false")
-        .scope(Scope::Upstream),
+        Row {
+            key: "service-upstream",
+            trust: Trust::Low,
+            documentation: "Sends requests to the cluster address of the Service in place of its pods. Where this node does \
+                not reach cluster addresses, leave it out. An annotation of the Service (`ingressd/endpoints`) goes before it.",
+            beside: &[],
+            tries: &[
+                ("true", Gives::Sets("backends by cluster address")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.by_cluster_address = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..COOKIE
+        },
         unserved(
             "session-cookie-change-on-failure",
             "true",
-            "Chooses again when the endpoint fails. Not served yet.",
-            AFFINITY,
+            "Gives another cookie when the endpoint fails. Not served.",
+            KEPT,
         )
         .unless("false")
         .scope(Scope::Upstream),
         unserved(
             "session-cookie-conditional-samesite-none",
             "true",
-            "Leaves SameSite=None out for browsers that mishandle it. Not served yet.",
-            AFFINITY,
+            "Leaves SameSite=None out for browsers that mishandle it. Not served.",
+            "not served; browsers of 2020 and later take SameSite=None, by https",
         )
         .unless("false")
         .scope(Scope::Upstream),
-        unserved("session-cookie-domain", "example.com", "Domain of the affinity cookie. Not served yet.", AFFINITY)
-            .scope(Scope::Upstream)
-            .trust(Trust::Medium),
-        unserved("session-cookie-expires", "3600", "Expires of the affinity cookie. Not served yet.", AFFINITY)
-            .scope(Scope::Upstream)
-            .trust(Trust::Medium),
-        unserved("session-cookie-max-age", "3600", "Max-Age of the affinity cookie. Not served yet.", AFFINITY)
-            .scope(Scope::Upstream)
-            .trust(Trust::Medium),
-        unserved("session-cookie-name", "route", "Name of the affinity cookie. Not served yet.", AFFINITY)
-            .scope(Scope::Upstream)
-            .trust(Trust::Medium),
-        unserved("session-cookie-path", "/", "Path of the affinity cookie. Not served yet.", AFFINITY)
-            .scope(Scope::Upstream)
-            .trust(Trust::Medium),
-        unserved("session-cookie-samesite", "Lax", "SameSite of the affinity cookie. Not served yet.", AFFINITY)
-            .scope(Scope::Upstream),
-        unserved("session-cookie-secure", "true", "Secure of the affinity cookie. Not served yet.", AFFINITY)
-            .unless("false")
-            .scope(Scope::Upstream),
-        unserved(
-            "upstream-hash-by",
-            "$request_uri",
-            "Chooses the endpoint by a hash of this expression. Not served yet.",
-            IN_TURN,
-        )
-        .scope(Scope::Upstream)
-        .trust(Trust::High),
+        Row {
+            key: "session-cookie-domain",
+            documentation: "Domain of the cookie, for hosts below it as well; the host alone by default.",
+            tries: &[
+                ("example.com", Gives::Sets("cookie: Domain=example.com")),
+                (".example.com", Gives::Sets("cookie: Domain=example.com")),
+                ("example.com; HttpOnly", Gives::Refused("not a DNS name")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let name = HostName::new(entry.value.trim().trim_start_matches('.'))?;
+                draft.balance.domain = Some(Text::new(name.as_str())?);
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "session-cookie-expires",
+            ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),
+            documentation: "For how many seconds clients keep the cookie; told as Max-Age, and without effect beside \
+                session-cookie-max-age.",
+            tries: &[("3600", Gives::Sets("cookie: Max-Age=3600")), ("1h", Gives::Refused("whole number"))],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.expires = Some(integer(entry.value, 0, u32::MAX.into())?);
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "session-cookie-max-age",
+            ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),
+            documentation: "For how many seconds clients keep the cookie; until the browser ends by default.",
+            tries: &[("3600", Gives::Sets("cookie: Max-Age=3600")), ("-1", Gives::Refused("whole number"))],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.max_age = Some(integer(entry.value, 0, u32::MAX.into())?);
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "session-cookie-name",
+            documentation: "Name of the cookie; INGRESSCOOKIE by default.",
+            tries: &[
+                ("route", Gives::Sets("sessions by cookie route")),
+                ("my-app.session", Gives::Sets("sessions by cookie my-app.session")),
+                ("a b", Gives::Refused("not a token")),
+                ("a!", Gives::Refused("letters, digits")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.name = Some(cookie_name(entry.value)?);
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "session-cookie-path",
+            documentation: "Path of the cookie: for which requests clients send it. The path of the rule by default, and `/` \
+                where that is an expression.",
+            tries: &[
+                ("/shop", Gives::Sets("cookie: Path=/shop")),
+                ("shop", Gives::Refused("begin with /")),
+                ("/a;b", Gives::Refused("cannot be")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let path = UrlPath::new(entry.value.trim())?;
+                let refused = Refused::because("it cannot be the path of a cookie");
+                draft.balance.path = Some(CookiePath::new(&path).ok_or(refused)?);
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "session-cookie-samesite",
+            trust: Trust::Low,
+            documentation: "SameSite of the cookie: none, lax or strict; not told by default. Browsers take none by https \
+                alone.",
+            tries: &[
+                ("Lax", Gives::Sets("cookie: SameSite=Lax")),
+                ("none", Gives::Sets("cookie: SameSite=None")),
+                ("STRICT", Gives::Sets("cookie: SameSite=Strict")),
+                ("maybe", Gives::Refused("not none, lax or strict")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let words = [("none", SameSite::None), ("lax", SameSite::Lax), ("strict", SameSite::Strict)];
+                let word = entry.value.to_ascii_lowercase();
+                draft.balance.same_site = Some(one_of(&word, &words, "it is not none, lax or strict")?);
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "session-cookie-secure",
+            trust: Trust::Low,
+            documentation: "Whether the cookie is for https whatever the request came by; otherwise it is where the request \
+                came by https.",
+            tries: &[
+                ("true", Gives::Sets("cookie: Secure")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.secure = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..COOKIE
+        },
+        Row {
+            key: "upstream-hash-by",
+            trust: Trust::High,
+            documentation: "Chooses the endpoint by a hash of this: text and variables such as $request_uri, $host, \
+                $remote_addr, $arg_user or $http_x_user, those that rewrite-target takes. When endpoints come or go, as few \
+                as possible move to another one. Which endpoint it is differs from ingress-nginx. Without effect beside \
+                affinity.",
+            beside: &[],
+            tries: &[
+                ("$request_uri", Gives::Sets("endpoints by ${request_uri}")),
+                ("user-$http_x_user", Gives::Sets("endpoints by user-${http_x_user}")),
+                ("fixed", Gives::Refused("no variable")),
+                ("$ssl_client_raw_cert", Gives::Refused("unknown")),
+                ("$1$uri", Gives::Refused("capture")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.balance.key = Some(hash_key(entry.value)?);
+                Ok(())
+            }),
+            ..COOKIE
+        },
         unserved("upstream-hash-by-subset", "true", "Chooses among a part of the endpoints. Not served yet.", IN_TURN)
             .unless("false")
             .scope(Scope::Upstream),
         unserved("upstream-hash-by-subset-size", "3", "Size of that part. Not served yet.", IN_TURN)
             .scope(Scope::Upstream),
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+/// What one of these words stands for.
+fn one_of<T: Copy>(value: &str, words: &[(&str, T)], refusal: &'static str) -> Result<T, Refused> {
+    let known = words.iter().find(|(word, _)| *word == value.trim());
+    known.map(|(_, meaning)| *meaning).ok_or(Refused::because(refusal))
+}
+
+fn cookie_name(value: &str) -> Result<HeaderName, Refused> {
+    let name = HeaderName::new(value.trim())?;
+    match name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
+        true if name.as_str().len() <= LONGEST_NAME => Ok(name),
+        true => Err(Refused::because("it is longer than 128 letters")),
+        false => Err(Refused::because("it holds more than letters, digits, - _ and .")),
+    }
+}
+
+fn finish(draft: &mut Draft, _context: &Context<'_>) {
+    let wishes = std::mem::take(&mut draft.balance);
+    let reading = &mut draft.reading;
+    let name = wishes.name.or_else(|| HeaderName::new(NAME).ok());
+    let (Some(name), true) = (name, wishes.affinity) else {
+        reading.balance = wishes.key.map(|key| Arc::new(Balance::Key(key)));
+        return;
+    };
+    reading.balance = Some(Arc::new(Balance::Session(name.clone())));
+    reading.session = Some(SessionWish {
+        name,
+        path: wishes.path,
+        domain: wishes.domain,
+        max_age: wishes.max_age.or(wishes.expires),
+        same_site: wishes.same_site,
+        always_secure: wishes.secure,
+        keeps_side: !wishes.changes_side,
+    });
+}

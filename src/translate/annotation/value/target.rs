@@ -34,11 +34,28 @@ pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
     if ["http://", "https://", "$scheme", "${scheme}"].iter().any(|start| value.starts_with(start)) {
         return Err(Refused::because("it begins like a URL; for a redirect use temporal-redirect"));
     }
-    let mut parts = Vec::new();
     let mut literal = String::new();
     if !value.starts_with('/') && !SLASHED.iter().any(|start| value.starts_with(start)) && !starts_with_capture(value) {
         literal.push('/');
     }
+    RewriteTarget::new(parts(value, literal)?)
+}
+
+/// What requests are told apart by, so that those that are alike go to one endpoint: text and variables, at least one of these.
+pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
+    let parts = parts(value.trim(), String::new())?;
+    match parts.iter().any(|part| matches!(part, TargetPart::Variable(_))) {
+        _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
+            Err(Refused::because("it holds a capture such as $1; only variables tell requests apart"))
+        }
+        true => RewriteTarget::new(parts),
+        false => Err(Refused::because("it holds no variable, and all requests would go to one endpoint")),
+    }
+}
+
+/// Reads text behind what there is of it already.
+fn parts(value: &str, mut literal: String) -> Result<Vec<TargetPart>, Refused> {
+    let mut parts = Vec::new();
     let mut rest = value;
     while let Some(character) = rest.chars().next() {
         let part = match character {
@@ -62,7 +79,7 @@ pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
         parts.push(part);
     }
     flush(&mut literal, &mut parts);
-    RewriteTarget::new(parts)
+    Ok(parts)
 }
 
 fn starts_with_capture(value: &str) -> bool {

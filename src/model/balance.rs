@@ -1,0 +1,71 @@
+//! Which endpoint of a group takes a request, and the cookie that tells a client's next ones; it must not know the endpoints.
+
+use super::{HeaderName, RewriteTarget, Text, UrlPath};
+
+/// How an endpoint is chosen where it is not each in its turn. Of what is chosen by, as little as possible moves to another endpoint
+/// when endpoints come or go (consistent hashing).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Balance {
+    /// By the client's session: the value of the cookie of this name, or a new one.
+    Session(HeaderName),
+    /// By text and variables.
+    Key(RewriteTarget),
+}
+
+/// `SameSite` of a cookie, RFC 6265bis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SameSite {
+    /// `None`.
+    None,
+    /// `Lax`.
+    Lax,
+    /// `Strict`.
+    Strict,
+}
+
+impl SameSite {
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SameSite::None => "None",
+            SameSite::Lax => "Lax",
+            SameSite::Strict => "Strict",
+        }
+    }
+}
+
+/// The cookie of a session, which a client without one is given. It is `HttpOnly`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SessionCookie {
+    /// Its name.
+    pub name: HeaderName,
+    /// `Path`: for which requests clients send it.
+    pub path: CookiePath,
+    /// `Domain`, where it is not the host alone.
+    pub domain: Option<Text>,
+    /// `Max-Age` in seconds; without it the cookie ends with the browser.
+    pub max_age: Option<u64>,
+    /// `SameSite`.
+    pub same_site: Option<SameSite>,
+    /// `Secure` whatever the request came by; otherwise on requests by https.
+    pub always_secure: bool,
+}
+
+/// Value of a cookie's `Path`; `/` by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct CookiePath(Option<UrlPath>);
+
+impl CookiePath {
+    /// The path, when a cookie can name it: up to 1000 visible letters of ASCII without `;`, and without those that nginx's quotes
+    /// would make more of.
+    pub fn new(path: &UrlPath) -> Option<Self> {
+        let text = path.as_str();
+        let fits = text.len() <= 1000 && text.bytes().all(|byte| byte.is_ascii_graphic() && !b";\"\\$".contains(&byte));
+        fits.then(|| CookiePath(Some(path.clone())))
+    }
+
+    /// As text.
+    pub fn as_str(&self) -> &str {
+        self.0.as_ref().map_or("/", UrlPath::as_str)
+    }
+}

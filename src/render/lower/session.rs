@@ -1,0 +1,74 @@
+//! Variables that tell the session of a client, and the cookie that makes one; it must not know endpoints or paths.
+
+use std::collections::BTreeMap;
+
+use crate::model::expression::literal;
+use crate::model::{Balance, HeaderName, Origin, Refused, SessionCookie};
+use crate::nginx::Plan;
+use crate::render::content::Part;
+use crate::render::engine::Engine;
+use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::names;
+use crate::render::token::{Literal, Text, Word};
+use crate::render::view;
+
+use super::shared::behaviours;
+
+/// One file for each name of a cookie, and one for each cookie.
+pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+    let mut files = BTreeMap::new();
+    let mut add =
+        |name: String, origin: &Origin, written: &dyn Fn(&str) -> Option<Part>, requires: Option<FilePath>| {
+            files
+                .entry(names::session_file(&name))
+                .or_insert_with(|| File::plain(written(&name), Owners(vec![(1, origin.clone())]), requires));
+        };
+    for upstream in &plan.model.upstreams {
+        if let Some(Balance::Session(cookie)) = upstream.id.balance.as_deref() {
+            let text = |name: &str| Some(Part::Filled(engine.fill("session", &session(cookie, name).ok()?).ok()?));
+            add(names::session(cookie), &upstream.origin, &text, None);
+        }
+    }
+    let scheme = Word::fixed(if plan.model.forwarded.believes() { "$ingressd\u{2}_scheme" } else { "$scheme" });
+    for (behaviour, origin) in behaviours(plan) {
+        let Some(cookie) = behaviour.session.as_deref() else { continue };
+        let text = |name: &str| {
+            let view = session_cookie(cookie, name, &scheme).ok()?;
+            Some(Part::Filled(engine.fill("session_cookie", &view).ok()?))
+        };
+        // Where all requests are answered here nobody else asks for the session.
+        let session_text =
+            |name: &str| Some(Part::Filled(engine.fill("session", &session(&cookie.name, name).ok()?).ok()?));
+        let session_name = names::session(&cookie.name);
+        let requires = names::session_file(&session_name);
+        add(session_name, origin, &session_text, None);
+        add(names::session_cookie(cookie), origin, &text, Some(requires));
+    }
+    files
+}
+
+fn session(cookie: &HeaderName, name: &str) -> Result<view::Session, Refused> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    // nginx has variables for cookies of plain names; all others are looked for in the header.
+    let (given, expressions) = match cookie.as_str().bytes().all(is_plain) {
+        true => (Word::cookie(cookie)?, Vec::new()),
+        false => {
+            let given = Word::variable(&format!("{name}_given"))?;
+            let pattern = Literal::new(&format!("~(?:^|;) *{}=([^;]+)", literal(cookie.as_str())))?;
+            (given.clone(), vec![view::SessionExpression { given, pattern }])
+        }
+    };
+    Ok(view::Session { expressions, given, session: Word::variable(name)? })
+}
+
+fn session_cookie(cookie: &SessionCookie, name: &str, scheme: &Word) -> Result<view::SessionCookie, Refused> {
+    let session_name = names::session(&cookie.name);
+    let session = session(&cookie.name, &session_name)?;
+    let secure = Word::variable(&format!("{name}_secure"))?;
+    let schemes = match cookie.always_secure {
+        true => Vec::new(),
+        false => vec![view::SecureScheme { scheme: scheme.clone(), secure: secure.clone() }],
+    };
+    let text = Text::session_cookie(cookie, &session.session, &secure)?;
+    Ok(view::SessionCookie { schemes, given: session.given, cookie: Word::variable(name)?, text })
+}

@@ -1,0 +1,203 @@
+//! Clients that stay with an endpoint, through the real nginx; this test must not know how endpoints are chosen.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use crate::rig::client::{Reply, Request, get};
+use crate::rig::manifests::{Ingress, endpoint_slice, ingress, service_at, tls_secret};
+use crate::rig::{self, ECHO, Rig};
+
+const PODS: [&str; 4] = ["10.244.1.1", "10.244.1.2", "10.244.1.3", "10.244.1.4"];
+
+fn write_pods(rig: &Rig, pods: &[&str]) {
+    rig.manifests.write("pods.yaml", &[endpoint_slice("web", pods, ECHO)]);
+}
+
+/// An Ingress of the dialect of ingress-nginx whose clients stay with an endpoint.
+fn sticky(host: &str) -> Ingress {
+    ingress(&host.replace('.', "-")).class("nginx").host(host, "web").annotation("affinity", "cookie")
+}
+
+fn endpoint(reply: &Reply) -> IpAddr {
+    assert_eq!(reply.status, 200, "{reply:?}");
+    reply.echo().address.ip()
+}
+
+/// What the client sends from then on, if it was given a cookie.
+fn given(reply: &Reply) -> Option<&str> {
+    reply.header("set-cookie").and_then(|cookie| cookie.split(';').next())
+}
+
+fn with(request: Request, cookie: &str) -> Request {
+    request.header("Cookie", &format!("a=b; {cookie}; c=d"))
+}
+
+async fn start(rig: &mut Rig, objects: impl IntoIterator<Item = Ingress>) {
+    rig.manifests.write("web.yaml", &service_at("web", &PODS[..3], ECHO)[..1]);
+    write_pods(rig, &PODS[..3]);
+    let objects: Vec<_> = objects.into_iter().map(Ingress::build).collect();
+    rig.manifests.write("objects.yaml", &objects);
+    rig.start().await;
+}
+
+#[test]
+fn a_client_keeps_its_cookie_and_its_endpoint() {
+    rig::run(async |rig| {
+        let plain = ingress("plain").class("nginx").host("plain.test", "web");
+        let odd = sticky("odd.test").annotation("session-cookie-name", "my-app.id");
+        start(rig, [sticky("a.test"), odd, plain]).await;
+        for url in ["http://a.test/x", "http://odd.test/x"] {
+            let mut endpoints = BTreeMap::new();
+            for _ in 0..30 {
+                let first = get(url).send().await;
+                let cookie = given(&first).expect("a cookie").to_owned();
+                for _ in 0..3 {
+                    let next = with(get(url), &cookie).send().await;
+                    assert_eq!(endpoint(&next), endpoint(&first), "{cookie}");
+                    assert_eq!(given(&next), None);
+                }
+                *endpoints.entry(endpoint(&first)).or_insert(0) += 1;
+            }
+            assert_eq!(endpoints.len(), 3, "thirty clients are at {endpoints:?}");
+        }
+        assert_eq!(given(&get("http://plain.test/x").send().await), None);
+    });
+}
+
+#[test]
+fn the_cookie_is_what_the_object_says() {
+    rig::run(async |rig| {
+        let all = [
+            ("session-cookie-name", "route"),
+            ("session-cookie-path", "/s"),
+            ("session-cookie-domain", "all.test"),
+            ("session-cookie-max-age", "60"),
+            ("session-cookie-expires", "3600"),
+            ("session-cookie-samesite", "None"),
+            ("session-cookie-secure", "true"),
+        ];
+        let all = all.into_iter().fold(sticky("all.test"), |object, (key, value)| object.annotation(key, value));
+        let path = ingress("path").class("nginx").path("path.test", "Prefix", "/b$x;", "web");
+        let path = path.path("path.test", "Prefix", "/c~d", "web").annotation("affinity", "cookie");
+        let regex = ingress("regex").class("nginx").path("regex.test", "ImplementationSpecific", "/a(/|$)(.*)", "web");
+        let regex = regex.annotation("affinity", "cookie").annotation("use-regex", "true");
+        let secure = sticky("tls.test").tls(&["tls.test"], "tls").annotation("ssl-redirect", "false");
+        let secure = secure.annotation("enable-cors", "true");
+        rig.manifests.write("tls.yaml", &[tls_secret("tls", &["tls.test"])]);
+        start(rig, [all, path, regex, secure]).await;
+        for (url, name, attributes) in [
+            ("http://all.test/", "route", "; Path=/s; Domain=all.test; Max-Age=60; SameSite=None; Secure; HttpOnly"),
+            ("http://path.test/b$x;", "INGRESSCOOKIE", "; Path=/; HttpOnly"),
+            ("http://path.test/c~d/e", "INGRESSCOOKIE", "; Path=/c~d; HttpOnly"),
+            ("http://regex.test/a/b", "INGRESSCOOKIE", "; Path=/; HttpOnly"),
+            ("http://tls.test/", "INGRESSCOOKIE", "; Path=/; HttpOnly"),
+            ("https://tls.test/", "INGRESSCOOKIE", "; Path=/; Secure; HttpOnly"),
+        ] {
+            let reply = get(url).send().await;
+            let cookie = reply.header("set-cookie").unwrap_or_default();
+            let (pair, _) = cookie.split_once(';').unwrap_or_default();
+            let (own, value) = pair.split_once('=').unwrap_or_default();
+            assert_eq!((own, cookie.strip_prefix(pair)), (name, Some(attributes)), "{url}");
+            assert!(value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit()), "{url}: {value}");
+        }
+        // What else the server says stays.
+        let reply = get("https://tls.test/").send().await;
+        assert!(reply.header("strict-transport-security").is_some(), "{reply:?}");
+        let reply = get("https://tls.test/").header("Origin", "https://b.test").send().await;
+        assert_eq!(reply.headers.get_all("strict-transport-security").iter().count(), 1, "{reply:?}");
+        assert_eq!(reply.header("access-control-allow-origin"), Some("*"));
+    });
+}
+
+#[test]
+fn as_few_clients_as_possible_move_when_endpoints_come_or_go() {
+    rig::run(async |rig| {
+        start(rig, [sticky("a.test")]).await;
+        let at = async |cookies: &[String]| {
+            let mut at = Vec::new();
+            for cookie in cookies {
+                at.push(endpoint(&with(get("http://a.test/"), cookie).send().await));
+            }
+            at
+        };
+        let cookies: Vec<_> = (0..200).map(|number| format!("INGRESSCOOKIE=client-{number}")).collect();
+        let before = at(&cookies).await;
+        let is_served = |pod: &'static str| {
+            move |reply: &Reply| reply.try_echo().is_some_and(|answer| answer.address.ip().to_string() == pod)
+        };
+        write_pods(rig, &PODS);
+        get("http://a.test/").send_until("the fourth endpoint", is_served(PODS[3])).await;
+        let grown = at(&cookies).await;
+        let moved = before.iter().zip(&grown).filter(|(before, after)| before != after);
+        let (moved, elsewhere) =
+            (moved.clone().count(), moved.filter(|(_, after)| after.to_string() != PODS[3]).count());
+        // A quarter is the share of the fourth; whoever moves, moves to it.
+        assert!((20..90).contains(&moved) && elsewhere == 0, "{moved} of 200 moved, {elsewhere} of them elsewhere");
+        let generation = rig.daemon.status().await.unwrap()["generation"].clone();
+        write_pods(rig, &PODS[1..]);
+        let is_newer = |status: &serde_json::Value| status["generation"] != generation;
+        rig.daemon.status_when("another generation", is_newer).await;
+        get("http://a.test/").send_until("an endpoint that is left", |reply| reply.status == 200).await;
+        let shrunk = at(&cookies).await;
+        let moved = grown.iter().zip(&shrunk).filter(|(before, after)| before != after);
+        assert!(moved.into_iter().all(|(before, _)| before.to_string() == PODS[0]));
+    });
+}
+
+#[test]
+fn what_is_alike_goes_to_one_endpoint_and_ingresses_of_one_service_differ() {
+    rig::run(async |rig| {
+        let hashed = ingress("hash").class("nginx").host("hash.test", "web");
+        let hashed = hashed.annotation("upstream-hash-by", "u-$arg_user");
+        let turns = ingress("turns").class("nginx").host("turns.test", "web");
+        start(rig, [hashed, turns]).await;
+        let mut all = BTreeMap::new();
+        for user in 0..30 {
+            let url = format!("http://hash.test/?user={user}");
+            let first = endpoint(&get(&url).send().await);
+            for _ in 0..3 {
+                assert_eq!(endpoint(&get(&url).send().await), first);
+            }
+            *all.entry(first).or_insert(0) += 1;
+        }
+        assert_eq!(all.len(), 3, "{all:?}");
+        let mut turns = BTreeMap::new();
+        for _ in 0..30 {
+            *turns.entry(endpoint(&get("http://turns.test/?user=1").send().await)).or_insert(0) += 1;
+        }
+        assert_eq!(turns.len(), 3, "{turns:?}");
+    });
+}
+
+#[test]
+fn a_client_stays_on_its_side_of_a_canary_unless_the_object_says_otherwise() {
+    rig::run(async |rig| {
+        let half = |host: &str| {
+            let name = format!("{}-canary", host.replace('.', "-"));
+            ingress(&name)
+                .class("nginx")
+                .host(host, "new")
+                .annotation("canary", "true")
+                .annotation("canary-weight", "50")
+        };
+        let legacy = sticky("legacy.test").annotation("affinity-canary-behavior", "legacy");
+        rig.manifests.write("new.yaml", &service_at("new", &["10.244.2.1"], ECHO));
+        start(rig, [sticky("sticky.test"), half("sticky.test"), legacy, half("legacy.test")]).await;
+        let sides = async |url: &str, cookie: &str| {
+            let mut sides = BTreeMap::new();
+            for _ in 0..20 {
+                let reply = with(get(url), cookie).send().await;
+                *sides.entry(endpoint(&reply).to_string() == "10.244.2.1").or_insert(0) += 1;
+            }
+            sides
+        };
+        let mut clients = BTreeMap::new();
+        for number in 0..20 {
+            let sides = sides("http://sticky.test/", &format!("INGRESSCOOKIE=client-{number}")).await;
+            assert_eq!(sides.len(), 1, "client {number}: {sides:?}");
+            clients.extend(sides);
+        }
+        assert_eq!(clients.len(), 2, "all are on one side");
+        assert_eq!(sides("http://legacy.test/", "INGRESSCOOKIE=client").await.len(), 2);
+    });
+}
