@@ -107,6 +107,7 @@ fn everything() -> Behaviour {
             ],
             methods: names(&["GET", "PUT"]),
             headers: names(&["Content-Type"]),
+            has_default_headers: true,
             expose: names(&["*"]),
             credentials: true,
             max_age: 600,

@@ -95,6 +95,8 @@ pub struct Cors {
     pub methods: Vec<HeaderName>,
     /// `Access-Control-Allow-Headers`.
     pub headers: Vec<HeaderName>,
+    /// These are the dialect's own, which it joins without blanks.
+    pub has_default_headers: bool,
     /// `Access-Control-Expose-Headers`; a single `*` stands for all.
     pub expose: Vec<HeaderName>,
     /// `Access-Control-Allow-Credentials`.

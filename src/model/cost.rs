@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{
     AccessList, Action, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientLimits, Cors, ListMark, Model,
-    PathMatch, RewritePattern, Route, TargetPart, TlsTermination, UpstreamId,
+    PathMatch, RewritePattern, Route, Split, TargetPart, TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -122,7 +122,7 @@ const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2
 /// An expression for an origin.
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
-const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 12_000, test: 1200, ..NOTHING };
+const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 2000, ..NOTHING };
 /// The variables of a session and its cookie.
 const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 9000, test: 1000, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
@@ -210,7 +210,7 @@ impl Cost {
         cost
     }
 
-    /// A path of which another object takes a part of the requests.
+    /// A part of the requests of a path to another group of endpoints; paths whose groups are the same share it.
     pub const fn of_split() -> Self {
         SPLIT
     }
@@ -302,6 +302,7 @@ struct Costs<'m> {
     limits: HashSet<usize>,
     lists: HashSet<ListMark>,
     origins: HashSet<&'m Cors>,
+    splits: HashSet<(&'m Split, &'m UpstreamId)>,
 }
 
 impl<'m> Costs<'m> {
@@ -351,7 +352,9 @@ impl<'m> Costs<'m> {
         {
             cost += Cost::of_limits(limits);
         }
-        if let Some(split) = route.action.split() {
+        if let Action::Proxy { upstream, split: Some(split) } = &route.action
+            && self.splits.insert((split, upstream))
+        {
             self.add(&split.origin.object.namespace, SPLIT);
         }
         self.add(namespace, cost);

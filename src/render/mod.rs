@@ -153,9 +153,14 @@ impl Renderer {
 fn catch_all() -> Option<Arc<Server>> {
     let origin = Origin { object: Arc::new(ObjectId::new(Kind::Settings, "", "unknown-hosts")), field: Field::Object };
     let path = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
-    let action = Action::Respond { status: 404 };
-    let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::default() };
+    let answer = |path, status| {
+        let action = Action::Respond { status };
+        Route { origin: origin.clone(), path, action, behaviour: Arc::default() }
+    };
+    let fallback = answer(path, 404);
+    // Load balancers in front of the node ask for it, as they asked ingress-nginx.
+    let routes = vec![answer(PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false }, 200)];
     let tls = TlsTermination::Default;
     let (name, handover) = (ServerName::CatchAll, Handover::Usual);
-    Some(Arc::new(Server { name, origin, tls, hsts: None, handover, routes: Vec::new(), fallback }))
+    Some(Arc::new(Server { name, origin, tls, hsts: None, handover, routes, fallback }))
 }

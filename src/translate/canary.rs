@@ -37,8 +37,11 @@ pub struct Offer<'s, 'a> {
 pub struct Canaries<'s, 'a> {
     offers: Vec<Offer<'s, 'a>>,
     /// Which of them there is for a path of a namespace.
-    places: HashMap<(&'a str, ServerName), HashMap<(UrlPath, PathType), usize>>,
+    places: HashMap<(&'a str, ServerName), Paths>,
 }
+
+/// Numbers of offers by path.
+type Paths = HashMap<(UrlPath, PathType), usize>;
 
 impl<'s, 'a> Canaries<'s, 'a> {
     /// Those of these objects, the oldest first.

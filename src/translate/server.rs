@@ -26,6 +26,9 @@ const NOT_FOUND: Action = Action::Respond { status: 404 };
 /// The answer where the backend is away.
 const UNAVAILABLE: Action = Action::Respond { status: 503 };
 
+/// See [`health`].
+const HEALTH: &str = "/healthz";
+
 /// Plain requests are not sent to https because another namespace has a certificate.
 fn keep_plain(route: &mut Route) {
     if route.behaviour.https_redirect.is_some_and(|redirect| !redirect.forced) {
@@ -87,6 +90,9 @@ impl<'a> Servers<'a> {
             }
         }
         closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, *route, is_protected));
+        if *name == ServerName::CatchAll && !taken.contains(HEALTH) {
+            routes.splice(..0, health(oldest.rule.dialect));
+        }
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
         let mut fallback = self.fallback(name, site)?;
@@ -114,7 +120,8 @@ impl<'a> Servers<'a> {
         let (dialect, behaviour) = self.without_object();
         let fallback = Route { origin: origin.clone(), path: root()?, action: self.daemon_backend(dialect), behaviour };
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
-        Some(Server { name, origin, tls, hsts, handover: handover(dialect), routes: Vec::new(), fallback })
+        let routes = health(dialect).into_iter().collect();
+        Some(Server { name, origin, tls, hsts, handover: handover(dialect), routes, fallback })
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
@@ -311,6 +318,13 @@ impl<'a> Servers<'a> {
         let enabled = hsts.enabled.unwrap_or(dialect == Dialect::IngressNginx);
         enabled.then_some(Hsts { max_age, include_subdomains, preload })
     }
+}
+
+/// What load balancers in front of ingress-nginx ask for: its server for unknown hosts answers 200.
+fn health(dialect: Dialect) -> Option<Route> {
+    let path = UrlPath::new(HEALTH).ok().filter(|_| dialect == Dialect::IngressNginx)?;
+    let (path, action) = (PathMatch::Exact { path, redirect_to_slash: false }, Action::Respond { status: 200 });
+    Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default() })
 }
 
 /// As backends of the dialect are used to.

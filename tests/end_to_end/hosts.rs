@@ -130,3 +130,28 @@ fn names_with_dashes_in_two_namespaces_never_meet() {
         rig.expect([(get("http://a-b.test/"), "10.244.2.1:8080"), (get("http://a.test/"), "10.244.2.2:8080")]).await;
     });
 }
+
+#[test]
+fn load_balancers_are_answered_whatever_host_they_ask_for() {
+    rig::run(async |rig| {
+        rig.serve(&["web", "own", "rest"]);
+        rig.manifests.write("web.yaml", &[ingress("web").class("nginx").host("web.test", "web").build()]);
+        rig.start().await;
+        let rows = |unknown| {
+            [
+                (get("http://127.0.0.1/healthz"), "200"),
+                (get("http://127.0.0.1/healthz/a"), unknown),
+                (get("http://unknown.test/"), unknown),
+                (get("http://web.test/healthz"), "web"),
+            ]
+        };
+        rig.expect(rows("404")).await;
+        let rest = ingress("rest").class("nginx").path("", "Prefix", "/", "rest");
+        rig.manifests.write("rest.yaml", &[rest.clone().build()]);
+        get("http://unknown.test/").send_until("the rest", |reply| rig.who(reply) == "rest").await;
+        rig.expect(rows("rest")).await;
+        // Whoever has the path says what it means.
+        rig.manifests.write("rest.yaml", &[rest.path("", "Exact", "/healthz", "own").build()]);
+        get("http://127.0.0.1/healthz").send_until("a path of its own", |reply| rig.who(reply) == "own").await;
+    });
+}

@@ -110,6 +110,16 @@ const SORTS: &[Sort] = &[
         ..PLAIN
     },
     Sort {
+        name: "sessions",
+        annotations: |number| {
+            let name = annotation("session-cookie-name", &format!("my-{number}"));
+            format!("{}, {name}", annotation("affinity", "cookie"))
+        },
+        paths: 5,
+        ..PLAIN
+    },
+    Sort { name: "canaries", paths: 5, ..PLAIN },
+    Sort {
         name: "long texts",
         annotations: |_| annotation("permanent-redirect", &format!("https://example.org/{}", "x".repeat(2000))),
         paths: 5,
@@ -141,6 +151,19 @@ fn manifests(sort: &Sort, objects: usize) -> String {
             (sort.annotations)(number)
         )
         .unwrap();
+        if sort.name == "canaries" {
+            let keys =
+                [("canary", "true"), ("canary-weight", "10"), ("canary-by-header", "X-A"), ("canary-by-cookie", "a")];
+            let keys = keys.map(|(key, value)| annotation(key, value)).join(", ");
+            write!(
+                text,
+                "---\napiVersion: networking.k8s.io/v1\nkind: Ingress\nmetadata: {{name: c{number}, namespace: default, \
+                 annotations: {{{keys}}}}}\nspec: {{ingressClassName: {class}, rules: [{{host: h{number}.example.com, http: \
+                 {{paths: [{}]}}}}]}}\n",
+                paths.replace("name: web", "name: api")
+            )
+            .unwrap();
+        }
         for index in 0..if sort.services { sort.paths } else { 0 } {
             write!(
                 text,
@@ -169,7 +192,8 @@ fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     (options.limits.namespace.memory, options.limits.namespace.test) = (u64::MAX, u64::MAX);
     let translation =
         Translator::new(options).translate(&snapshot(&[manifests(sort, objects)]), &names(), &Default::default());
-    assert_eq!(translation.accepted.len(), objects, "{}: {:?}", sort.name, translation.findings.first());
+    let each = if sort.name == "canaries" { 2 } else { 1 };
+    assert_eq!(translation.accepted.len(), each * objects, "{}: {:?}", sort.name, translation.findings.first());
     let mut sum = Cost::default();
     cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);
     // What hosts share is cheaper than what is estimated.

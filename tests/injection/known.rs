@@ -292,10 +292,17 @@ fn weakness_1_a_typo_beside_auth_url_does_not_switch_it_off() {
 
 #[test]
 fn weakness_2_a_typo_in_cors_lets_nobody_in() {
-    for typo in [("cors-allow-origin", "https://a.test, bad;"), ("cors-allow-credentials", "yes")] {
+    for typo in [("cors-allow-origin", "https://a.test; , bad;"), ("cors-allow-credentials", "yes")] {
         let outcome = served(&[shop(&[("enable-cors", "true"), typo], "/", "Prefix")]);
         assert!(!outcome.server("shop.test").unwrap().contains("Access-Control"), "{typo:?}");
     }
+    let some = ("cors-allow-origin", "https://a.test, *;, https://b.test\" *");
+    let outcome = served(&[shop(&[("enable-cors", "true"), some], "/", "Prefix")]);
+    let files = outcome.bytes("shop.test").unwrap();
+    let (_, cors) = files.iter().find(|(path, _)| path.contains("10-cors")).unwrap();
+    let cors = String::from_utf8(cors.clone()).unwrap();
+    assert!(cors.contains("//a\\\\.test") && !cors.contains("default *") && !cors.contains("//b"), "{cors}");
+    assert_eq!(reasons(&outcome, "shop"), [Reason::InvalidValue]);
 }
 
 #[test]

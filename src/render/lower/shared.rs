@@ -91,6 +91,7 @@ fn bare() -> Cors {
         origins: Vec::new(),
         methods: Vec::new(),
         headers: Vec::new(),
+        has_default_headers: false,
         expose: Vec::new(),
         credentials: false,
         max_age: 0,
@@ -102,7 +103,8 @@ fn cors_view(cors: &Cors, name: &str) -> Result<view::Cors, Refused> {
     let header = |suffix: &str, value: &str| {
         Ok(view::CorsHeader { origin: variable("")?, variable: variable(suffix)?, value: Text::new(value)? })
     };
-    let list = |names: &[HeaderName]| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(", ");
+    let join = |names: &[HeaderName], by| names.iter().map(HeaderName::as_str).collect::<Vec<_>>().join(by);
+    let list = |names: &[HeaderName]| join(names, ", ");
     Ok(view::Cors {
         any: cors.origins.contains(&OriginPattern::Any),
         origin: variable("")?,
@@ -110,7 +112,7 @@ fn cors_view(cors: &Cors, name: &str) -> Result<view::Cors, Refused> {
         headers: vec![
             header("_credentials", if cors.credentials { "true" } else { "" })?,
             header("_methods", &list(&cors.methods))?,
-            header("_headers", &list(&cors.headers))?,
+            header("_headers", &join(&cors.headers, if cors.has_default_headers { "," } else { ", " }))?,
             header("_expose", &list(&cors.expose))?,
             header("_max_age", &cors.max_age.to_string())?,
         ],

@@ -77,8 +77,8 @@ pub static FAMILY: Family = Family {
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
             documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
-                with *. in front of the host for one label more, null, or * for every origin. The default is *. A \
-                mistake in the list lets nobody in.",
+                with *. in front of the host for one label more, null, or * for every origin. The default is *. What \
+                is no origin is left out with a finding; where none is left, nobody is let in.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("https://example.com", Gives::Sets("other origins: https://example.com")),
@@ -88,7 +88,12 @@ pub static FAMILY: Family = Family {
                 ("https://example.com/", Gives::Refused("not an origin")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.cors.origins = Some(origins(entry.value)?);
+                let (origins, left_out) = origins(entry.value)?;
+                if let Some(refused) = left_out {
+                    let note = format!("{refused}; it is left out, and the other origins of the list are let in");
+                    draft.find(Reason::InvalidValue, entry.origin(), note);
+                }
+                draft.cors.origins = Some(origins);
                 draft.cors.origins_at = Some(entry.origin());
                 Ok(())
             }),
@@ -162,6 +167,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     draft.reading.behaviour.cors = Some(Arc::new(Cors {
         origins: wishes.origins.unwrap_or_else(|| vec![OriginPattern::Any]),
         methods: wishes.methods.unwrap_or_else(|| METHODS.clone()),
+        has_default_headers: wishes.headers.is_none(),
         headers: wishes.headers.unwrap_or_else(|| HEADERS.clone()),
         expose: wishes.expose.unwrap_or_default(),
         credentials: wishes.credentials.unwrap_or(true),

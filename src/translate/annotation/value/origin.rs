@@ -4,18 +4,21 @@ use crate::model::{OriginPattern, OriginUrl, Refused};
 
 /// A comma-separated list of `scheme://host[:port]`, `scheme://*.host[:port]`, `null` or `*`.
 ///
-/// `*` stands for all others in the list. Browsers write origins in lower case, so the list is read so.
-pub fn origins(value: &str) -> Result<Vec<OriginPattern>, Refused> {
-    let mut list = Vec::new();
+/// `*` stands for all others in the list. Browsers write origins in lower case, so the list is read so. What is none is left out, and the
+/// first of these comes with the list; where nothing is left the list is refused.
+pub fn origins(value: &str) -> Result<(Vec<OriginPattern>, Option<Refused>), Refused> {
+    let (mut list, mut left_out) = (Vec::new(), None);
     for item in value.split(',') {
-        let pattern = origin(item.trim())?;
-        if !list.contains(&pattern) {
-            list.push(pattern);
+        match origin(item.trim()) {
+            Ok(pattern) if list.contains(&pattern) => {}
+            Ok(pattern) => list.push(pattern),
+            Err(refused) => left_out = left_out.or(Some(refused)),
         }
     }
-    match list.contains(&OriginPattern::Any) {
-        true => Ok(vec![OriginPattern::Any]),
-        false => Ok(list),
+    match left_out {
+        Some(refused) if list.is_empty() => Err(refused),
+        left_out if list.contains(&OriginPattern::Any) => Ok((vec![OriginPattern::Any], left_out)),
+        left_out => Ok((list, left_out)),
     }
 }
 
@@ -38,8 +41,11 @@ mod tests {
 
     #[test]
     fn lists() {
-        assert_eq!(origins("https://A.example, *"), Ok(vec![OriginPattern::Any]));
-        assert_eq!(origins("https://a.example,https://*.b.example:8443, null").map(|list| list.len()), Ok(3));
+        assert_eq!(origins("https://A.example, *"), Ok((vec![OriginPattern::Any], None)));
+        let counts = |text| origins(text).map(|(list, left_out)| (list.len(), left_out.is_some()));
+        assert_eq!(counts("https://a.example,https://*.b.example:8443, null"), Ok((3, false)));
+        assert_eq!(counts("https://a.example, b.example, https://c.example;"), Ok((1, true)));
+        assert_eq!(counts("https://a.example,"), Ok((1, true)));
         for text in [
             "a.example",
             "https://a.example/",
@@ -47,7 +53,6 @@ mod tests {
             "https://*",
             "https://*.*.a",
             "https://a*.example",
-            "https://a.example,",
             "https://a.example\"; add_header X y; #",
             "https://a.example:0",
             "https://$host",
