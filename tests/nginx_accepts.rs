@@ -14,7 +14,7 @@ use ingressd::model::{
     CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect, Kind,
     LimitRate, Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern,
     Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, SecretBytes, Server, ServerName,
-    SessionCookie, TargetPart, Text, TlsTermination, Upstream, UpstreamId, UrlPath,
+    Session, SessionCookie, TargetPart, Text, TlsTermination, Upstream, UpstreamId, UrlPath,
 };
 use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -90,14 +90,16 @@ fn everything() -> Behaviour {
             pattern: RewritePattern::Whole,
             target: RewriteTarget::new(vec![TargetPart::Literal("/new \"path\\".into())]).expect("a target"),
         }),
-        session: Some(Arc::new(SessionCookie {
-            name: HeaderName::new("my-app.id").expect("a token"),
+        session: Some(Session {
             path: UrlPath::new("/a'b#{}").ok().and_then(|path| CookiePath::new(&path)).expect("a path"),
-            domain: Some(Text::new("example.com").expect("a text")),
-            max_age: Some(60),
-            same_site: Some(SameSite::Lax),
-            always_secure: false,
-        })),
+            cookie: Arc::new(SessionCookie {
+                name: HeaderName::new("my-app.id").expect("a token"),
+                domain: Some(Text::new("example.com").expect("a text")),
+                max_age: Some(60),
+                same_site: Some(SameSite::Lax),
+                always_secure: false,
+            }),
+        }),
         https_redirect: Some(HttpsRedirect { status: 308, strip_trailing_slash: true, forced: false }),
         cors: Some(Arc::new(Cors {
             origins: vec![

@@ -375,7 +375,7 @@ fn count_served(accepted: &mut [Accepted], model: &Model) {
     let served = Server::routes_by_object(model.servers.iter().map(Arc::as_ref));
     for accepted in accepted {
         let count = served.get(&*accepted.id).copied().unwrap_or_default();
-        accepted.served = count.open;
+        accepted.served = count.open + accepted.parts;
         accepted.closed = accepted.closed.max(count.closed);
     }
 }

@@ -353,7 +353,15 @@ mod tests {
 
     fn accepted(name: &str, version: &str, routes: u32) -> Accepted {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));
-        Accepted { id, version: Version(version.into()), hosts: Vec::new(), routes, closed: 0, served: routes }
+        Accepted {
+            id,
+            version: Version(version.into()),
+            hosts: Vec::new(),
+            routes,
+            parts: 0,
+            closed: 0,
+            served: routes,
+        }
     }
 
     fn reading(revision: u64) -> Reading {

@@ -259,6 +259,7 @@ fn set_nginx(status: &mut Status, nginx: &Nginx, served: Option<u64>) {
 fn set_pinned_contents(status: &mut Status, nginx: &Nginx) {
     let Some(contents) = nginx.pinned.as_ref().and_then(|pinned| pinned.contents.as_ref()) else { return };
     let accepted = contents.objects.iter().map(|object| Accepted {
+        parts: 0,
         id: Arc::clone(&object.id),
         version: Version(Arc::clone(&object.version)),
         hosts: object.hosts.clone(),

@@ -125,7 +125,7 @@ mod tests {
 
     fn accepted(name: &str, version: &str, served: u32, closed: u32) -> Accepted {
         let version = Version(version.into());
-        Accepted { id: id(name), version, hosts: Vec::new(), routes: 2, closed, served }
+        Accepted { id: id(name), version, hosts: Vec::new(), routes: 2, parts: 0, closed, served }
     }
 
     #[test]

@@ -354,6 +354,7 @@ mod tests {
     fn the_line_tells_generation_hosts_routes_age_and_role() {
         let now = Instant::now();
         let accepted = |name: &str, hosts: &[&str]| Accepted {
+            parts: 0,
             id: Arc::new(ObjectId::new(Kind::Ingress, "shop", name)),
             version: Version("1".into()),
             hosts: hosts.iter().map(|host| Arc::from(*host)).collect(),

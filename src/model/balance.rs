@@ -1,5 +1,7 @@
 //! Which endpoint of a group takes a request, and the cookie that tells a client's next ones; it must not know the endpoints.
 
+use std::sync::Arc;
+
 use super::{HeaderName, RewriteTarget, Text, UrlPath};
 
 /// How an endpoint is chosen where it is not each in its turn. Of what is chosen by, as little as possible moves to another endpoint
@@ -34,13 +36,20 @@ impl SameSite {
     }
 }
 
-/// The cookie of a session, which a client without one is given. It is `HttpOnly`.
+/// How a client without a session is given one.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Session {
+    /// The cookie; shared by the routes of one object.
+    pub cookie: Arc<SessionCookie>,
+    /// `Path`: for which requests clients send it.
+    pub path: CookiePath,
+}
+
+/// The cookie of a session, but for its path. It is `HttpOnly`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SessionCookie {
     /// Its name.
     pub name: HeaderName,
-    /// `Path`: for which requests clients send it.
-    pub path: CookiePath,
     /// `Domain`, where it is not the host alone.
     pub domain: Option<Text>,
     /// `Max-Age` in seconds; without it the cookie ends with the browser.

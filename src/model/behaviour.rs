@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    AccessList, BasicAuthentication, ClientLimits, Directive, HeaderName, OriginUrl, Pattern, RewriteTarget,
-    SessionCookie,
+    AccessList, BasicAuthentication, ClientLimits, Directive, HeaderName, OriginUrl, Pattern, RewriteTarget, Session,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -19,7 +18,7 @@ pub struct Behaviour {
     /// Browsers of other origins are allowed in.
     pub cors: Option<Arc<Cors>>,
     /// Clients without a session are given one.
-    pub session: Option<Arc<SessionCookie>>,
+    pub session: Option<Session>,
     /// Clients are chosen by address.
     pub access: Option<Arc<AccessList>>,
     /// Clients must give a name and a password.

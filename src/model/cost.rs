@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{
     AccessList, Action, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientLimits, Cors, ListMark, Model,
-    PathMatch, RewritePattern, Route, Split, TargetPart, TlsTermination, UpstreamId,
+    PathMatch, RewritePattern, Route, SessionCookie, Split, TargetPart, TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -121,10 +121,12 @@ const WRITTEN_NETWORK: Cost = Cost { configuration: 32, memory: 140, test: 1, ..
 const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2500, ..NOTHING };
 /// An expression for an origin.
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
+/// An endpoint, for each unit of its weight, that is found by consistent hashing.
+const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
-const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 2000, ..NOTHING };
+const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
 /// The variables of a session and its cookie.
-const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 9000, test: 1000, ..NOTHING };
+const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test: 4000, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
 /// How much of a zone nginx writes to before a client is counted.
 const ZONE: Cost =
@@ -170,7 +172,7 @@ impl Cost {
             cost += times(LIMIT, 2 * zones(limits));
         }
         if behaviour.session.is_some() {
-            cost += SESSION;
+            cost += times(DIRECTIVE, 4);
         }
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
@@ -208,6 +210,12 @@ impl Cost {
         cost += of_networks(list.deny());
         cost += of_networks(list.allow());
         cost
+    }
+
+    /// The sessions of an object's clients. nginx looks at all variables before it makes another one, so each costs as much as with
+    /// several thousand of them.
+    pub const fn of_session() -> Self {
+        SESSION
     }
 
     /// A part of the requests of a path to another group of endpoints; paths whose groups are the same share it.
@@ -279,6 +287,10 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for upstream in &model.upstreams {
         let UpstreamId { namespace, .. } = &upstream.id;
         costs.add(namespace, Cost::of_upstream(upstream.endpoints.len()));
+        if upstream.id.balance.is_some() {
+            let weights = upstream.endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
+            costs.add(namespace, HASHED * weights.sum::<u64>());
+        }
     }
     for certificate in &model.certificates {
         let namespace = &certificate.origin.object.namespace;
@@ -302,6 +314,7 @@ struct Costs<'m> {
     limits: HashSet<usize>,
     lists: HashSet<ListMark>,
     origins: HashSet<&'m Cors>,
+    sessions: HashSet<&'m SessionCookie>,
     splits: HashSet<(&'m Split, &'m UpstreamId)>,
 }
 
@@ -346,6 +359,11 @@ impl<'m> Costs<'m> {
             && self.origins.insert(cors)
         {
             cost += Cost::of_cors(cors);
+        }
+        if let Some(session) = &behaviour.session
+            && self.sessions.insert(&session.cookie)
+        {
+            cost += SESSION;
         }
         if let Some(limits) = &behaviour.limits
             && self.limits.insert(Arc::as_ptr(limits).addr())

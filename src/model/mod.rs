@@ -17,7 +17,7 @@ mod validity;
 mod value;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
-pub use balance::{Balance, CookiePath, SameSite, SessionCookie};
+pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};
 pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
 pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};

@@ -133,10 +133,6 @@ impl Server {
         let fallbacks = servers.clone().filter(own).map(|server| &server.fallback);
         let mut routes = HashMap::<_, RouteCount>::new();
         for route in servers.flat_map(|server| &server.routes).chain(fallbacks) {
-            // Whoever takes some of the requests has a route as well.
-            if let Some(split) = route.action.split() {
-                routes.entry(&*split.origin.object).or_default().open += 1;
-            }
             let count = routes.entry(&*route.origin.object).or_default();
             match route.action {
                 Action::Closed => count.closed += 1,

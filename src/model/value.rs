@@ -178,7 +178,17 @@ text_value!(Text, "Text for people, such as a realm; no `$`, which nginx would e
     }
 });
 
-text_value!(HeaderValue, "The value of a header or a cookie, to be compared with what requests have.", |_| Ok(()));
+text_value!(
+    HeaderValue,
+    "The value of a header or a cookie, to be compared with what requests have; short enough to be written as an expression.",
+    |text| {
+        let special = text.chars().filter(|character| expression::is_special(*character)).count();
+        match written_length(text) + 2 * special + 1000 > LONGEST {
+            true => Err(Refused::because("it is too long to be compared")),
+            false => Ok(()),
+        }
+    }
+);
 
 text_value!(Variable, "The name of a variable of nginx, without the `$`; never one of ours.", |text| {
     let fits = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));

@@ -164,6 +164,9 @@ pub fn session(cookie: &HeaderName) -> String {
     format!("session_{}", hash(&[cookie.as_str()]))
 }
 
+/// The variable that holds the path of the cookie, in whichever location.
+pub const COOKIE_PATH: &str = "cookie_path";
+
 /// The variable that holds the cookie for clients without a session.
 pub fn session_cookie(cookie: &SessionCookie) -> String {
     format!("cookie_{}", hash(&[&format!("{cookie:?}")]))

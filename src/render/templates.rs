@@ -199,7 +199,7 @@ fn location() -> Result<Value, Refused> {
         protected: true,
         https_redirect: vec![view::HttpsRedirect { status: NUMBER, host: WORD, port: vec![NUMBER], uri: WORD }],
         cors: vec![cors],
-        session: vec![view::SessionUse { cookie: WORD, hsts: vec![WORD] }],
+        session: vec![view::SessionUse { cookie: WORD, variable: WORD, path: Text::new("/")?, hsts: vec![WORD] }],
         redirect: vec![view::Redirect { status: NUMBER, location: Text::new("text")? }],
         respond: vec![view::Respond { status: NUMBER, words: Text::new("text")? }],
         denied: vec![WORD],
@@ -249,8 +249,8 @@ fn session() -> Result<Value, Refused> {
 }
 
 fn session_cookie() -> Result<Value, Refused> {
-    let schemes = vec![view::SecureScheme { scheme: WORD, secure: WORD }];
-    Ok(json!(view::SessionCookie { schemes, given: WORD, cookie: WORD, text: Text::new("text")? }))
+    let (secure, plain) = (Text::new("text")?, Text::new("text")?);
+    Ok(json!(view::SessionCookie { scheme: WORD, given: WORD, cookie: WORD, secure, plain }))
 }
 
 fn split() -> Result<Value, Refused> {

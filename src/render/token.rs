@@ -200,12 +200,11 @@ impl Text {
 }
 
 impl Text {
-    /// The value of `Set-Cookie`; `session` is the variable with the value of the cookie, `secure` that with `Secure` or nothing.
-    pub fn session_cookie(cookie: &SessionCookie, session: &Word, secure: &Word) -> Result<Self, Refused> {
+    /// The value of `Set-Cookie`; `session` is the variable with the value of the cookie, `path` that with its path.
+    pub fn session_cookie(cookie: &SessionCookie, session: &Word, path: &Word, secure: bool) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");
         escape(cookie.name.as_str(), true, &mut quoted)?;
-        let _ = write!(quoted, "={}; Path=", session.0);
-        escape(cookie.path.as_str(), true, &mut quoted)?;
+        let _ = write!(quoted, "={}; Path={}", session.0, path.0);
         if let Some(domain) = &cookie.domain {
             quoted.push_str("; Domain=");
             escape(domain.as_str(), true, &mut quoted)?;
@@ -216,7 +215,7 @@ impl Text {
         if let Some(same_site) = cookie.same_site {
             let _ = write!(quoted, "; SameSite={}", same_site.name());
         }
-        quoted.push_str(if cookie.always_secure { "; Secure" } else { &secure.0 });
+        quoted.push_str(if secure { "; Secure" } else { "" });
         quoted.push_str("; HttpOnly\"");
         fits(quoted).map(Text)
     }

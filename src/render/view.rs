@@ -434,23 +434,16 @@ pub struct SessionExpression {
 /// The variable with the cookie for clients without a session.
 #[derive(Debug, Serialize)]
 pub struct SessionCookie {
-    /// What tells whether it is for https alone; none or one.
-    pub schemes: Vec<SecureScheme>,
+    /// The variable with the scheme of the request.
+    pub scheme: Word,
     /// The variable with the value of the cookie, if the client has sent one.
     pub given: Word,
     /// The variable.
     pub cookie: Word,
-    /// The value of `Set-Cookie`.
-    pub text: Text,
-}
-
-/// A cookie is for https where it was given by https.
-#[derive(Debug, Serialize)]
-pub struct SecureScheme {
-    /// The variable with the scheme.
-    pub scheme: Word,
-    /// The variable with `Secure` or nothing.
-    pub secure: Word,
+    /// The value of `Set-Cookie` on answers by https.
+    pub secure: Text,
+    /// The same on others.
+    pub plain: Text,
 }
 
 /// The use of a cookie in a location.
@@ -458,6 +451,10 @@ pub struct SecureScheme {
 pub struct SessionUse {
     /// The variable with the cookie.
     pub cookie: Word,
+    /// The variable with its path.
+    pub variable: Word,
+    /// The path.
+    pub path: Text,
     /// The server's policy of strict transport security, where no other line repeats it.
     pub hsts: Vec<Word>,
 }

@@ -15,6 +15,9 @@ use crate::finding::Reason;
 use crate::model::{Balance, Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId};
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
+/// The most that an endpoint weighs which is found by hashing.
+const MOST_WEIGHT: u32 = 10;
+
 /// What a rule refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BackendReference<'a> {
@@ -28,6 +31,8 @@ pub struct BackendReference<'a> {
     pub dialect: Dialect,
     /// How endpoints are reached unless the Service says otherwise.
     pub mode: EndpointMode,
+    /// By the cluster address of the Service instead, where it has one.
+    pub by_cluster_address: bool,
     /// How endpoints are spoken to; `None` leaves it to the Service.
     pub protocol: Option<Protocol>,
     /// How an endpoint is chosen.
@@ -120,8 +125,16 @@ impl<'a> Backends<'a> {
             Some(host) => self.external(reference, (service, host), port, notes),
             None => {
                 let port = port.ok_or_else(|| missing_port(reference))?;
-                let mode = choose_mode(service, reference.mode, notes);
-                let endpoints = self.endpoints(service, port, mode, notes)?;
+                let has_address = service.object.cluster_address.is_some();
+                let mode = match reference.by_cluster_address && has_address {
+                    true => EndpointMode::ClusterIp,
+                    false => reference.mode,
+                };
+                let mode = choose_mode(service, mode, notes);
+                let mut endpoints = self.endpoints(service, port, mode, notes)?;
+                if reference.balance.is_some() {
+                    even_out(&mut endpoints);
+                }
                 let id = id(reference, port.number, mode::name(mode), Some(port));
                 Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
             }
@@ -248,6 +261,15 @@ fn id(reference: &BackendReference<'_>, number: i32, mode: &'static str, port: O
     let protocol = reference.protocol.or_else(|| port.and_then(port::protocol)).unwrap_or(Protocol::Http);
     let balance = reference.balance.clone();
     UpstreamId { namespace, service, port: number.to_string().into(), mode, protocol, balance }
+}
+
+/// Consistent hashing makes points for each unit of a weight, so weights are told by ones.
+fn even_out(endpoints: &mut [Endpoint]) {
+    let heaviest = endpoints.iter().map(|endpoint| endpoint.weight).max().unwrap_or(1).max(1);
+    for endpoint in endpoints.iter_mut().filter(|_| heaviest > MOST_WEIGHT) {
+        let share = u64::from(endpoint.weight) * u64::from(MOST_WEIGHT) / u64::from(heaviest);
+        endpoint.weight = u32::try_from(share).unwrap_or(MOST_WEIGHT).max(1);
+    }
 }
 
 fn missing_port(reference: &BackendReference<'_>) -> (Reason, String) {

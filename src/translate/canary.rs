@@ -8,7 +8,7 @@ use super::path::{self, PathType};
 use super::subject::{self, Subject};
 use super::{host, position};
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, Origin, ServerName, Share, Test, UrlPath};
+use crate::model::{Field, ObjectId, Origin, ServerName, Share, Test, UrlPath};
 
 /// Which requests for the paths of an object go to its backends; all others go to those of the main object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,8 +36,10 @@ pub struct Offer<'s, 'a> {
 #[derive(Debug, Default)]
 pub struct Canaries<'s, 'a> {
     offers: Vec<Offer<'s, 'a>>,
-    /// Which of them there is for a path of a namespace.
-    places: HashMap<(&'a str, ServerName), Paths>,
+    /// Which of them there is for a path of a host of a namespace.
+    places: HashMap<&'a str, HashMap<ServerName, Paths>>,
+    /// Default backends, for which there is no canary.
+    backends: Vec<Origin>,
 }
 
 /// Numbers of offers by path.
@@ -48,6 +50,8 @@ impl<'s, 'a> Canaries<'s, 'a> {
     pub fn of(subjects: &'s [Subject<'a>], findings: &mut Vec<Finding>) -> Self {
         let mut canaries = Canaries::default();
         for subject in subjects {
+            let backend = subject.default_backend().map(|_| Origin::field(subject.id(), Field::DefaultBackend));
+            canaries.backends.extend(backend);
             for (number, rule) in subject.rules() {
                 // What cannot be read has been told of before.
                 let Ok(name) = host::server_name(rule.host.as_deref().unwrap_or_default()) else { continue };
@@ -56,7 +60,8 @@ impl<'s, 'a> Canaries<'s, 'a> {
                         continue;
                     };
                     let origin = Origin::field(subject.id(), Field::Path(position(number), position(path_number), ""));
-                    let site = canaries.places.entry((&*subject.id().namespace, name.clone())).or_default();
+                    let hosts = canaries.places.entry(&*subject.id().namespace).or_default();
+                    let site = hosts.entry(name.clone()).or_default();
                     if let Some(known) = site.get(&(path.clone(), kind)) {
                         findings.push(second(&canaries.offers[*known].origin, origin));
                         continue;
@@ -77,11 +82,17 @@ impl<'s, 'a> Canaries<'s, 'a> {
         path: &UrlPath,
         kind: PathType,
     ) -> Option<(usize, &Offer<'s, 'a>)> {
-        if self.places.is_empty() {
-            return None;
-        }
-        let number = *self.places.get(&(namespace, name.clone()))?.get(&(path.clone(), kind))?;
+        let number = *self.places.get(namespace)?.get(name)?.get(&(path.clone(), kind))?;
         Some((number, &self.offers[number]))
+    }
+
+    /// How many paths of others each object takes a part of.
+    pub fn parts(&self, taken: &BTreeSet<usize>) -> HashMap<&'a ObjectId, u32> {
+        let mut parts = HashMap::new();
+        for offer in taken.iter().filter_map(|number| self.offers.get(*number)) {
+            *parts.entry(&**offer.subject.id()).or_default() += 1;
+        }
+        parts
     }
 
     /// Tells of those that no main object has taken.
@@ -91,6 +102,10 @@ impl<'s, 'a> Canaries<'s, 'a> {
             let note = "no other object of the namespace has this host and path with this type, so that there is nothing of \
                         which it could take a part; it takes no requests";
             Finding::new(Reason::CanaryWithoutMain, offer.origin.clone(), note)
+        }));
+        findings.extend(self.backends.iter().map(|origin| {
+            let note = "there are canaries of paths alone; give it the path / of the host, with the type that the main object has";
+            Finding::new(Reason::CanaryWithoutMain, origin.clone(), note)
         }));
     }
 }

@@ -99,6 +99,8 @@ pub struct Accepted {
     pub hosts: Vec<Arc<str>>,
     /// How many routes of the model are its own and served.
     pub routes: u32,
+    /// How many of them are paths of another object of which this one takes a part, perhaps none at the moment.
+    pub parts: u32,
     /// How many more answer 503 because something of the object closes them.
     pub closed: u32,
     /// How many of them this nginx serves, which only who knows nginx can tell; until then all of them.
@@ -194,7 +196,7 @@ impl Translator {
         let default_certificate = tls.default_certificate();
         translation.due = [ends, tls.due].into_iter().flatten().min();
 
-        translation.accepted = accepted(subjects.iter().chain(&canaries), &built, &refusals);
+        translation.accepted = accepted(subjects.iter().chain(&canaries), &built, &offers.parts(&taken), &refusals);
         translation.findings.extend(findings);
         translation.findings.extend(of_closed);
         translation.findings.append(&mut tls.findings);
@@ -253,7 +255,8 @@ fn subjects<'a>(
             translation.findings.extend(faults);
             translation.refused.push((Arc::clone(&stored.id), stored.version.clone()));
             if subject.reading.refused || !is_fit {
-                withheld.push((stored, rule));
+                // A canary has no claim that could be kept for it.
+                withheld.extend(subject.reading.canary.is_none().then_some((stored, rule)));
                 continue;
             }
         }
@@ -271,17 +274,23 @@ fn subjects<'a>(
 fn accepted<'s, 'a: 's>(
     subjects: impl Iterator<Item = &'s Subject<'a>>,
     servers: &[Server],
+    parts: &HashMap<&ObjectId, u32>,
     refusals: &Refusals<'_>,
 ) -> Vec<Accepted> {
     let routes = Server::routes_by_object(servers.iter());
     // What a budget leaves out is nobody's, also where some of it stays closed.
     let within = subjects.filter(|subject| subject.closed_rules.is_none());
-    let mut accepted: Vec<_> = within.map(|subject| accept(subject, &routes, refusals)).collect();
+    let mut accepted: Vec<_> = within.map(|subject| accept(subject, &routes, parts, refusals)).collect();
     accepted.sort_by(|left, right| left.id.cmp(&right.id));
     accepted
 }
 
-fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, RouteCount>, refusals: &Refusals<'_>) -> Accepted {
+fn accept(
+    subject: &Subject<'_>,
+    routes: &HashMap<&ObjectId, RouteCount>,
+    parts: &HashMap<&ObjectId, u32>,
+    refusals: &Refusals<'_>,
+) -> Accepted {
     let mut hosts: Vec<Arc<str>> = Vec::new();
     let mut known = HashSet::new();
     let rules = subject.rules().map(|(_, rule)| rule.host.as_deref().unwrap_or_default());
@@ -310,7 +319,8 @@ fn accept(subject: &Subject<'_>, routes: &HashMap<&ObjectId, RouteCount>, refusa
     }
     let (id, version) = (Arc::clone(subject.id()), subject.stored.version.clone());
     let RouteCount { open, closed } = routes.get(&*id).copied().unwrap_or_default();
-    Accepted { routes: open, closed, served: open, id, version, hosts }
+    let parts = parts.get(&*id).copied().unwrap_or_default();
+    Accepted { routes: open + parts, parts, closed, served: open + parts, id, version, hosts }
 }
 
 fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {

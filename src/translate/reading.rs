@@ -4,27 +4,15 @@ use std::sync::Arc;
 
 use super::Canary;
 use crate::finding::Finding;
-use crate::model::{
-    Balance, Behaviour, CookiePath, HeaderName, PasswordFile, Protocol, RedirectUrl, RewriteTarget, SameSite, Text,
-};
+use crate::model::{Balance, Behaviour, CookiePath, PasswordFile, Protocol, RedirectUrl, RewriteTarget, SessionCookie};
 
 /// A cookie that keeps clients at one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionWish {
-    /// Its name.
-    pub name: HeaderName,
+    /// The cookie.
+    pub cookie: Arc<SessionCookie>,
     /// For which requests clients send it; `None` follows the path of the route.
     pub path: Option<CookiePath>,
-    /// For which hosts.
-    pub domain: Option<Text>,
-    /// For how many seconds.
-    pub max_age: Option<u64>,
-    /// Whether other sites' requests carry it.
-    pub same_site: Option<SameSite>,
-    /// Only by https, whatever the request came by.
-    pub always_secure: bool,
-    /// Whether clients stay on their side of a canary.
-    pub keeps_side: bool,
 }
 
 /// The annotations of one object after every value was proven.
@@ -44,6 +32,8 @@ pub struct Reading {
     pub balance: Option<Arc<Balance>>,
     /// The cookie of its sessions, but for the path; `path` is the one that the object names, if it does.
     pub session: Option<SessionWish>,
+    /// Clients may change sides of a canary, whatever their session.
+    pub changes_side: bool,
     /// Backends are reached by the cluster address of their Service.
     pub by_cluster_address: bool,
     /// The object takes some of the requests for the paths of another one.

@@ -16,8 +16,8 @@ use super::tls::Tls;
 use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Behaviour, Branch, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName,
-    Split, Test, TlsTermination, UrlPath,
+    Action, Balance, Behaviour, Branch, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server,
+    ServerName, Split, Test, TlsTermination, UrlPath,
 };
 use crate::source::{Snapshot, Version};
 
@@ -90,8 +90,11 @@ impl<'a> Servers<'a> {
             }
         }
         closed.into_iter().for_each(|(route, is_protected)| insert_closed(&mut routes, *route, is_protected));
-        if *name == ServerName::CatchAll && !taken.contains(HEALTH) {
-            routes.splice(..0, health(oldest.rule.dialect));
+        if *name == ServerName::CatchAll && site.claims.iter().all(|claim| claim.path.as_str() != HEALTH) {
+            // Expressions go before it, as they do in ingress-nginx.
+            let is_before = |route: &Route| !matches!(route.path, PathMatch::Prefix { .. });
+            let place = routes.iter().position(|route| !is_before(route)).unwrap_or(routes.len());
+            routes.splice(place..place, health(oldest.rule.dialect));
         }
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
@@ -212,7 +215,12 @@ impl<'a> Servers<'a> {
         let Some(canary) = &offer.subject.reading.canary else { return Action::Proxy { upstream: main, split: None } };
         let reference = match self.reference(offer.subject, Some(offer.backend), &offer.origin) {
             // Both are spoken to as the main object says.
-            Ok(reference) => BackendReference { protocol: Some(main.protocol), ..reference },
+            Ok(reference) => {
+                // Whoever has a session has it on either side.
+                let of_main = main.balance.clone().filter(|balance| matches!(&**balance, Balance::Session(_)));
+                let balance = of_main.or(reference.balance);
+                BackendReference { protocol: Some(main.protocol), balance, ..reference }
+            }
             Err(_) => return Action::Proxy { upstream: main, split: None },
         };
         let Action::Proxy { upstream: own, .. } = self.proxy(&reference, &offer.origin) else {
@@ -231,8 +239,9 @@ impl<'a> Servers<'a> {
         let some = canary.share.ten_thousandths() > 0;
         let shares: Vec<_> = some.then(|| (own.clone(), canary.share)).into_iter().collect();
         let origin = canary.origin.clone();
-        let session = subject.reading.session.as_ref().filter(|session| session.keeps_side);
-        let session = session.map(|session| session.name.clone());
+        let changes_side = subject.reading.changes_side || offer.subject.reading.changes_side;
+        let session = subject.reading.session.as_ref().filter(|_| !changes_side);
+        let session = session.map(|session| session.cookie.name.clone());
         let split = (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }));
         Action::Proxy { upstream: main, split }
     }
@@ -270,8 +279,9 @@ impl<'a> Servers<'a> {
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
         let mode = subject.mode(self.options);
         let protocol = subject.reading.protocol;
-        let balance = subject.reading.balance.clone();
-        Ok(BackendReference { namespace, service: &service.name, port, dialect, mode, protocol, balance })
+        let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
+        let service = &service.name;
+        Ok(BackendReference { namespace, service, port, dialect, mode, by_cluster_address, protocol, balance })
     }
 
     fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {
@@ -294,6 +304,7 @@ impl<'a> Servers<'a> {
             port: PortReference::First,
             dialect,
             mode,
+            by_cluster_address: false,
             protocol: None,
             balance: None,
         };

@@ -57,10 +57,7 @@ impl<'a> Subject<'a> {
 
     /// How its backends are reached.
     pub fn mode(&self, options: &Options) -> EndpointMode {
-        match self.reading.by_cluster_address {
-            true => EndpointMode::ClusterIp,
-            false => self.rule.endpoints.unwrap_or(options.endpoints),
-        }
+        self.rule.endpoints.unwrap_or(options.endpoints)
     }
 
     /// Whether the paths of this type are regular expressions by its own will, whatever else the host holds.

@@ -83,8 +83,10 @@ fn the_cookie_is_what_the_object_says() {
         let regex = regex.annotation("affinity", "cookie").annotation("use-regex", "true");
         let secure = sticky("tls.test").tls(&["tls.test"], "tls").annotation("ssl-redirect", "false");
         let secure = secure.annotation("enable-cors", "true");
-        rig.manifests.write("tls.yaml", &[tls_secret("tls", &["tls.test"])]);
-        start(rig, [all, path, regex, secure]).await;
+        let moved = sticky("moved.test").tls(&["moved.test"], "tls");
+        let closed = sticky("closed.test").annotation("allowlist-source-range", "192.0.2.1/32");
+        rig.manifests.write("tls.yaml", &[tls_secret("tls", &["tls.test", "moved.test"])]);
+        start(rig, [all, path, regex, secure, moved, closed]).await;
         for (url, name, attributes) in [
             ("http://all.test/", "route", "; Path=/s; Domain=all.test; Max-Age=60; SameSite=None; Secure; HttpOnly"),
             ("http://path.test/b$x;", "INGRESSCOOKIE", "; Path=/; HttpOnly"),
@@ -99,6 +101,14 @@ fn the_cookie_is_what_the_object_says() {
             let (own, value) = pair.split_once('=').unwrap_or_default();
             assert_eq!((own, cookie.strip_prefix(pair)), (name, Some(attributes)), "{url}");
             assert!(value.len() == 32 && value.bytes().all(|byte| byte.is_ascii_hexdigit()), "{url}: {value}");
+        }
+        // Whoever is answered without a backend has no session yet.
+        let preflight = Request::new(http::Method::OPTIONS, "https://tls.test/").header("Origin", "https://b.test");
+        let preflight = preflight.header("Access-Control-Request-Method", "GET");
+        for (request, status) in [(get("http://moved.test/"), 308), (get("http://closed.test/"), 403), (preflight, 204)]
+        {
+            let reply = request.send().await;
+            assert_eq!((reply.status, reply.header("set-cookie")), (status, None), "{reply:?}");
         }
         // What else the server says stays.
         let reply = get("https://tls.test/").send().await;

@@ -95,6 +95,7 @@ impl Stages for Rules {
             .iter()
             .map(|(name, version)| Finding::new(Reason::RefusedValue, Origin::object(&id(name)), *version));
         let accepted = |id: &Arc<ObjectId>, version: &Version| Accepted {
+            parts: 0,
             id: Arc::clone(id),
             version: version.clone(),
             hosts: Vec::new(),

@@ -69,10 +69,12 @@ pub fn location(
         ..empty(place)?
     };
     if route.action.upstream().is_some()
-        && let Some(cookie) = behaviour.session.as_deref()
+        && let Some(session) = &behaviour.session
     {
         let hsts = hsts.filter(|_| behaviour.cors.is_none()).cloned().into_iter().collect();
-        view.session.push(view::SessionUse { cookie: Word::variable(&names::session_cookie(cookie))?, hsts });
+        let cookie = Word::variable(&names::session_cookie(&session.cookie))?;
+        let (variable, path) = (Word::variable(names::COOKIE_PATH)?, Text::new(session.path.as_str())?);
+        view.session.push(view::SessionUse { cookie, variable, path, hsts });
     }
     match &route.action {
         Action::Proxy { upstream, split } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {

@@ -68,9 +68,9 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         }
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
-        if let Some(cookie) = behaviour.session.as_deref() {
-            requires.insert(names::session_file(&names::session(&cookie.name)));
-            requires.insert(names::session_file(&names::session_cookie(cookie)));
+        if let Some(session) = &behaviour.session {
+            requires.insert(names::session_file(&names::session(&session.cookie.name)));
+            requires.insert(names::session_file(&names::session_cookie(&session.cookie)));
         }
         requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
         requires.extend(behaviour.access.as_deref().and_then(AccessList::mark).map(names::list_file));

@@ -31,7 +31,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     }
     let scheme = Word::fixed(if plan.model.forwarded.believes() { "$ingressd\u{2}_scheme" } else { "$scheme" });
     for (behaviour, origin) in behaviours(plan) {
-        let Some(cookie) = behaviour.session.as_deref() else { continue };
+        let Some(cookie) = behaviour.session.as_ref().map(|session| &*session.cookie) else { continue };
         let text = |name: &str| {
             let view = session_cookie(cookie, name, &scheme).ok()?;
             Some(Part::Filled(engine.fill("session_cookie", &view).ok()?))
@@ -64,11 +64,14 @@ fn session(cookie: &HeaderName, name: &str) -> Result<view::Session, Refused> {
 fn session_cookie(cookie: &SessionCookie, name: &str, scheme: &Word) -> Result<view::SessionCookie, Refused> {
     let session_name = names::session(&cookie.name);
     let session = session(&cookie.name, &session_name)?;
-    let secure = Word::variable(&format!("{name}_secure"))?;
-    let schemes = match cookie.always_secure {
-        true => Vec::new(),
-        false => vec![view::SecureScheme { scheme: scheme.clone(), secure: secure.clone() }],
-    };
-    let text = Text::session_cookie(cookie, &session.session, &secure)?;
-    Ok(view::SessionCookie { schemes, given: session.given, cookie: Word::variable(name)?, text })
+    let path = Word::variable(names::COOKIE_PATH)?;
+    let text = |secure| Text::session_cookie(cookie, &session.session, &path, secure);
+    let (secure, plain) = (text(true)?, text(cookie.always_secure)?);
+    Ok(view::SessionCookie {
+        scheme: scheme.clone(),
+        given: session.given,
+        cookie: Word::variable(name)?,
+        secure,
+        plain,
+    })
 }

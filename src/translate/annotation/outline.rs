@@ -69,21 +69,22 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         if let Some(path) = &session.path {
             say(format!("cookie: Path={}", path.as_str()));
         }
-        if let Some(domain) = &session.domain {
+        let cookie = &session.cookie;
+        if let Some(domain) = &cookie.domain {
             say(format!("cookie: Domain={domain}"));
         }
-        if let Some(seconds) = session.max_age {
+        if let Some(seconds) = cookie.max_age {
             say(format!("cookie: Max-Age={seconds}"));
         }
-        if let Some(same_site) = session.same_site {
+        if let Some(same_site) = cookie.same_site {
             say(format!("cookie: SameSite={}", same_site.name()));
         }
-        if session.always_secure {
+        if cookie.always_secure {
             say("cookie: Secure".into());
         }
-        if !session.keeps_side {
-            say("clients may change sides of a canary".into());
-        }
+    }
+    if reading.changes_side {
+        say("clients may change sides of a canary".into());
     }
     if reading.by_cluster_address {
         say("backends by cluster address".into());

@@ -276,7 +276,7 @@ impl<'a> Admission<'a> {
             let hosts = held.entry(namespace(&subject)).or_default();
             *hosts += number(demand::hosts(&subject).count());
             if *hosts <= limits.namespace.hosts {
-                self.withheld.push((subject.stored, subject.rule));
+                self.withheld.extend(subject.reading.canary.is_none().then_some((subject.stored, subject.rule)));
             }
             let origin = Origin::object(subject.id());
             // Where its requests would go to others, they must not get there unprotected.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{AccessList, Cors, ListMark};
+use crate::model::{AccessList, Balance, Cors, ListMark, Protocol};
 use crate::translate::port::PortReference;
 use crate::translate::subject::{self, Subject};
 
@@ -29,8 +29,11 @@ pub struct Demand {
     pub is_strict: bool,
 }
 
-/// A port of a Service, as an object names it.
-pub type Backend<'a> = (&'a str, Option<PortReference<'a>>);
+/// A port of a Service, as an object names it, and how it wants it reached: each way is a group of endpoints by itself.
+pub type Backend<'a> = (&'a str, Option<PortReference<'a>>, Manner);
+
+/// How endpoints are chosen, spoken to and reached.
+pub type Manner = (Option<Arc<Balance>>, Option<Protocol>, bool);
 
 impl Demand {
     /// What the object asks for.
@@ -57,6 +60,9 @@ impl Demand {
         }
         if let Some(limits) = &behaviour.limits {
             own += Cost::of_limits(limits);
+        }
+        if reading.session.is_some() {
+            own += Cost::of_session();
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
@@ -113,9 +119,11 @@ pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
 /// The ports of Services that it refers to.
 pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> {
     let paths = subject.rules().flat_map(|(_, rule)| subject::paths(rule).map(|(_, entry)| &entry.backend));
-    paths.chain(subject.default_backend()).filter_map(|backend: &'a IngressBackend| {
+    let reading = &subject.reading;
+    let manner: Manner = (reading.balance.clone(), reading.protocol, reading.by_cluster_address);
+    paths.chain(subject.default_backend()).filter_map(move |backend: &'a IngressBackend| {
         let service = backend.service.as_ref()?;
-        Some((&*service.name, PortReference::read(service.port.as_ref())))
+        Some((&*service.name, PortReference::read(service.port.as_ref()), manner.clone()))
     })
 }
 

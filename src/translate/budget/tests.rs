@@ -49,7 +49,8 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
     let long = format!("permanent-redirect: 'https://example.org/{}'", "r".repeat(3000));
     let long = ["a", "b", "c"].map(|name| simple(name, &long)).join("\n---\n");
     type Row<'a> = (&'a str, String, fn(&mut Limits), &'a str, &'a str);
-    let rows: [Row<'_>; 9] = [
+    let sticky = [simple("a", ""), simple("b", "affinity: cookie"), simple("c", "")].join("\n---\n");
+    let rows: [Row<'_>; 11] = [
         (
             "hosts",
             three.clone(),
@@ -68,6 +69,15 @@ fn the_newest_objects_of_a_namespace_are_left_out_and_told() {
             "a c",
             "asks for 2 ports of Services",
         ),
+        // Each way to its endpoints is a group of its own.
+        (
+            "ways to one Service",
+            sticky.clone(),
+            |limits| limits.namespace.upstreams = 1,
+            "a c",
+            "asks for 2 ports of Services",
+        ),
+        ("files of sessions", sticky, |limits| limits.namespace.files = 4, "a c", "asks for 6 files"),
         ("one Service", one_service, |limits| limits.namespace.upstreams = 2, "a b c", ""),
         (
             "Secrets",

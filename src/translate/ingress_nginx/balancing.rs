@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::finding::Reason;
-use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, Text, UrlPath};
+use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::SessionWish;
 use crate::translate::annotation::value::{boolean, hash_key, integer};
 use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, unserved};
@@ -48,7 +48,7 @@ pub static FAMILY: Family = Family {
             key: "affinity-canary-behavior",
             trust: Trust::Low,
             documentation: "Whether a client stays on its side of a canary: `sticky` (the default) shares out sessions, \
-                `legacy` each request. A header or a cookie that the canary names decides before either.",
+                `legacy` each request; either object may say so. A header or a cookie that the canary names decides first.",
             tries: &[
                 ("sticky", Gives::Nothing),
                 ("legacy", Gives::Sets("clients may change sides of a canary")),
@@ -257,7 +257,8 @@ fn one_of<T: Copy>(value: &str, words: &[(&str, T)], refusal: &'static str) -> R
     known.map(|(_, meaning)| *meaning).ok_or(Refused::because(refusal))
 }
 
-fn cookie_name(value: &str) -> Result<HeaderName, Refused> {
+/// The name of a cookie, short and plain.
+pub fn cookie_name(value: &str) -> Result<HeaderName, Refused> {
     let name = HeaderName::new(value.trim())?;
     match name.as_str().bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte)) {
         true if name.as_str().len() <= LONGEST_NAME => Ok(name),
@@ -269,19 +270,19 @@ fn cookie_name(value: &str) -> Result<HeaderName, Refused> {
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
     let wishes = std::mem::take(&mut draft.balance);
     let reading = &mut draft.reading;
+    reading.changes_side = wishes.changes_side;
     let name = wishes.name.or_else(|| HeaderName::new(NAME).ok());
     let (Some(name), true) = (name, wishes.affinity) else {
         reading.balance = wishes.key.map(|key| Arc::new(Balance::Key(key)));
         return;
     };
     reading.balance = Some(Arc::new(Balance::Session(name.clone())));
-    reading.session = Some(SessionWish {
+    let cookie = SessionCookie {
         name,
-        path: wishes.path,
         domain: wishes.domain,
         max_age: wishes.max_age.or(wishes.expires),
         same_site: wishes.same_site,
         always_secure: wishes.secure,
-        keeps_side: !wishes.changes_side,
-    });
+    };
+    reading.session = Some(SessionWish { cookie: Arc::new(cookie), path: wishes.path });
 }

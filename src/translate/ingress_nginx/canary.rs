@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::balancing::cookie_name;
 use crate::finding::Reason;
 use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
 use crate::translate::Canary;
@@ -47,7 +48,7 @@ pub static FAMILY: Family = Family {
                 ("a=b", Gives::Refused("not a token")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.canary.cookie = Some(HeaderName::new(entry.value.trim())?);
+                draft.canary.cookie = Some(cookie_name(entry.value)?);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -83,7 +84,7 @@ pub static FAMILY: Family = Family {
                 ("(", Gives::Refused("is refused")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.canary.pattern = Some(Pattern::new(entry.value)?);
+                draft.canary.pattern = Some(Pattern::new(entry.value.trim())?);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -99,7 +100,7 @@ pub static FAMILY: Family = Family {
                 ("beta\n", Gives::Refused("control character")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.canary.value = Some(HeaderValue::new(entry.value)?);
+                draft.canary.value = Some(HeaderValue::new(entry.value.trim_matches(' '))?);
                 Ok(())
             }),
             ..Row::DEFAULT

@@ -1,7 +1,7 @@
 //! Objects that take a part of the requests for the paths of another one; this must not know how nginx splits them.
 
 use super::{findings, ingress, options, path, translate};
-use crate::model::{Action, Route, Split, Test};
+use crate::model::{Action, Balance, Route, Split, Test};
 use crate::translate::Translation;
 
 /// A canary whose path leads to the Service `api`.
@@ -58,7 +58,7 @@ fn what_the_object_says_decides_which_requests_it_takes() {
         assert_eq!(findings(&translation), [""; 0], "{annotations}");
         // It is ours, and its part is a route of its own.
         let own = translation.accepted.iter().find(|accepted| &*accepted.id.name == "part").unwrap();
-        assert_eq!((own.routes, own.closed), (u32::from(expected.contains('|')), 0), "{annotations}");
+        assert_eq!((own.routes, own.served, own.closed), (1, 1, 0), "{annotations}");
         assert_eq!(own.hosts, [std::sync::Arc::from("a.example")]);
     }
 }
@@ -90,6 +90,46 @@ fn an_object_without_a_main_one_takes_nothing() {
     let alone = translate(&canary("part", ten, &[path("/", "Prefix", "api")]), options());
     assert_eq!(alone.model.servers, []);
     assert_eq!(findings(&alone), ["part CanaryWithoutMain"]);
+}
+
+#[test]
+fn a_canary_is_ours_while_it_takes_nothing() {
+    let part = || canary("part", ", canary-weight: '10'", &[path("/", "Prefix", "api")]);
+    for (annotations, service) in
+        [("permanent-redirect: 'https://b.example/'", "web"), ("auth-type: basic", "web"), ("", "nowhere"), ("", "web")]
+    {
+        let main = ingress("main", "nginx", "a.example", annotations, &[path("/", "Prefix", service)]);
+        let translation = translate(&[main, part()].join("\n---\n"), options());
+        let own = translation.accepted.iter().find(|accepted| &*accepted.id.name == "part").unwrap();
+        assert_eq!((own.routes, own.served), (1, 1), "{annotations} {service}");
+        assert!(!findings(&translation).iter().any(|told| told.starts_with("part ")), "{annotations} {service}");
+    }
+    // What nobody can make a part of is told.
+    let rest = part().replace("rules: [", "defaultBackend: {service: {name: api, port: {number: 80}}}, rules: [");
+    let main = ingress("main", "nginx", "a.example", "", &[path("/", "Prefix", "web")]);
+    assert_eq!(findings(&translate(&[main, rest].join("\n---\n"), options())), ["part CanaryWithoutMain"]);
+}
+
+#[test]
+fn sessions_of_the_main_object_go_on_in_the_canary() {
+    for (of_main, of_part, expected) in [
+        ("affinity: cookie", "", (Some("INGRESSCOOKIE"), true)),
+        ("affinity: cookie, affinity-canary-behavior: legacy", "", (Some("INGRESSCOOKIE"), false)),
+        ("affinity: cookie", ", affinity-canary-behavior: legacy", (Some("INGRESSCOOKIE"), false)),
+        ("", ", affinity: cookie", (Some("INGRESSCOOKIE"), false)),
+        ("affinity: cookie", ", affinity: cookie, session-cookie-name: other", (Some("INGRESSCOOKIE"), true)),
+        ("", "", (None, false)),
+    ] {
+        let main = ingress("main", "nginx", "a.example", of_main, &[path("/", "Prefix", "web")]);
+        let part = canary("part", &format!(", canary-weight: '10'{of_part}"), &[path("/", "Prefix", "api")]);
+        let translation = translate(&[main, part].join("\n---\n"), options());
+        let split = translation.model.servers[0].routes[0].action.split().unwrap();
+        let cookie = match split.shares[0].0.balance.as_deref() {
+            Some(Balance::Session(cookie)) => Some(cookie.as_str()),
+            Some(Balance::Key(_)) | None => None,
+        };
+        assert_eq!((cookie, split.session.is_some()), expected, "{of_main} {of_part}");
+    }
 }
 
 #[test]

@@ -57,6 +57,7 @@ impl Stages for Hosts {
     fn make(&mut self, snapshot: &Snapshot) -> Product {
         self.made = names(snapshot);
         let accepted = snapshot.ingresses.iter().map(|stored| Accepted {
+            parts: 0,
             id: Arc::clone(&stored.id),
             version: stored.version.clone(),
             hosts: self.hosts(&stored.id.name),

@@ -43,7 +43,9 @@ pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
 
 /// What requests are told apart by, so that those that are alike go to one endpoint: text and variables, at least one of these.
 pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
-    let parts = parts(value.trim(), String::new())?;
+    // What tells requests apart reaches no backend, and a client's address is as good in either form.
+    let value = value.trim().replace("binary_remote_addr", "remote_addr");
+    let parts = parts(&lower_variables(&value), String::new())?;
     match parts.iter().any(|part| matches!(part, TargetPart::Variable(_))) {
         _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
             Err(Refused::because("it holds a capture such as $1; only variables tell requests apart"))
@@ -51,6 +53,16 @@ pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
         true => RewriteTarget::new(parts),
         false => Err(Refused::because("it holds no variable, and all requests would go to one endpoint")),
     }
+}
+
+/// nginx knows variables by small letters alone, whatever those are of who writes them.
+fn lower_variables(value: &str) -> String {
+    let mut in_name = false;
+    let lower = |character: char| {
+        in_name = character == '$' || (in_name && (character.is_ascii_alphanumeric() || "_{".contains(character)));
+        if in_name { character.to_ascii_lowercase() } else { character }
+    };
+    value.chars().map(lower).collect()
 }
 
 /// Reads text behind what there is of it already.
@@ -127,6 +139,21 @@ fn is_path_character(character: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keys_are_text_and_variables_of_any_case() {
+        let shown = |text| hash_key(text).map(|key| key.parts().iter().map(ToString::to_string).collect::<String>());
+        assert_eq!(shown("$binary_remote_addr").as_deref(), Ok("${remote_addr}"));
+        assert_eq!(
+            shown("u-$cookie_JSESSIONID-${Http_X_User}X").as_deref(),
+            Ok("u-${cookie_jsessionid}-${http_x_user}X")
+        );
+        for text in
+            ["", "fixed", "$1", "$request_uri$2", "$http_authorization", "$ssl_client_raw_cert", "$a;b", "${host"]
+        {
+            assert!(hash_key(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn targets() {
