@@ -17,7 +17,7 @@ use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Balance, Behaviour, Branch, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server,
-    ServerName, Split, Test, TlsTermination, UrlPath,
+    ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath,
 };
 use crate::source::{Snapshot, Version};
 
@@ -208,28 +208,30 @@ impl<'a> Servers<'a> {
         Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour) })
     }
 
-    /// The action of a path with its canary, where it has one. Without an endpoint of the canary's all requests go where they went.
+    /// The action of a path with its canary, where it has one.
     fn with_canary(&mut self, action: Action, subject: &Subject<'a>, offer: Option<&'a Offer<'a, 'a>>) -> Action {
-        let Some(offer) = offer else { return action };
-        let Action::Proxy { upstream: main, .. } = action else { return action };
-        let Some(canary) = &offer.subject.reading.canary else { return Action::Proxy { upstream: main, split: None } };
-        let reference = match self.reference(offer.subject, Some(offer.backend), &offer.origin) {
-            // Both are spoken to as the main object says.
-            Ok(reference) => {
-                // Whoever has a session has it on either side.
-                let of_main = main.balance.clone().filter(|balance| matches!(&**balance, Balance::Session(_)));
-                let balance = of_main.or(reference.balance);
-                BackendReference { protocol: Some(main.protocol), balance, ..reference }
+        match (action, offer) {
+            (Action::Proxy { upstream, .. }, Some(offer)) => {
+                let split = self.split(&upstream, subject, offer);
+                Action::Proxy { upstream, split }
             }
-            Err(_) => return Action::Proxy { upstream: main, split: None },
-        };
-        let Action::Proxy { upstream: own, .. } = self.proxy(&reference, &offer.origin) else {
-            return Action::Proxy { upstream: main, split: None };
-        };
-        if own == main {
+            (action, _) => action,
+        }
+    }
+
+    /// What a canary takes of the requests to an upstream. Without an endpoint of its own all of them go where they went.
+    fn split(&mut self, main: &UpstreamId, subject: &Subject<'a>, offer: &'a Offer<'a, 'a>) -> Option<Arc<Split>> {
+        let canary = offer.subject.reading.canary.as_ref()?;
+        let reference = self.reference(offer.subject, Some(offer.backend), &offer.origin).ok()?;
+        // Whoever has a session has it on either side, and both are spoken to as the main object says.
+        let of_main = main.balance.clone().filter(|balance| matches!(&**balance, Balance::Session(_)));
+        let balance = of_main.or_else(|| reference.balance.clone());
+        let reference = BackendReference { protocol: Some(main.protocol), balance, ..reference };
+        let Action::Proxy { upstream: own, .. } = self.proxy(&reference, &offer.origin) else { return None };
+        if own == *main {
             let note = "it has the Service of the main object, so that all requests go where they go anyway";
             self.findings.push(Finding::new(Reason::UnsupportedBackend, offer.origin.clone(), note));
-            return Action::Proxy { upstream: main, split: None };
+            return None;
         }
         let branch = |(test, takes): &(Test, bool)| {
             let upstream = if *takes { own.clone() } else { main.clone() };
@@ -242,8 +244,7 @@ impl<'a> Servers<'a> {
         let changes_side = subject.reading.changes_side || offer.subject.reading.changes_side;
         let session = subject.reading.session.as_ref().filter(|_| !changes_side);
         let session = session.map(|session| session.cookie.name.clone());
-        let split = (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }));
-        Action::Proxy { upstream: main, split }
+        (some || !branches.is_empty()).then(|| Arc::new(Split { origin, branches, session, shares }))
     }
 
     fn action(&mut self, subject: &Subject<'a>, backend: Option<&'a IngressBackend>, origin: &Origin) -> Action {

@@ -17,32 +17,29 @@ use super::shared::behaviours;
 /// One file for each name of a cookie, and one for each cookie.
 pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
-    let mut add =
-        |name: String, origin: &Origin, written: &dyn Fn(&str) -> Option<Part>, requires: Option<FilePath>| {
-            files
-                .entry(names::session_file(&name))
-                .or_insert_with(|| File::plain(written(&name), Owners(vec![(1, origin.clone())]), requires));
-        };
-    for upstream in &plan.model.upstreams {
-        if let Some(Balance::Session(cookie)) = upstream.id.balance.as_deref() {
-            let text = |name: &str| Some(Part::Filled(engine.fill("session", &session(cookie, name).ok()?).ok()?));
-            add(names::session(cookie), &upstream.origin, &text, None);
-        }
+    let mut add = |name: String, origin: &Origin, requires: Option<FilePath>, part: &dyn Fn(&str) -> Option<Part>| {
+        let file = || File::plain(part(&name), Owners(vec![(1, origin.clone())]), requires);
+        files.entry(names::session_file(&name)).or_insert_with(file);
+    };
+    let upstreams = plan.model.upstreams.iter().filter_map(|upstream| match upstream.id.balance.as_deref() {
+        Some(Balance::Session(cookie)) => Some((cookie, &upstream.origin)),
+        Some(Balance::Key(_)) | None => None,
+    });
+    let cookies =
+        behaviours(plan).filter_map(|(behaviour, origin)| Some((&*behaviour.session.as_ref()?.cookie, origin)));
+    // A cookie has a session also where no request goes to an endpoint by it.
+    for (name, origin) in upstreams.chain(cookies.clone().map(|(cookie, origin)| (&cookie.name, origin))) {
+        let part = |variable: &str| Some(Part::Filled(engine.fill("session", &session(name, variable).ok()?).ok()?));
+        add(names::session(name), origin, None, &part);
     }
     let scheme = Word::fixed(if plan.model.forwarded.believes() { "$ingressd\u{2}_scheme" } else { "$scheme" });
-    for (behaviour, origin) in behaviours(plan) {
-        let Some(cookie) = behaviour.session.as_ref().map(|session| &*session.cookie) else { continue };
-        let text = |name: &str| {
-            let view = session_cookie(cookie, name, &scheme).ok()?;
+    for (cookie, origin) in cookies {
+        let part = |variable: &str| {
+            let view = session_cookie(cookie, variable, &scheme).ok()?;
             Some(Part::Filled(engine.fill("session_cookie", &view).ok()?))
         };
-        // Where all requests are answered here nobody else asks for the session.
-        let session_text =
-            |name: &str| Some(Part::Filled(engine.fill("session", &session(&cookie.name, name).ok()?).ok()?));
-        let session_name = names::session(&cookie.name);
-        let requires = names::session_file(&session_name);
-        add(session_name, origin, &session_text, None);
-        add(names::session_cookie(cookie), origin, &text, Some(requires));
+        let requires = names::session_file(&names::session(&cookie.name));
+        add(names::session_cookie(cookie), origin, Some(requires), &part);
     }
     files
 }

@@ -184,7 +184,7 @@ fn limits_view(limits: &ClientLimits, name: &str, size: ByteSize) -> Result<view
 }
 
 /// What all routes do, each with the origin of its route.
-pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crate::model::Origin)> {
+pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crate::model::Origin)> + Clone {
     let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
     routes.map(|route| (&*route.behaviour, &route.origin))
 }
