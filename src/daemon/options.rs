@@ -24,6 +24,12 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
     options
 }
 
+/// The same options under other settings, of which only what this host adds stays.
+pub fn under(host: &translate::Options, settings: &Settings) -> translate::Options {
+    let translate::Options { own_addresses, self_signed, limits, now, .. } = host.clone();
+    translate::Options { own_addresses, self_signed, limits, now, ..settings.translate_options() }
+}
+
 /// The addresses of this host and of the other nodes, each with a port of our own listeners, sorted. Our ports are ours on every address of
 /// them, because a request sent to one would come back for ever; whatever else listens there takes us for the node itself.
 pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<SocketAddr> {

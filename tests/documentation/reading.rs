@@ -24,7 +24,8 @@ const TERMS: &[(&str, &str)] = &[
 const GLOSSARY: &str = "docs/glossary.md";
 
 /// Pages that are made of tables in the program: these explain their words by one link.
-const GENERATED: &[&str] = &["docs/annotations.md", "docs/doctor.md", "docs/findings.md", "docs/settings.md"];
+const GENERATED: &[&str] =
+    &["docs/annotations.md", "docs/configmap.md", "docs/doctor.md", "docs/findings.md", "docs/settings.md"];
 
 fn documentation() -> Vec<Page> {
     let all = pages::all().into_iter().filter(|page| page.name.starts_with("docs/")).collect::<Vec<_>>();
