@@ -69,7 +69,8 @@ fn annotations_go_before_the_config_map_and_that_before_settings() {
         let reloads = rig.daemon.reloads().await;
         says(rig, &[("proxy-body-size", "4k")]);
         until("http://secure.test/", 302).await;
-        assert_eq!(status_of("http://plain.test/", 4096).await, 200);
+        let larger = post("http://plain.test/", vec![b'x'; 4096]);
+        larger.send_until("the new size", |reply| reply.status == 200).await;
         assert_eq!(rig.daemon.reloads().await, reloads + 1, "a change of several keys is one reload");
         rig.manifests.remove("controller.yaml");
         told(rig, &["MissingConfigMap"]).await;
