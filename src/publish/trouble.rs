@@ -1,4 +1,5 @@
-//! Tells of a failure once, and once when it is over, and shows what fails now; it must not know what failed.
+//! Reports a failure once, and once when it is over, and shows what fails now; it must not know
+//! what failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -48,7 +49,7 @@ impl Board {
 impl Trouble {
     /// It failed. Failures of one sort, which may differ in what they say, are told once.
     pub fn failed(&mut self, sort: u16, why: &dyn Display) {
-        // It may quote what others wrote: nothing of it may steer a terminal.
+        // The text may quote others, so control characters have to be escaped for terminals.
         let why = why.to_string().replace(char::is_control, " ");
         if self.told.insert(sort) {
             tracing::warn!("{}: {why}", self.what);
