@@ -106,8 +106,7 @@ impl Notice {
         })
     }
 
-    /// Chooses another name when an Event of an earlier time has this one; returns whether there
-    /// was one left.
+    /// Chooses another name when an Event of an earlier time has this one; returns whether it did.
     pub fn rename(&mut self) -> bool {
         if !self.is_news || self.taken == MOST_NAMES {
             return false;

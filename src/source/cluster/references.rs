@@ -12,11 +12,11 @@ use crate::source::validation::is_subdomain;
 /// Namespace and name.
 pub type Name = (String, String);
 
-/// How the keys of annotations end that name a Secret, in every dialect; no other value is taken for a name.
+/// The end of all annotation keys, in every dialect, whose values name a Secret.
 const SUFFIX: &str = "-secret";
 
-/// How many annotations of an object may name Secrets. No dialect has half as many, and whoever makes up keys has every node
-/// ask for what they name.
+/// How many annotations of an object may name Secrets. No dialect has half as many such keys, and
+/// invented keys would make every node request what they name.
 const MOST_ANNOTATIONS: usize = 64;
 
 /// Whether an annotation with this key may name a Secret.
@@ -40,14 +40,16 @@ pub fn of_ingress(ingress: &Ingress) -> BTreeSet<Name> {
     of_tls.chain(values).map(name).filter(possible).collect()
 }
 
-/// What is referred to, and what of it is still to be asked for.
+/// The Secrets that are referred to, and those of them that still have to be requested.
 #[derive(Debug, Default)]
 pub struct References {
     /// How many objects, and settings, refer to it.
     counts: BTreeMap<Name, usize>,
-    /// Parts of the cluster whose Secrets were listed: what comes to be referred to later has to be asked for.
+    /// Namespaces (or everywhere) whose Secrets were listed: a Secret that is referred to later
+    /// has to be requested.
     listed: BTreeSet<Option<String>>,
-    /// By part that is being listed: what came to be referred to since, as pages that came before may have had it.
+    /// For each list that is being read: references that are new since it began, because earlier
+    /// pages may have had the Secret.
     fresh: BTreeMap<Option<String>, BTreeSet<Name>>,
     missing: Missing,
 }
@@ -64,7 +66,7 @@ impl References {
         self.counts.contains_key(&(namespace.to_owned(), name.to_owned()))
     }
 
-    /// The references of one object changed. Gives what nothing refers to any more.
+    /// The references of one object changed. Returns the Secrets that nothing refers to any more.
     pub fn change(&mut self, before: &BTreeSet<Name>, after: &BTreeSet<Name>) -> Vec<Name> {
         for name in after.difference(before) {
             let count = self.counts.entry(name.clone()).or_default();
@@ -106,7 +108,8 @@ impl References {
         self.fresh.insert(section.map(str::to_owned), BTreeSet::new());
     }
 
-    /// It is complete. Gives what may have been on it unnoticed, which is asked for now.
+    /// The list is complete. Returns the Secrets that may have been on it unnoticed, which are
+    /// requested now.
     pub fn end(&mut self, section: Option<&str>) -> BTreeSet<Name> {
         let section = section.map(str::to_owned);
         let fresh = self.fresh.remove(&section).unwrap_or_default();
@@ -115,7 +118,7 @@ impl References {
         fresh
     }
 
-    /// The watch told of it: whatever else is answered about it is older.
+    /// The watch reported it: any answer to a request for it is older.
     pub fn told(&mut self, namespace: &str, name: &str) {
         if !self.missing.since.is_empty() {
             self.missing.remove(&(namespace.to_owned(), name.to_owned()));
@@ -128,12 +131,13 @@ impl References {
     }
 }
 
-/// What is to be asked for, each namespace in its turn: whoever names many Secrets waits for them alone.
+/// The queue of requests, each namespace in its turn: a namespace that names many Secrets delays
+/// only its own.
 #[derive(Debug, Default)]
 pub struct Missing {
-    /// Everything that was not answered yet, and since when it is missing.
+    /// Every Secret without an answer yet, and since when it is missing.
     since: BTreeMap<Name, Instant>,
-    /// What of it nobody asks for at this moment, by namespace.
+    /// Those that are not being requested at this moment, by namespace.
     waiting: BTreeMap<String, BTreeSet<String>>,
     /// The namespace that had its turn last.
     last: String,
@@ -180,15 +184,16 @@ impl Missing {
         Some((name, since))
     }
 
-    /// No answer came: it is asked for again, if it still is to be.
+    /// No answer came: it is requested again, if it is still referred to.
     pub fn put_back(&mut self, name: &Name) {
         if self.since.contains_key(name) {
             self.wait(name);
         }
     }
 
-    /// An answer came about what is missing since then. Whether it counts: the watch may have told of it meanwhile, or nothing
-    /// may have referred to it for a while in which nobody listened.
+    /// An answer came for a Secret that is missing since then. Returns whether it counts: the
+    /// watch may have reported the Secret meanwhile, or nothing may have referred to it for a
+    /// while, in which its events were dropped.
     pub fn answered(&mut self, name: &Name, since: Instant) -> bool {
         self.since.get(name) == Some(&since) && self.remove(name)
     }

@@ -1,4 +1,4 @@
-//! Everything that is known of the cluster, from which snapshots are drawn; it must not know how it was learned.
+//! The cache of all watches, from which snapshots are made; it must not know how it is filled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub struct Stores {
 /// What is known at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// The objects; `None` until every watch that is needed has told all that there is.
+    /// The objects; `None` until every watch that is needed has listed everything.
     pub snapshot: Option<Arc<Snapshot>>,
     /// Grows whenever objects differ; a status that others wrote does not count.
     pub revision: u64,
@@ -90,7 +90,8 @@ impl Stores {
         self.health.insert((kind, section.clone()), WatchHealth::new(kind, section, need));
     }
 
-    /// Only these namespaces count from now on. Lists have to be made anew for those that are added.
+    /// Only these namespaces are selected from now on. Those that are added have to be listed
+    /// anew.
     pub fn select(&mut self, namespaces: BTreeSet<String>) {
         self.selected = Some(namespaces);
     }
@@ -98,7 +99,8 @@ impl Stores {
     /// Whether something new or changed is to be kept, by its name.
     pub fn keeps<K: Watched>(&self, namespace: &str, name: &str) -> bool {
         match K::REFERENCED {
-            // What is referred to may be where nothing is served, if the administrator lets Ingresses reach so far.
+            // A Secret may be in a namespace that is not served, if the settings allow references
+            // across namespaces.
             true => self.references.holds(namespace, name),
             false => !K::NAMESPACED || self.selected.as_ref().is_none_or(|selected| selected.contains(namespace)),
         }
@@ -113,7 +115,7 @@ impl Stores {
         let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(&known.object));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(&stored.object));
         let effect = K::store(self).apply(item);
-        // One that broke is served as it was, with what it referred to.
+        // An object that cannot be decoded is served as it was, with what it referred to.
         let after = after.or_else(|| before.clone()).unwrap_or_default();
         self.refer(&before.unwrap_or_default(), &after);
         self.note(effect);
@@ -122,7 +124,8 @@ impl Stores {
         }
     }
 
-    /// A watch told of something that is not to be kept. What is kept of earlier goes with the next list.
+    /// A watch reported an object that is not to be kept. An earlier version of it is dropped with
+    /// the next list.
     pub fn pass_over<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         let is_kept = K::store(self).list().find(&id.namespace, &id.name).is_some();
@@ -180,7 +183,7 @@ impl Stores {
         }
     }
 
-    /// Those that are selected no longer are known for as long as Ingresses of them are.
+    /// Namespaces that are selected no longer are kept as long as Ingresses of them are.
     fn forget_namespaces(&mut self) {
         let Some(selected) = &self.selected else { return };
         let ingresses = self.ingresses.list();
@@ -238,7 +241,8 @@ impl Stores {
         self.references.missing()
     }
 
-    /// What came of asking for one that is missing since then; `None` when there is none.
+    /// The answer to a request for a Secret that is missing since then; `None` when it does not
+    /// exist.
     pub fn answered(&mut self, name: &Name, since: tokio::time::Instant, item: Option<Item<Secret>>) {
         if let (true, Some(item)) = (self.missing().answered(name, since), item) {
             let effect = self.secrets.apply(item);
@@ -270,8 +274,9 @@ impl Stores {
         }
     }
 
-    /// Up to where that was told which decides whose Ingresses are. Watches of several kinds and namespaces that work are at most
-    /// moments apart; without any that tells of Ingresses, how far others have come says nothing of those.
+    /// The observed revision of everything that decides which Ingresses are ours. Working watches
+    /// of several kinds and namespaces are at most moments apart. Without a working watch of
+    /// Ingresses, the revisions of other kinds say nothing of Ingresses.
     fn position(&self, now: Instant) -> Option<u128> {
         let of = |kind: Kind| self.health.values().filter(move |health| health.kind == kind.name());
         let ingresses = of(Kind::Ingress);

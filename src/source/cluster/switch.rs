@@ -1,4 +1,5 @@
-//! Sends each request by the connection of the moment, within its deadline, and counts it; it must not know what is asked.
+//! Sends each request over the current connection, within its deadline, and counts it; it must not
+//! know what is requested.
 
 use std::pin::Pin;
 use std::sync::Arc;
