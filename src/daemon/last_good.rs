@@ -17,8 +17,8 @@ use crate::render::Digest;
 use crate::source::{List, Place, Snapshot, Stored, Version};
 use crate::translate::Claims;
 
-/// One file for each object, named by digests of the object's name and of its version: a glance at the folder tells
-/// which versions are kept, and the objects need not be held in memory a second time.
+/// One file for each object, named by digests of the object's name and of its version: the names
+/// in the folder say which versions are kept, and the objects need not be in memory a second time.
 #[derive(Debug)]
 pub struct LastGood {
     folder: PathBuf,
