@@ -76,7 +76,7 @@ impl Changes {
     }
 }
 
-/// Tells of each object of two lists that differs.
+/// Reports each object that differs between two lists.
 fn compare<K>(before: &List<K>, now: &List<K>, mut tell: impl FnMut(&Stored<K>, Change)) {
     // Lists that nobody changed are shared.
     if std::ptr::eq(before.as_ptr(), now.as_ptr()) && before.len() == now.len() {

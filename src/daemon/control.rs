@@ -143,7 +143,7 @@ async fn read(stream: &mut UnixStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&request).into_owned())
 }
 
-/// Waits until the order is carried out, for as long as whoever gave it does.
+/// Waits until the order is carried out, as long as its sender does.
 async fn obey(orders: &Orders, wish: Wish, stream: &mut UnixStream) -> io::Result<String> {
     let mut more = [0];
     let answer = tokio::select! {

@@ -353,7 +353,8 @@ impl Cycle {
     fn propose(&mut self, served: &Snapshot, worth: &BTreeSet<Arc<ObjectId>>, files: &FileSet) {
         let digest = files.digest();
         if self.proposed != Some(digest) {
-            // While the store is being written nobody knows what it holds: everything is proposed then.
+            // While the store is being written its contents are not known: everything is written
+            // down then.
             let kept = self.store.try_lock().ok();
             candidates::propose(&self.state, served, worth, digest, kept.as_deref());
             self.proposed = Some(digest);
@@ -386,7 +387,7 @@ impl Cycle {
     }
 }
 
-/// Whether several objects may have caused it, and nothing tells which.
+/// Whether several objects may have caused it, and it is not known which.
 fn is_doubtful(complaint: &Complaint) -> bool {
     complaint.origin.is_none() && complaint.suspects.len() > 1
 }
@@ -402,7 +403,7 @@ fn blame_templates(outcome: &mut Outcome) {
     }
 }
 
-/// What an outcome means for whoever runs the host.
+/// The finding about the host that follows from an outcome.
 fn findings_of(outcome: &Outcome) -> Vec<Finding> {
     let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
     let tell = |reason, note: String| vec![Finding::new(reason, Origin::object(&nginx), note)];

@@ -258,7 +258,7 @@ impl Keeper {
         }
     }
 
-    /// Ends it. Whoever waits for the disk is a thread of its own, so that the loop goes on.
+    /// Ends it. A thread of its own waits for the disk, so that the main loop goes on.
     pub async fn close(self) {
         // It fails only when the process ends, and then nobody asks.
         let _ = tokio::task::spawn_blocking(move || drop(self)).await;

@@ -20,7 +20,7 @@ pub enum Wish {
     Reload,
 }
 
-/// A wish, and whoever waits for the answer.
+/// An order and where its answer goes.
 #[derive(Debug)]
 pub struct Order {
     /// The wish.
@@ -132,7 +132,7 @@ impl Desk {
     }
 }
 
-/// Whoever asked may have gone.
+/// The sender may be gone.
 fn answer(reply: Reply, result: Result<String, String>) {
     drop(reply.send(result));
 }

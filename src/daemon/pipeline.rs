@@ -127,7 +127,7 @@ impl Pipeline {
         self.applier.cause()
     }
 
-    /// How many findings of one object are told.
+    /// How many findings of one object are reported.
     pub fn most_findings(&self) -> usize {
         self.options.limits.findings_of_object
     }
@@ -342,7 +342,7 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
     )
 }
 
-/// Nobody told nginx to read what we write.
+/// nginx has no include of our files.
 fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
     let configuration = survey.configuration.display();
     let current = options.current.display();

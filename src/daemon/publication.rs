@@ -266,7 +266,7 @@ impl Publication {
         self.served.carries = Some(Revision(contents.revision.unwrap_or_default()));
     }
 
-    /// Tells what is true now, if it differs.
+    /// Publishes the current state, if it differs.
     pub fn tell(&mut self, status: &Status, drained: bool, now: Instant) {
         let serving = self.is_serving(status, now);
         self.served.generation = status.generation;

@@ -59,7 +59,7 @@ impl Reporter {
         self.change(|status| status.nginx_version = nginx_version.into());
     }
 
-    /// So much is told from now on.
+    /// The limits on reports from now on.
     pub fn limited(&self, limits: &Limits) {
         self.change(|status| status.limits = limits.clone());
     }
@@ -240,7 +240,7 @@ impl Reporter {
         self.notifier.stopping();
     }
 
-    /// Changes the status and tells whoever waits for it.
+    /// Changes the status and notifies those that wait for it.
     fn change(&self, change: impl FnOnce(&mut Status)) {
         self.status.send_modify(|status| change(Arc::make_mut(status)));
     }

@@ -66,7 +66,7 @@ pub enum Finished {
         /// nginx's version or another site of the host changed.
         surveyed: bool,
     },
-    /// What the administrator wished.
+    /// An order of the administrator was carried out.
     Obeyed {
         /// That.
         wish: Wish,
@@ -150,7 +150,7 @@ impl Work {
         })
     }
 
-    /// Does what the administrator wishes.
+    /// Carries out an order of the administrator.
     pub fn obey(mut self, wish: Wish) -> JoinHandle<Done> {
         spawn_blocking(move || {
             let result = order::carry_out(wish, &mut self.pipeline);

@@ -69,7 +69,8 @@ impl Announcer {
         loop {
             let now = Instant::now();
             if !inputs.leadership.borrow_and_update().holds(now) {
-                // The next time it leads, others may have told of some of it: the names of Events keep that apart.
+                // When this node leads again, others may have reported some of it: the names of
+                // Events prevent duplicates.
                 self.chronicle.rest();
                 self.trouble.ceased();
                 self.failed = None;

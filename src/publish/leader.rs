@@ -114,7 +114,7 @@ impl Candidate {
                 self.state.wrote(Record::read(&lease), began);
                 self.lease = Some(lease);
             }
-            // Somebody else was faster, which is no trouble.
+            // Another candidate was faster, which is no failure.
             Err(Failure::Conflict(_) | Failure::Exists(_)) => self.state.failed(began),
             Err(failure) => self.failed(&failure),
         }

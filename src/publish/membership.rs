@@ -79,7 +79,7 @@ impl Membership {
         }
     }
 
-    /// What this node tells of itself, when all of it is known.
+    /// The record of this node, when all of it is known.
     fn member(&self, served: &Option<Served>, place: &Option<Arc<Whereabouts>>) -> Option<Member> {
         Some(Member::of(&self.identity, served.as_ref()?, place.as_ref()?))
     }
@@ -127,7 +127,7 @@ impl Membership {
     }
 }
 
-/// Waits until it is asked to stop, or until whoever could ask is gone.
+/// Waits until it is asked to stop, or until nobody is left who could ask.
 pub async fn asked(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }

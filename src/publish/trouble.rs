@@ -12,7 +12,7 @@ use crate::model::{Kind, ObjectId, Origin};
 #[derive(Debug)]
 pub struct Trouble {
     what: &'static str,
-    /// The sorts of failures that were told since it last worked.
+    /// The sorts of failures that were logged since it last worked.
     told: BTreeSet<u16>,
     board: Board,
 }
@@ -47,7 +47,7 @@ impl Board {
 }
 
 impl Trouble {
-    /// It failed. Failures of one sort, which may differ in what they say, are told once.
+    /// It failed. Failures of one sort, which may differ in their text, are logged once.
     pub fn failed(&mut self, sort: u16, why: &dyn Display) {
         // The text may quote others, so control characters have to be escaped for terminals.
         let why = why.to_string().replace(char::is_control, " ");
@@ -57,7 +57,7 @@ impl Trouble {
         self.board.set(self.what, Some(why));
     }
 
-    /// Whether it was told that it fails.
+    /// Whether a failure was logged.
     pub fn is_told(&self) -> bool {
         !self.told.is_empty()
     }

@@ -12,7 +12,7 @@ use crate::translate::Namespaces;
 /// reload.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What waits to be told.
+/// A changed answer that waits to be passed on.
 #[derive(Debug)]
 pub struct Bulletin {
     /// Least time between two changed answers of one namespace that are passed on.
@@ -36,13 +36,14 @@ struct Pace {
 }
 
 impl Bulletin {
-    /// Nothing was told yet.
+    /// Nothing was passed on yet.
     pub fn new(least: Duration) -> Self {
         Bulletin { least, waiting: BTreeMap::new(), paces: HashMap::new() }
     }
 
     /// The answer that was passed on for a name is outdated; a first answer (`is_first`) is passed
-    /// on at once. A name of several namespaces is told as soon as it may be for one of them.
+    /// on at once. The answer for a name of several namespaces is passed on as soon as one of them
+    /// may.
     pub fn differs(&mut self, name: &HostName, namespaces: &Namespaces, is_first: bool, now: Instant) {
         if self.waiting.contains_key(name) {
             return;
@@ -130,7 +131,7 @@ mod tests {
         assert_eq!(bulletin.due(), Some(now), "it is the victim's as well");
         bulletin.told(now);
         assert_eq!(bulletin.due(), None, "what waited is told with it");
-        // Who is quiet for a while is told of at once.
+        // After a quiet time an answer is passed on at once.
         let later = now + LEAST * 4;
         bulletin.differs(&name("a.x"), &of(&["crowd"]), false, later);
         assert!(bulletin.due().is_some_and(|due| due <= later));

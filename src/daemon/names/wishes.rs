@@ -16,11 +16,11 @@ type Referred = BTreeMap<HostName, Namespaces>;
 pub struct Wishes {
     /// What the newest snapshot names.
     candidates: Wanted,
-    /// What is served, as was found out last.
+    /// What is served, by the last translation.
     served: Referred,
-    /// What was named then.
+    /// The names in that snapshot.
     judged: Referred,
-    /// What is named where it is being found out.
+    /// The names in the snapshot that is being translated.
     under_way: Referred,
 }
 
@@ -40,12 +40,12 @@ impl Wishes {
         })
     }
 
-    /// What the newest snapshot names is being judged.
+    /// A translation of the newest snapshot begins.
     pub fn begin(&mut self) {
         self.under_way.clone_from(&self.candidates.referred);
     }
 
-    /// Of what was being judged, this is served.
+    /// The translation ended: these names are those of served objects.
     pub fn judged(&mut self, served: Referred) -> Wanted {
         self.judged = std::mem::take(&mut self.under_way);
         self.served = served;

@@ -25,7 +25,7 @@ pub struct Clients {
     pub lease: Client,
     requests: Arc<Requests>,
     line: watch::Receiver<Line>,
-    /// Told when the API server does not know who asks.
+    /// Notified when the API server answers 401.
     unknown: Arc<Notify>,
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// API servers send a bookmark about once a minute where nothing else is to be told.
+/// API servers send a bookmark about once a minute where nothing changes.
 const SILENCE: Duration = Duration::from_secs(75);
 
 /// A namespace, or everywhere.

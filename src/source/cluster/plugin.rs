@@ -168,7 +168,7 @@ async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError>
     }
 }
 
-/// What the plugin is told: a JSON object of the kind that it answers with.
+/// The input of the plugin: a JSON object of the kind that it answers with.
 fn information(plugin: &ExecConfig) -> String {
     let mut specification = json!({ "interactive": false });
     if let (true, Some(cluster)) = (plugin.provide_cluster_info, &plugin.cluster) {

@@ -259,11 +259,11 @@ mod tests {
         references.change(&BTreeSet::new(), &later);
         let (other, other_since) = references.missing().take().unwrap();
         assert_eq!((later, references.missing().take()), ([other.clone()].into(), None));
-        // What the watch tells meanwhile is newer than the answer.
+        // What the watch reports meanwhile is newer than the answer.
         references.told("a", "late");
         assert!(!references.missing().answered(&name, since));
         assert!(references.missing().answered(&other, other_since));
-        // So is what it told while nothing referred to it.
+        // So is what it reported while nothing referred to the Secret.
         references.change(&late, &BTreeSet::new());
         references.change(&BTreeSet::new(), &late);
         assert!(!references.missing().answered(&name, since));

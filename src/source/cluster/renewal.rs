@@ -95,7 +95,7 @@ struct Renewal {
     /// Attempts since the last that gave something of use, and when the next one is due.
     failures: u32,
     retry: Option<Instant>,
-    /// Told when the API server does not know who asks.
+    /// Notified when the API server answers 401.
     unknown: Arc<Notify>,
     sender: watch::Sender<Line>,
 }

@@ -106,7 +106,7 @@ impl Stores {
         }
     }
 
-    /// A watch told that something is new or changed.
+    /// A watch reported a new or changed object.
     pub fn apply<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         if K::REFERENCED {
@@ -136,7 +136,7 @@ impl Stores {
         };
     }
 
-    /// A watch told that something is gone.
+    /// A watch reported that an object was deleted.
     pub fn delete<K: Watched>(&mut self, namespace: &str, name: &str) {
         if K::REFERENCED {
             self.references.told(namespace, name);
@@ -424,7 +424,7 @@ mod tests {
         assert_eq!(reading(&watches).failure().as_deref(), Some("Secret, Service: connection refused"));
         let expired = Reading { credentials: Some("expired".into()), ..reading(&watches[..2]) };
         assert_eq!(expired.failure().as_deref(), Some("credentials: expired"));
-        // One that never told anything makes the age unknown.
+        // A watch that never reported anything makes the age unknown.
         watches[0].heard = None;
         assert_eq!(reading(&watches).confirmed(), None);
     }

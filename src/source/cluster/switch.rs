@@ -32,7 +32,7 @@ pub struct Switch {
     purpose: Purpose,
     line: watch::Receiver<Line>,
     requests: Arc<Requests>,
-    /// Told when the API server does not know who asks.
+    /// Notified when the API server answers 401.
     unknown: Arc<Notify>,
 }
 
