@@ -49,3 +49,21 @@ fn every_decision_is_listed_once() {
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
+
+/// Pages for whoever changes the program name its files, which move.
+#[test]
+fn files_that_are_named_are_there() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for page in notes().into_iter().chain([pages::page("ARCHITECTURE.md"), pages::page("CONTRIBUTING.md")]) {
+        let words = page.words();
+        let files = words.iter().filter(|word| word.starts_with("src/") || word.starts_with("tests/"));
+        for file in files.filter(|file| !file.contains(' ')) {
+            count += 1;
+            if !pages::root().join(file).exists() {
+                wrong.push(format!("{}: {file}: there is no such file", page.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(count > 20, "{count}");
+}
