@@ -54,7 +54,8 @@ pub struct Pipeline {
     options: translate::Options,
     translator: Translator,
     gate_options: GateOptions,
-    /// Why hosts do not share servers though the settings allow it: what nginx says of those.
+    /// Why hosts do not share servers although the settings allow it: the complaint of nginx about
+    /// shared ones.
     parted: Option<String>,
     names: Arc<Names>,
     /// Those of what nginx serves.
@@ -129,7 +130,7 @@ impl Pipeline {
         self.applier.cause()
     }
 
-    /// How many findings of one object are told.
+    /// How many findings of one object are reported.
     pub fn most_findings(&self) -> usize {
         self.options.limits.findings_of_object
     }
@@ -160,7 +161,8 @@ impl Pipeline {
         self.translator.translate(snapshot, &self.names, &self.claims)
     }
 
-    /// Tells the translation which addresses are ours now: an address that moves among nodes comes while the daemon runs.
+    /// Gives the translation the current addresses of this host: an address that moves between
+    /// nodes comes while the daemon runs.
     pub fn set_peers(&mut self, peers: &BTreeSet<IpAddr>) {
         let own = options::own_addresses(&self.settings, peers);
         if own != self.options.own_addresses {
@@ -363,7 +365,7 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
     )
 }
 
-/// Nobody told nginx to read what we write.
+/// nginx has no include of our files.
 fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
     let configuration = survey.configuration.display();
     let current = options.current.display();

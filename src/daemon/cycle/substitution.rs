@@ -1,4 +1,5 @@
-//! What is served in the place of versions that are refused; it must not know who refused them, or why.
+//! Puts last good versions in the place of refused ones; it must not know who refused them, or
+//! why.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -31,7 +32,7 @@ impl Cycle {
         }
     }
 
-    /// Adds the last good versions of objects that the source could not make anything of since it began.
+    /// Adds the last good versions of objects that the source could not decode since its start.
     pub(super) fn complete<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
         let mut completed = Cow::Borrowed(snapshot);
         let missing = snapshot.left_out.iter().filter(|left_out| objects::version(snapshot, &left_out.id).is_none());
