@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use super::keys::{Effect, KEYS, Key};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
+With this page you can look up what each key of the ConfigMap of an ingress-nginx does here. Words\n\
+that it does not explain are in the [glossary](glossary.md).\n\n\
 An ingress-nginx is given a ConfigMap with its flag `--configmap`. ingressd reads the same one:\n\n\
 ```toml\n[ingress-nginx]\nconfigmap = \"ingress-nginx/ingress-nginx-controller\"\n```\n\n\
 What it says counts for all Ingresses that are served, and before the settings of `ingressd.toml`;\n\
