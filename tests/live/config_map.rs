@@ -28,6 +28,7 @@ fn it_is_watched_and_told_about_and_nothing_is_served_before_it_is_seen() {
         cluster.objects.serve("web", &["10.244.0.1"]).await;
         cluster.objects.apply(ingress("web").class("nginx").host("web.example", "web")).await;
         cluster.objects.apply(config_map("1k")).await;
+        cluster.nginx.start();
         cluster.daemon.start();
         let refused = |status: &Value| watch(status, "ConfigMap") == "refused" && status["generation"].is_null();
         cluster.daemon.status_when("the refusal", refused).await;
