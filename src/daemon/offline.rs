@@ -24,6 +24,6 @@ pub fn without_daemon(settings: &Settings, wish: Wish) -> Offline {
     let runtime = runtime.map_err(control_error)?;
     let _inside = runtime.enter();
     let _control = Control::bind(path, Existing::Shared).map_err(control_error)?;
-    let mut pipeline = Pipeline::open(settings).map_err(|error| Error::Pipeline(Box::new(error)))?;
+    let mut pipeline = Pipeline::open(settings, None).map_err(|error| Error::Pipeline(Box::new(error)))?;
     Ok(carry_out(wish, &mut pipeline))
 }

@@ -19,7 +19,7 @@ use crate::apply::{
 use crate::config::{Layered, Settings};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::cost::by_namespace;
-use crate::model::{CertificateId, HostName, Kind, Model, ObjectId, Origin, Server};
+use crate::model::{CertificateId, HostName, Instance, Kind, Model, ObjectId, Origin, Server};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
 use crate::render::{Digest, FileSet, Renderer, Templates};
@@ -70,9 +70,39 @@ pub struct Pipeline {
     layer: Option<(Option<Version>, Layered)>,
 }
 
+/// What one pipeline knows of its last cycle, for the next one under other settings.
+#[derive(Debug)]
+pub struct Memory {
+    translator: Translator,
+    renderer: Renderer,
+    /// Which templates the renderer has, of which instance.
+    templates: (Instance, Option<Digest>),
+}
+
+impl Memory {
+    /// As much of the memory as these settings leave true.
+    fn under(settings: &Settings, options: &translate::Options, earlier: Option<Memory>) -> Self {
+        let templates = (settings.instance.clone(), settings.templates.digest());
+        let renderer = || Renderer::of(&settings.instance, &settings.templates);
+        match earlier {
+            Some(Memory { mut translator, renderer: known, templates: before }) => {
+                translator.set_options(options.clone());
+                Memory { translator, renderer: if before == templates { known } else { renderer() }, templates }
+            }
+            None => Memory { translator: Translator::new(options.clone()), renderer: renderer(), templates },
+        }
+    }
+}
+
 impl Pipeline {
+    /// What the next pipeline can remember.
+    pub fn into_memory(self) -> Memory {
+        let templates = (self.settings.instance.clone(), self.settings.templates.digest());
+        Memory { translator: self.translator, renderer: self.renderer, templates }
+    }
+
     /// Looks at the host's nginx and takes the folders into use; nginx itself is not touched.
-    pub fn open(settings: &Settings) -> Result<Self, Error> {
+    pub fn open(settings: &Settings, memory: Option<Memory>) -> Result<Self, Error> {
         let state = &settings.apply.state;
         state_file::make_folder(state).map_err(|source| Error::State { path: state.clone(), source })?;
         let options = options::of_host(settings, certificate::kept_in(state)?);
@@ -103,14 +133,15 @@ impl Pipeline {
             system,
         )?
         .with_steps(Steps::of_environment());
+        let Memory { translator, renderer, .. } = Memory::under(settings, &options, memory);
         Ok(Pipeline {
-            translator: Translator::new(options.clone()),
+            translator,
             options,
             gate_options: settings.gate_options(),
             parted: None,
             names: Arc::default(),
             claims: claims::kept_in(state),
-            renderer: Renderer::of(&settings.instance, &settings.templates),
+            renderer,
             changes: Changes::since(applier.contents()),
             applier,
             survey,

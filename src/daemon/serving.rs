@@ -22,6 +22,7 @@ use super::notify;
 use super::options;
 use super::order::{Desk, Order, Wish};
 use super::pacing::{Next, Pacer};
+use super::pipeline::Memory;
 use super::publication::Publication;
 use super::reporter::Reporter;
 use super::retry::Retry;
@@ -59,6 +60,7 @@ pub struct Carried {
     entrance: Option<Entrance>,
     desk: Option<Desk>,
     publication: Option<Publication>,
+    memory: Option<Memory>,
 }
 
 impl Carried {
@@ -111,7 +113,7 @@ impl Daemon {
         let began = Instant::now();
         let desk = earlier.desk.get_or_insert_with(Desk::open);
         let entrance = Entrance::open(settings, reporter, desk.orders(), earlier.entrance.as_mut()).await?;
-        let work = Work::open(settings).await?;
+        let work = Work::open(settings, earlier.memory.take()).await?;
         reporter.found(&work.nginx_version());
         reporter.limited(&settings.translate.limits);
         let link = Link::of(settings, earlier.publication.as_ref().and_then(Publication::link)).await?;
@@ -166,9 +168,10 @@ impl Daemon {
     /// next start. Publishing goes on, and requests that come meanwhile are answered under the
     /// next settings.
     pub async fn close(mut self) -> Carried {
-        let_go(self.work).await;
+        let memory = let_go(self.work).await;
         self.desk.settings_change();
-        Carried { entrance: Some(self.entrance), desk: Some(self.desk), publication: Some(self.publication) }
+        let (entrance, desk, publication) = (Some(self.entrance), Some(self.desk), Some(self.publication));
+        Carried { entrance, desk, publication, memory }
     }
 
     /// Ends in good order. nginx goes on, unless the whole host goes down.
@@ -448,8 +451,9 @@ impl Daemon {
 }
 
 /// Returns when folders are free and what was served last is on disk.
-async fn let_go(work: Option<Work>) {
-    if let Some(work) = work {
-        work.close().await;
+async fn let_go(work: Option<Work>) -> Option<Memory> {
+    match work {
+        Some(work) => Some(work.close().await),
+        None => None,
     }
 }

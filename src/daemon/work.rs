@@ -10,7 +10,7 @@ use super::cycle::{Cycle, Report};
 use super::error::Error;
 use super::order;
 use super::order::Wish;
-use super::pipeline::Pipeline;
+use super::pipeline::{Memory, Pipeline};
 use crate::apply::{Cause, Contents, Outcome, Pinned, Status};
 use crate::config::Settings;
 use crate::finding::limit;
@@ -77,10 +77,10 @@ pub enum Finished {
 
 impl Work {
     /// Takes the folders into use; nginx is looked at, not touched.
-    pub async fn open(settings: &Settings) -> Result<Self, Error> {
+    pub async fn open(settings: &Settings, memory: Option<Memory>) -> Result<Self, Error> {
         let settings = settings.clone();
         let opening = spawn_blocking(move || {
-            let pipeline = Pipeline::open(&settings).map_err(|error| Error::Pipeline(Box::new(error)))?;
+            let pipeline = Pipeline::open(&settings, memory).map_err(|error| Error::Pipeline(Box::new(error)))?;
             let cycle = Cycle::open(&settings.apply.state, pipeline.in_place());
             Ok(Work { cycle, pipeline, drained: false })
         });
@@ -158,10 +158,11 @@ impl Work {
         })
     }
 
-    /// Ends the tools. The last good versions are on disk then; the main loop's own threads do not
-    /// wait for that.
-    pub async fn close(self) {
+    /// Ends the tools and returns what the next ones can remember. The last good versions are on
+    /// disk then; the main loop's own threads do not wait for that.
+    pub async fn close(self) -> Memory {
         self.cycle.close().await;
+        self.pipeline.into_memory()
     }
 
     /// Looks at nginx and leaves everything as it is.

@@ -10,6 +10,7 @@ use super::annotation::{self, Context, Table};
 use super::certificate::Certificates;
 use super::{ClassRule, Dialect, Options, Reading};
 use crate::model::{Behaviour, Model, ObjectId};
+use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
 
 /// What is remembered from one translation to the next.
@@ -18,7 +19,8 @@ pub struct Memory {
     /// Certificates that were checked.
     pub certificates: Certificates,
     readings: HashMap<Arc<ObjectId>, Remembered>,
-    /// Versions of what annotations may refer to. When any of it changes, all annotations are read again.
+    /// Versions of what annotations may refer to. When any of it changes, annotations that may refer to
+    /// something are read again.
     referable: Vec<(Arc<ObjectId>, Version)>,
     model: Model,
 }
@@ -30,6 +32,8 @@ struct Remembered {
     table: &'static Table,
     reading: Arc<Reading>,
     behaviour: Arc<Behaviour>,
+    /// Whether an annotation may name a Secret, which the reading depends on then.
+    refers: bool,
 }
 
 impl Remembered {
@@ -44,8 +48,9 @@ impl Remembered {
         // They stay in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
-        let behaviour = Arc::new(behaviour);
-        Remembered { version: ingress.version.clone(), dialect, table, reading: Arc::new(reading), behaviour }
+        let (behaviour, reading) = (Arc::new(behaviour), Arc::new(reading));
+        let refers = annotations.keys().any(|key| may_refer(key));
+        Remembered { version: ingress.version.clone(), dialect, table, reading, behaviour, refers }
     }
 
     fn is_of(&self, ingress: &Stored<Ingress>, rule: &ClassRule) -> bool {
@@ -61,7 +66,7 @@ impl Memory {
             secrets.chain(snapshot.config_maps.iter().map(|map| (&map.id, &map.version)))
         };
         if !referable().eq(self.referable.iter().map(|(id, version)| (id, version))) {
-            self.readings.clear();
+            self.readings.retain(|_, known| !known.refers);
             self.referable = referable().map(|(id, version)| (Arc::clone(id), version.clone())).collect();
         }
         if self.readings.len() > 2 * snapshot.ingresses.len() {
