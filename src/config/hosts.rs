@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use toml_edit::Value;
+use config::Value;
 
 use super::table::Row;
-use super::value::{Column, Form, Setting, put, read_table, text};
+use super::value::{Column, Form, Setting, list, put, read_table, text};
 use crate::source::{Selector, is_namespace};
 use crate::translate::{AllowedHosts, HostPattern};
 
@@ -42,7 +42,7 @@ pub const ROWS: &[Row] = &[
         default: "[]",
         doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim what those tables list that select it, and nothing else: a table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels. Labels count as whoever may write Namespaces sets them: as a rule only administrators may. While nothing is known of the labels of a namespace, no `selector` selects it, not even one such as `!restricted`; from a folder of manifests they are known when its Namespace is among them.",
         set: |settings, value| {
-            let entries = value.as_array().ok_or_else(|| "it takes tables".to_owned())?;
+            let entries = list(value)?;
             let read = |(number, entry): (usize, &Value)| {
                 AllowedHosts::read(entry).map_err(|why| format!("table {}: {why}", number + 1))
             };

@@ -3,6 +3,7 @@
 mod access;
 mod document;
 mod hosts;
+mod layer;
 mod layers;
 mod limits;
 mod pacing;
@@ -13,7 +14,7 @@ mod templates;
 mod value;
 
 pub use document::{manual, reference, sample};
-pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
+pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
 pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};
 pub use table::{Row, rows};
 pub use value::{Column, Form};

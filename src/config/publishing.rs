@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toml_edit::Value;
+use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting as _, put};

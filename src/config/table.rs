@@ -1,9 +1,9 @@
 //! Every key of the settings: path, form, default, documentation and place; it must not know files or layers.
 
-use toml_edit::Value;
+use config::{Value, ValueKind};
 
 use super::settings::Settings;
-use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put};
+use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
 use super::{access, hosts, limits, pacing, publishing};
 use crate::source::{Selector, is_namespace};
 
@@ -38,8 +38,13 @@ impl Row {
         format!("INGRESSD_{}", self.key.replace(['.', '-'], "_").to_uppercase())
     }
 
-    pub(super) fn default_value(&self) -> Result<Value, String> {
-        self.default.parse().map_err(|error: toml_edit::TomlError| error.to_string())
+    pub(super) fn default_value(&self) -> Option<ValueKind> {
+        self.default.parse().ok().as_ref().and_then(untyped)
+    }
+
+    /// Whether it accepts a value, without keeping it.
+    pub(super) fn prove(&self, value: &Value) -> Result<(), String> {
+        (self.set)(&mut Settings::empty(), value)
     }
 }
 
