@@ -43,7 +43,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// Crates that only some rooms may name.
 const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("kube", &["source", "publish"]),
-    ("k8s_openapi", &["source", "publish", "translate"]),
+    ("k8s_openapi", &["source", "publish", "translate", "daemon/access/manifests"]),
     ("handlebars", &["render"]),
     ("hickory_resolver", &["daemon"]),
     ("rtnetlink", &["doctor/look/routes", "publish/kernel"]),
