@@ -13,8 +13,8 @@ use super::output;
 use super::settings::SettingsArguments;
 use crate::config::Settings;
 use crate::daemon::access::Grant;
+use crate::model::is_subdomain;
 use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
-use crate::source::is_object_name;
 
 /// Arguments of `ingressd kubeconfig`.
 #[derive(Debug, clap::Args)]
@@ -62,7 +62,7 @@ pub struct Arguments {
 }
 
 fn account(text: &str) -> Result<String, String> {
-    match is_object_name(text) {
+    match is_subdomain(text) {
         true => Ok(text.to_owned()),
         false => Err("it is not a name of lower-case letters, digits, hyphens and dots".to_owned()),
     }

@@ -6,7 +6,8 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Column, Form, Setting, list, put, read_table, text};
-use crate::source::{Selector, is_namespace};
+use crate::model::is_label;
+use crate::source::Selector;
 use crate::translate::{AllowedHosts, HostPattern};
 
 /// Its keys.
@@ -74,7 +75,7 @@ impl Setting for AllowedHosts {
         let entry = read_table(value, ALLOWED, AllowedHosts::default(), |entry, key, value| match key {
             "namespaces" => {
                 put(&mut entry.namespaces, value)?;
-                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_namespace(name));
+                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_label(name));
                 wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
             }
             "selector" => put(&mut entry.selector, value),

@@ -5,7 +5,8 @@ use config::{Value, ValueKind};
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
 use super::{access, hosts, limits, pacing, publishing};
-use crate::source::{Selector, is_namespace};
+use crate::model::is_label;
+use crate::source::Selector;
 
 /// One key.
 #[derive(Debug)]
@@ -101,7 +102,7 @@ const ROWS: &[Row] = &[
         doc: "Namespaces of the cluster that are served; only these have to be open to the credentials. Empty serves all. What was published in the Ingresses of a namespace stays there when it is taken out: give them another class first, or clear their status.",
         set: |settings, value| {
             put(&mut settings.cluster.namespaces, value)?;
-            let wrong = settings.cluster.namespaces.iter().find(|name| !is_namespace(name));
+            let wrong = settings.cluster.namespaces.iter().find(|name| !is_label(name));
             wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
         },
     },

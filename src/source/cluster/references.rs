@@ -7,7 +7,7 @@ use std::ops::Bound;
 use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
-use crate::source::validation::is_subdomain;
+use crate::model::is_subdomain;
 
 /// Namespace and name.
 pub type Name = (String, String);
