@@ -220,9 +220,15 @@ impl<T: Setting> Setting for Option<T> {
 
 impl Setting for Duration {
     fn read(value: &Value) -> Result<Self, String> {
-        let duration: jiff::SignedDuration = parsed(value, "a duration such as \"20ms\", \"1s\" or \"5m\"")?;
-        Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+        duration(text(value)?)
     }
+}
+
+/// A duration as people write it, in settings and in flags.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let duration = text.parse::<jiff::SignedDuration>();
+    let duration = duration.map_err(|_| format!("{text:?} is not a duration such as \"20ms\", \"1s\" or \"5m\""))?;
+    Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
 }
 
 /// Of a size that is a bound, 0 is none.
