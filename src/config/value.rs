@@ -91,7 +91,17 @@ pub(super) fn untyped(value: &toml_edit::Value) -> Option<ValueKind> {
     })
 }
 
-/// A type that a setting can have. It looks at the kind of a value alone: the crate's own conversions would take `"80"` for 80.
+/// What a value of this kind holds. The crate's own conversions would take other kinds for it, such as `"80"` for 80.
+macro_rules! held {
+    ($value:ident, $kind:ident, $expected:literal) => {
+        match &$value.kind {
+            ValueKind::$kind(held) => Ok(held),
+            _ => Err(wrong_form($value, $expected)),
+        }
+    };
+}
+
+/// A type that a setting can have.
 pub(super) trait Setting: Sized {
     /// Proves the value, or gives one clause that says what is wrong.
     fn read(value: &Value) -> Result<Self, String>;
@@ -104,18 +114,12 @@ pub(super) fn put<T: Setting>(slot: &mut T, value: &Value) -> Result<(), String>
 }
 
 pub(super) fn text(value: &Value) -> Result<&str, String> {
-    match &value.kind {
-        ValueKind::String(text) => Ok(text),
-        _ => Err(wrong_form(value, "a string")),
-    }
+    held!(value, String, "a string").map(String::as_str)
 }
 
 /// The values of a list.
 pub(super) fn list(value: &Value) -> Result<&[Value], String> {
-    match &value.kind {
-        ValueKind::Array(values) => Ok(values),
-        _ => Err(wrong_form(value, "a list")),
-    }
+    held!(value, Array, "a list").map(Vec::as_slice)
 }
 
 fn wrong_form(value: &Value, expected: &str) -> String {
@@ -145,7 +149,7 @@ fn one_of<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<T, String> {
 }
 
 fn number(value: &Value, most: u64) -> Result<u64, String> {
-    let ValueKind::I64(number) = value.kind else { return Err(wrong_form(value, "a whole number")) };
+    let number = *held!(value, I64, "a whole number")?;
     u64::try_from(number)
         .ok()
         .filter(|number| *number <= most)
@@ -154,10 +158,7 @@ fn number(value: &Value, most: u64) -> Result<u64, String> {
 
 impl Setting for bool {
     fn read(value: &Value) -> Result<Self, String> {
-        match value.kind {
-            ValueKind::Boolean(truth) => Ok(truth),
-            _ => Err(wrong_form(value, "true or false")),
-        }
+        held!(value, Boolean, "true or false").copied()
     }
 }
 
@@ -341,7 +342,7 @@ pub(super) fn read_table<T>(
     mut table: T,
     set: impl Fn(&mut T, &str, &Value) -> Result<(), String>,
 ) -> Result<T, String> {
-    let ValueKind::Table(entries) = &value.kind else { return Err(wrong_form(value, "a table")) };
+    let entries = held!(value, Table, "a table")?;
     let known = || columns.iter().map(|column| column.key);
     // The entries are in no order, and a mistake is told the same each time.
     if let Some(key) = entries.keys().filter(|key| !known().any(|known| known == *key)).min() {
