@@ -19,13 +19,17 @@ help: ## list the targets
 requirements: # the distribution packages that the targets below need
 	@tests/requirements
 
+# The profile of the demo's binary; `dev` shares what the tests are built of.
+DEMO_PROFILE ?= demo
+DEMO := $(TARGET)/$(DEMO_PROFILE:dev=debug)/ingressd demo
+
 demo: requirements ## serve examples/demo with a private nginx on 127.0.0.1:8080 and :8443 until Ctrl-C
-	$(CARGO) build --locked --bin ingressd
-	$(TARGET)/debug/ingressd demo
+	$(CARGO) build --locked --profile $(DEMO_PROFILE) --bin ingressd
+	$(DEMO)
 
 demo-check: requirements ## the same without a terminal: request every URL, edit, break and mend a manifest
-	$(CARGO) build --locked --bin ingressd
-	$(TARGET)/debug/ingressd demo --check
+	$(CARGO) build --locked --profile $(DEMO_PROFILE) --bin ingressd
+	$(DEMO) --check
 
 cluster: requirements ## a Kubernetes API server, nginx and ingressd in network namespaces, to play with until Ctrl-C
 	@tests/requirements namespaces

@@ -19,7 +19,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("config", &["apply", "finding", "model", "nginx", "publish", "render", "source", "translate"]),
     ("daemon", &["apply", "config", "finding", "model", "nginx", "publish", "render", "source", "translate"]),
     ("demo", &["config", "daemon", "finding", "model"]),
-    ("setup", &["apply", "config", "nginx", "source"]),
+    ("setup", &["apply", "config", "model", "nginx", "source"]),
     ("doctor", &["apply", "config", "daemon", "finding", "model", "nginx", "publish", "setup", "source", "translate"]),
     (
         "cli",
@@ -43,8 +43,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// Crates that only some rooms may name.
 const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("kube", &["source", "publish"]),
-    ("k8s_openapi", &["source", "publish", "translate"]),
+    ("k8s_openapi", &["source", "publish", "translate", "daemon/access/manifests"]),
     ("handlebars", &["render"]),
+    ("sha2", &["model/digest"]),
     ("hickory_resolver", &["daemon"]),
     ("rtnetlink", &["doctor/look/routes", "publish/kernel"]),
     ("serde", &["source", "translate", "render", "apply", "publish", "config", "daemon", "demo", "setup", "cli"]),

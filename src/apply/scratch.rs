@@ -11,7 +11,7 @@ use super::host::{Host, Tested};
 use super::outcome::Complaint;
 use super::staging::NUMBER_FILE;
 use super::tree;
-use crate::nginx::syntax::Directive;
+use crate::nginx::syntax::{self, Directive};
 use crate::render::{FilePath, FileSet};
 
 /// How many changed files are tested in one configuration: nginx compares each upstream with all others that it reads.
@@ -373,7 +373,7 @@ impl<H: Host> Run<'_, H> {
 
 /// A path as a word of nginx; those of an `include` are patterns, which our folders and names do not look like.
 fn quoted(path: &Path) -> String {
-    format!("\"{}\"", path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""))
+    syntax::quoted(&path.display().to_string())
 }
 
 /// Removes what a killed predecessor or this test left.

@@ -103,14 +103,8 @@ pub fn workers_group(user: Option<&(String, Option<String>)>, build_information:
 pub fn write(directives: &[Directive], text: &mut String) {
     for directive in directives {
         for word in std::iter::once(&directive.name).chain(&directive.arguments) {
-            text.push('"');
-            for character in word.chars() {
-                if matches!(character, '"' | '\\') {
-                    text.push('\\');
-                }
-                text.push(character);
-            }
-            text.push_str("\" ");
+            text.push_str(&syntax::quoted(word));
+            text.push(' ');
         }
         match &directive.block {
             Some(block) => {

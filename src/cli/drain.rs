@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::ask;
-use crate::config::Settings;
+use crate::config::{Settings, duration};
 
 /// How often the daemon is asked how far it is.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -50,11 +50,6 @@ pub struct Arguments {
 pub struct UndoArguments {
     #[command(flatten)]
     settings: SettingsArguments,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let duration: jiff::SignedDuration = text.parse().map_err(|_| "it is no duration such as 90s or 5m".to_owned())?;
-    Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
 }
 
 /// Runs the command `undrain`.

@@ -11,10 +11,10 @@ use tempfile::NamedTempFile;
 use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
-use crate::config::Settings;
+use crate::config::{Settings, duration};
 use crate::daemon::access::Grant;
+use crate::model::is_subdomain;
 use crate::source::cluster::{self, Administrator, AdministratorError, DEFAULT_KUBECONFIG, Token};
-use crate::source::is_object_name;
 
 /// Arguments of `ingressd kubeconfig`.
 #[derive(Debug, clap::Args)]
@@ -52,7 +52,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "ingressd", value_parser = account)]
     account: String,
     /// A token that ends after this time, such as 720h, instead of one in a Secret.
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", value_parser = life)]
     duration: Option<Duration>,
     /// URL by which the node reaches the API server, when not the administrator's.
     #[arg(long, value_name = "URL", value_parser = server)]
@@ -62,15 +62,15 @@ pub struct Arguments {
 }
 
 fn account(text: &str) -> Result<String, String> {
-    match is_object_name(text) {
+    match is_subdomain(text) {
         true => Ok(text.to_owned()),
         false => Err("it is not a name of lower-case letters, digits, hyphens and dots".to_owned()),
     }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let parsed = text.parse::<jiff::SignedDuration>().ok().and_then(|duration| Duration::try_from(duration).ok());
-    parsed.filter(|duration| *duration >= SHORTEST).ok_or_else(|| "it takes at least 10m, such as 720h".to_owned())
+fn life(text: &str) -> Result<Duration, String> {
+    let life = duration(text).ok().filter(|duration| *duration >= SHORTEST);
+    life.ok_or_else(|| "it takes at least 10m, such as 720h".to_owned())
 }
 
 fn server(text: &str) -> Result<String, String> {
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn values_of_flags_are_checked() {
-        assert!(duration("720h").is_ok() && duration("5m").is_err() && duration("soon").is_err());
+        assert!(life("720h").is_ok() && life("5m").is_err() && life("soon").is_err());
         assert!(server("https://10.0.0.1:6443").is_ok() && server("http://10.0.0.1").is_err() && server("x").is_err());
         assert!(account("edge-1").is_ok() && account("Edge").is_err() && account("a\nb").is_err());
     }

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use toml_edit::Value;
+use config::Value;
 
 use super::table::Row;
-use super::value::{Column, Form, Setting, put, read_table, text};
-use crate::source::{Selector, is_namespace};
+use super::value::{Column, Form, Setting, list, put, read_table, text};
+use crate::model::is_label;
+use crate::source::Selector;
 use crate::translate::{AllowedHosts, HostPattern};
 
 /// Its keys.
@@ -42,7 +43,7 @@ pub const ROWS: &[Row] = &[
         default: "[]",
         doc: "Which hosts a namespace may claim at all. Empty lets every namespace claim every host. As soon as there is a table, a namespace may claim what those tables list that select it, and nothing else: a table with `namespaces` selects these, one with `selector` those with such labels, one with both those that are named and have the labels. Labels count as whoever may write Namespaces sets them: as a rule only administrators may. While nothing is known of the labels of a namespace, no `selector` selects it, not even one such as `!restricted`; from a folder of manifests they are known when its Namespace is among them.",
         set: |settings, value| {
-            let entries = value.as_array().ok_or_else(|| "it takes tables".to_owned())?;
+            let entries = list(value)?;
             let read = |(number, entry): (usize, &Value)| {
                 AllowedHosts::read(entry).map_err(|why| format!("table {}: {why}", number + 1))
             };
@@ -74,7 +75,7 @@ impl Setting for AllowedHosts {
         let entry = read_table(value, ALLOWED, AllowedHosts::default(), |entry, key, value| match key {
             "namespaces" => {
                 put(&mut entry.namespaces, value)?;
-                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_namespace(name));
+                let wrong = entry.namespaces.iter().find(|name| &***name != "*" && !is_label(name));
                 wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
             }
             "selector" => put(&mut entry.selector, value),

@@ -1,24 +1,18 @@
-//! Reads the layers one over the other (defaults, file, drop-ins, environment, flags); it must not know single keys.
+//! Collects the layers (defaults, files, drop-ins, environment, flags), which the `config` crate merges; it must not know single keys.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
-use toml_edit::{Document, Item, TableLike, Value};
+use config::{Config, Value, ValueKind};
 
+use super::layer::Layer;
 use super::settings::Settings;
-use super::table::{Row, rows};
 use super::templates;
-use super::value::hint;
 use crate::model::Instance;
 
 /// The file that is read when no other is named.
 pub const DEFAULT_FILE: &str = "/etc/ingressd/ingressd.toml";
-
-/// Environment variables with our prefix that are not keys: they name the file, or what a shell may set.
-const OTHER_VARIABLES: &[&str] = &["INGRESSD_CONFIG", "INGRESSD_INSTANCE"];
 
 /// Where settings come from, apart from their defaults.
 #[derive(Debug, Clone, Default)]
@@ -33,35 +27,11 @@ pub struct Sources {
     pub flags: Vec<(String, String)>,
 }
 
-/// Where a value was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// In a file, with the line from 1.
-    File(Arc<Path>, usize),
-    /// In this environment variable.
-    Variable(String),
-    /// On the command line.
-    Flag,
-    /// Nowhere: the default.
-    Default,
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::File(path, line) => write!(formatter, "{}:{line}", path.display()),
-            Place::Variable(name) => write!(formatter, "environment variable {name}"),
-            Place::Flag => formatter.write_str("command line"),
-            Place::Default => formatter.write_str("default"),
-        }
-    }
-}
-
 /// One thing that is wrong with the settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// Where.
-    pub place: Place,
+    /// Where it was written: `FILE:LINE`, an environment variable, the command line, or nowhere (`default`).
+    pub origin: String,
     /// The key, empty when the text is not even TOML.
     pub key: String,
     /// What, one clause.
@@ -71,8 +41,8 @@ pub struct Mistake {
 impl fmt::Display for Mistake {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.key.is_empty() {
-            true => write!(formatter, "{}: {}", self.place, self.why),
-            false => write!(formatter, "{}: {}: {}", self.place, self.key, self.why),
+            true => write!(formatter, "{}: {}", self.origin, self.why),
+            false => write!(formatter, "{}: {}: {}", self.origin, self.key, self.why),
         }
     }
 }
@@ -93,10 +63,24 @@ pub enum Error {
     Mistakes(Vec<Mistake>),
 }
 
-/// The settings so far, and where each was written.
+/// Lays each layer over those before it. Every value keeps its origin.
+pub(super) fn merge(layers: Vec<Layer>) -> Config {
+    let merged = Config::builder().add_source(layers).build();
+    merged.unwrap_or_else(|error| unreachable!("a layer has only keys of rows, and cannot fail: {error}"))
+}
+
+/// The value of a key after merging.
+pub(super) fn merged_value<'a>(merged: &'a Config, key: &str) -> Option<&'a Value> {
+    key.split('.').try_fold(&merged.cache, |value, name| match &value.kind {
+        ValueKind::Table(table) => table.get(name),
+        _ => None,
+    })
+}
+
+/// The settings so far, and the values that they were made of.
 struct Reading {
     settings: Settings,
-    places: BTreeMap<&'static str, Place>,
+    merged: Config,
     mistakes: Vec<Mistake>,
 }
 
@@ -128,19 +112,15 @@ impl Sources {
     }
 
     fn read(&self) -> Result<Reading, Error> {
-        let settings = Settings::of_instance(&self.instance);
-        let mut reading = Reading { settings, places: BTreeMap::new(), mistakes: Vec::new() };
+        let mut layers = vec![Layer::defaults(&self.instance)];
         for path in self.files()? {
             let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
-            reading.file(path.into(), &text);
+            layers.push(Layer::file(&path, &text));
         }
-        for (name, text) in self.environment.iter().filter(|(name, _)| name.starts_with("INGRESSD_")) {
-            reading.variable(name, text);
-        }
-        for (key, text) in &self.flags {
-            reading.text(Place::Flag, key, text);
-        }
-        Ok(reading)
+        layers.extend([Layer::variables(&self.environment), Layer::flags(&self.flags)]);
+        let mistakes = layers.iter().flat_map(|layer| layer.mistakes.clone()).collect();
+        let merged = merge(layers);
+        Ok(Reading { settings: Settings::of(&self.instance, &merged), merged, mistakes })
     }
 
     /// The file that is read when no other is named.
@@ -171,99 +151,12 @@ impl Sources {
 }
 
 impl Reading {
-    fn file(&mut self, path: Arc<Path>, text: &str) {
-        let line_of =
-            |offset: usize| text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count() + 1;
-        match Document::parse(text) {
-            Ok(document) => {
-                let place = |offset| Place::File(Arc::clone(&path), line_of(offset));
-                self.table(&place, "", document.as_table());
-            }
-            Err(error) => {
-                let start = error.span().map_or(0, |span| span.start);
-                // What stands before it, for those who use what can be used.
-                let before = text.get(..start).and_then(|before| before.rfind('\n')).map_or("", |end| &text[..end]);
-                if let Ok(document) = Document::parse(before) {
-                    let place = |offset| Place::File(Arc::clone(&path), line_of(offset));
-                    self.table(&place, "", document.as_table());
-                }
-                let place = Place::File(path, line_of(start));
-                self.mistakes.push(Mistake { place, key: String::new(), why: error.message().to_owned() });
-            }
-        }
-    }
-
-    fn table(&mut self, place: &dyn Fn(usize) -> Place, prefix: &str, table: &dyn TableLike) {
-        for (name, item) in table.iter() {
-            let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
-            let written = table.key(name).and_then(toml_edit::Key::span).or_else(|| item.span());
-            let place_of_key = place(written.map_or(0, |span| span.start));
-            let is_section = rows().any(|row| row.section() == key);
-            match (rows().find(|row| row.key == key), item.as_table_like()) {
-                (Some(row), _) => match value_of(item) {
-                    Some(value) => self.set(place_of_key, row, &value),
-                    None => {
-                        self.mistake(place_of_key, &key, format!("it takes a value of the form: {}", row.form.name()));
-                    }
-                },
-                (None, Some(section)) if is_section => self.table(place, &key, section),
-                (None, None) if is_section => {
-                    self.mistake(place_of_key, &key, "it is a section, not a value".to_owned());
-                }
-                (None, _) => self.unknown(place_of_key, &key),
-            }
-        }
-    }
-
-    fn variable(&mut self, name: &str, text: &str) {
-        let place = Place::Variable(name.to_owned());
-        match rows().find(|row| row.variable() == name) {
-            Some(row) => self.text(place, row.key, text),
-            None if OTHER_VARIABLES.contains(&name) => {}
-            None => {
-                let variables: Vec<_> = rows().map(Row::variable).collect();
-                let hint = hint(name, variables.iter().map(String::as_str));
-                self.mistakes.push(Mistake { place, key: String::new(), why: format!("it names no setting{hint}") });
-            }
-        }
-    }
-
-    fn text(&mut self, place: Place, key: &str, text: &str) {
-        match rows().find(|row| row.key == key) {
-            Some(row) => match row.form.read_text(text) {
-                Ok(value) => self.set(place, row, &value),
-                Err(why) => self.mistake(place, key, why),
-            },
-            None => self.unknown(place, key),
-        }
-    }
-
-    fn set(&mut self, place: Place, row: &'static Row, value: &Value) {
-        match (row.set)(&mut self.settings, value) {
-            Ok(()) => drop(self.places.insert(row.key, place)),
-            Err(why) => self.mistake(place, row.key, why),
-        }
-    }
-
     /// What is wrong with a value, found out after all were read.
     fn all_wrong(&mut self, key: &str, wrong: Vec<String>) {
-        let place = self.places.get(key).cloned().unwrap_or(Place::Default);
-        for why in wrong {
-            self.mistake(place.clone(), key, why);
-        }
-    }
-
-    fn unknown(&mut self, place: Place, key: &str) {
-        // The right key in another section is nearer than any other in this one.
-        let name = |key: &str| key.rsplit('.').next().map(str::to_owned);
-        let elsewhere = rows().map(|row| row.key).find(|known| name(known) == name(key));
-        let hint =
-            elsewhere.map_or_else(|| hint(key, rows().map(|row| row.key)), |known| format!("; did you mean {known}?"));
-        self.mistake(place, key, format!("there is no such key{hint}"));
-    }
-
-    fn mistake(&mut self, place: Place, key: &str, why: String) {
-        self.mistakes.push(Mistake { place, key: key.to_owned(), why });
+        let value = merged_value(&self.merged, key);
+        let origin = value.and_then(Value::origin).unwrap_or_default().to_owned();
+        let mistake = |why| Mistake { origin: origin.clone(), key: key.to_owned(), why };
+        self.mistakes.extend(wrong.into_iter().map(mistake));
     }
 
     /// The settings, when nothing is wrong.
@@ -276,11 +169,6 @@ impl Reading {
             false => Err(Error::Mistakes(self.mistakes)),
         }
     }
-}
-
-/// The value of an item; tables and arrays of tables become inline ones.
-fn value_of(item: &Item) -> Option<Value> {
-    item.clone().into_value().ok()
 }
 
 #[cfg(test)]
@@ -408,6 +296,48 @@ mod tests {
              command line: log.levle: there is no such key; did you mean log.level?\n\
              command line: listen.http2: \"maybe\" is not of the form: boolean"
         );
+    }
+
+    #[test]
+    fn no_form_is_taken_for_another() {
+        let forms = [
+            ("listen.http-port", &["'80'", "80.0", "true", "[80]", "{}", "1979-05-27"][..]),
+            ("listen.http2", &["'true'", "'on'", "1", "1.0", "[true]", "{}", "1979-05-27"]),
+            ("log.level", &["1", "1.5", "true", "['info']", "{}", "1979-05-27"]),
+            ("pacing.gather", &["1", "1.5", "true", "['1s']", "{}", "07:32:00"]),
+            ("namespaces", &["'shop'", "1", "true", "{}", "1979-05-27", "[1]", "[true]", "[1979-05-27]"]),
+            ("classes", &["'x'", "1", "['x']", "[{ controller = 1 }]", "[{ controller = 1979-05-27 }]"]),
+        ];
+        for (key, values) in forms {
+            for value in values {
+                let message = load(&[("ingressd.toml", &format!("{key} = {value}\n"))], &[], &[]).unwrap_err();
+                let told = message.split_once("it takes ").map(|(place, _)| place.to_owned());
+                let expected = format!("ingressd.toml:1: {key}: ");
+                assert!(told.is_some_and(|place| place.starts_with(&expected)), "{key} = {value}: {message}");
+            }
+        }
+        for text in ["'80'", "80.0", "true", "[80]"] {
+            assert!(load(&[], &[("INGRESSD_LISTEN_HTTP_PORT", text)], &[]).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_told_although_a_later_layer_sets_the_same() {
+        let file = ("ingressd.toml", "[listen]\nhttp-port = 'eighty'\n");
+        let later = ("conf.d/1.toml", "listen.http-port = 82");
+        let message = load(&[file, later], &[], &[("listen.http-port", "83")]).map(drop).unwrap_err();
+        assert_eq!(message, "ingressd.toml:2: listen.http-port: it takes a whole number, not the string \"eighty\"");
+    }
+
+    #[test]
+    fn an_instance_has_defaults_of_its_own() {
+        let instance = Instance::new("edge").unwrap();
+        let socket = |flags: &[(&str, &str)]| {
+            let flags = flags.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+            Sources { instance: instance.clone(), flags, ..Sources::default() }.load().unwrap().control_socket
+        };
+        assert_eq!(socket(&[]).to_str(), Some("/run/ingressd-edge/control.sock"));
+        assert_eq!(socket(&[("control.socket", "/x")]).to_str(), Some("/x"));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The keys of the section `limits`; it must not know files or layers.
 
-use toml_edit::Value;
+use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting as _, put};
@@ -285,7 +285,7 @@ mod tests {
         let mut settings = Settings::default();
         settings.translate.limits.namespace.routes = 1;
         for row in ROWS {
-            let default = row.default_value().expect("a default");
+            let default = Value::from(row.default_value().expect("a default"));
             (row.set)(&mut settings, &default).expect("a default that is accepted");
             let is_budget =
                 ["object-", "upstream-", "namespace-", "node-"].iter().any(|start| row.name().starts_with(start));

@@ -5,6 +5,7 @@ mod config_map;
 mod document;
 mod hosts;
 mod ingress_nginx;
+mod layer;
 mod layers;
 mod limits;
 mod pacing;
@@ -16,7 +17,7 @@ mod value;
 
 pub use config_map::{Layered, document as config_map_reference};
 pub use document::{manual, reference, sample};
-pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
+pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
 pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};
 pub use table::{Row, rows};
-pub use value::{Column, Form};
+pub use value::{Column, Form, duration};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toml_edit::Value;
+use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting as _, put};
-use crate::source::{is_namespace, is_object_name};
+use crate::model::{is_label, is_subdomain};
 
 /// The least duration of a Lease: renewals must have the time to fail once.
 const SHORTEST_LEASE: Duration = Duration::from_secs(3);
@@ -35,7 +35,7 @@ pub const ROWS: &[Row] = &[
         doc: "Service, as namespace/name, whose addresses are published with the mode `service`: those in its status and its `externalIPs`. They are followed as they change. It need not be in a namespace that is served.",
         set: |settings, value| {
             put(&mut settings.publish.service, value)?;
-            let wrong = |(namespace, name): &(Arc<str>, Arc<str>)| !is_namespace(namespace) || !is_namespace(name);
+            let wrong = |(namespace, name): &(Arc<str>, Arc<str>)| !is_label(namespace) || !is_label(name);
             match settings.publish.service.as_ref().filter(|service| wrong(service)) {
                 Some((namespace, name)) => Err(format!("{namespace}/{name} is no name of a Service")),
                 None => Ok(()),
@@ -49,7 +49,7 @@ pub const ROWS: &[Row] = &[
         doc: "Name of the Node object of this host, for `node:InternalIP` and `node:ExternalIP` among the addresses. Empty takes the name of this node (`publish.node`) in lower case.",
         set: |settings, value| {
             put(&mut settings.publish.node_object, value)?;
-            match settings.publish.node_object.as_ref().filter(|name| !is_object_name(name)) {
+            match settings.publish.node_object.as_ref().filter(|name| !is_subdomain(name)) {
                 Some(name) => Err(format!("{name:?} is no name of a Node")),
                 None => Ok(()),
             }
@@ -158,7 +158,7 @@ pub const ROWS: &[Row] = &[
 
 fn name(slot: &mut Arc<str>, value: &Value) -> Result<(), String> {
     let name = String::read(value)?;
-    if !is_namespace(&name) {
+    if !is_label(&name) {
         return Err(format!("{name:?} is not a name of lower-case letters, digits and hyphens"));
     }
     *slot = name.into();

@@ -5,6 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use config::Config;
+
+use super::layer::Layer;
+use super::layers::{merge, merged_value};
 use super::table::rows;
 use crate::model::{HostName, Instance};
 use crate::render::Templates;
@@ -162,7 +166,44 @@ pub enum LogFormat {
 
 impl Default for Settings {
     fn default() -> Self {
-        let mut settings = Settings {
+        Settings::of_instance(&Instance::default())
+    }
+}
+
+/// The defaults that one of several instances has for itself: it shares nothing with the others but nginx.
+pub(super) fn defaults_of(instance: &Instance) -> Vec<(&'static str, String)> {
+    match instance.name() {
+        "" => Vec::new(),
+        _ => vec![
+            ("apply.root", format!("/etc/nginx/ingressd-{instance}")),
+            ("apply.state", format!("/var/lib/ingressd-{instance}")),
+            ("control.socket", format!("/run/ingressd-{instance}/control.sock")),
+            ("publish.lease", format!("ingressd-{instance}")),
+        ],
+    }
+}
+
+impl Settings {
+    /// The defaults of one of several instances.
+    pub fn of_instance(instance: &Instance) -> Self {
+        Settings::of(instance, &merge(vec![Layer::defaults(instance)]))
+    }
+
+    /// What the rows read out of the merged layers.
+    pub(super) fn of(instance: &Instance, merged: &Config) -> Self {
+        let mut settings = Settings { instance: instance.clone(), ..Settings::empty() };
+        for row in rows() {
+            let value = merged_value(merged, row.key).ok_or_else(|| "it has no default".to_owned());
+            if let Err(why) = value.and_then(|value| (row.set)(&mut settings, value)) {
+                unreachable!("what a layer accepted of {} is refused: {why}", row.key);
+            }
+        }
+        settings
+    }
+
+    /// Before any row put something in.
+    pub(super) fn empty() -> Self {
+        Settings {
             instance: Instance::default(),
             manifests: None,
             cluster: Cluster::default(),
@@ -178,27 +219,7 @@ impl Default for Settings {
             ingress_nginx: IngressNginx::default(),
             translate: translate::Options::default(),
             gate: nginx::GateOptions::default(),
-        };
-        for row in rows() {
-            if let Err(why) = row.default_value().and_then(|value| (row.set)(&mut settings, &value)) {
-                unreachable!("the default of {} is refused: {why}", row.key);
-            }
         }
-        settings
-    }
-}
-
-impl Settings {
-    /// The defaults of one of several instances, which shares nothing with the others but nginx.
-    pub fn of_instance(instance: &Instance) -> Self {
-        let mut settings = Settings { instance: instance.clone(), ..Settings::default() };
-        if !instance.name().is_empty() {
-            settings.apply.root = format!("/etc/nginx/ingressd-{instance}").into();
-            settings.apply.state = format!("/var/lib/ingressd-{instance}").into();
-            settings.control_socket = format!("/run/ingressd-{instance}/control.sock").into();
-            settings.publish.lease = format!("ingressd-{instance}").into();
-        }
-        settings
     }
 
     /// The options of the translation, with our own listeners as addresses that are never an upstream.

@@ -1,11 +1,12 @@
 //! Every key of the settings: path, form, default, documentation and place; it must not know files or layers.
 
-use toml_edit::Value;
+use config::{Value, ValueKind};
 
 use super::settings::Settings;
-use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put};
+use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
 use super::{access, hosts, ingress_nginx, limits, pacing, publishing};
-use crate::source::{Selector, is_namespace};
+use crate::model::is_label;
+use crate::source::Selector;
 
 /// One key.
 #[derive(Debug)]
@@ -38,8 +39,13 @@ impl Row {
         format!("INGRESSD_{}", self.key.replace(['.', '-'], "_").to_uppercase())
     }
 
-    pub(super) fn default_value(&self) -> Result<Value, String> {
-        self.default.parse().map_err(|error: toml_edit::TomlError| error.to_string())
+    pub(super) fn default_value(&self) -> Option<ValueKind> {
+        self.default.parse().ok().as_ref().and_then(untyped)
+    }
+
+    /// Whether it accepts a value, without keeping it.
+    pub(super) fn prove(&self, value: &Value) -> Result<(), String> {
+        (self.set)(&mut Settings::empty(), value)
     }
 }
 
@@ -98,7 +104,7 @@ const ROWS: &[Row] = &[
         doc: "Namespaces of the cluster that are served; only these have to be open to the credentials. Empty serves all. What was published in the Ingresses of a namespace stays there when it is taken out: give them another class first, or clear their status.",
         set: |settings, value| {
             put(&mut settings.cluster.namespaces, value)?;
-            let wrong = settings.cluster.namespaces.iter().find(|name| !is_namespace(name));
+            let wrong = settings.cluster.namespaces.iter().find(|name| !is_label(name));
             wrong.map_or(Ok(()), |name| Err(format!("{name:?} is not a name of a namespace")))
         },
     },

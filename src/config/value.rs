@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use toml_edit::Value;
+use config::{Map, Value, ValueKind};
 
 use super::settings::LogFormat;
 use crate::finding::nearest;
@@ -61,17 +61,44 @@ impl Form {
     }
 
     /// Reads what a flag or an environment variable says: strings need no quotes there, lists may be split by commas.
-    pub(super) fn read_text(self, text: &str) -> Result<Value, String> {
+    pub(super) fn read_text(self, text: &str) -> Result<ValueKind, String> {
         match self {
-            Form::Text | Form::Duration | Form::Size => Ok(Value::from(text)),
+            Form::Text | Form::Duration | Form::Size => Ok(text.into()),
             Form::List if !text.trim_start().starts_with('[') => {
-                Ok(Value::from_iter(text.split(',').map(str::trim).filter(|part| !part.is_empty())))
+                Ok(Vec::from_iter(text.split(',').map(str::trim).filter(|part| !part.is_empty())).into())
             }
             Form::Boolean | Form::Number | Form::List | Form::Tables(_) => {
-                text.trim().parse().map_err(|_| format!("{text:?} is not of the form: {}", self.name()))
+                let value = text.trim().parse().ok().as_ref().and_then(untyped);
+                value.ok_or_else(|| format!("{text:?} is not of the form: {}", self.name()))
             }
         }
     }
+}
+
+/// A value of TOML as the `config` crate has it; none for dates, which it would take for strings.
+pub(super) fn untyped(value: &toml_edit::Value) -> Option<ValueKind> {
+    Some(match value {
+        toml_edit::Value::String(text) => text.value().as_str().into(),
+        toml_edit::Value::Integer(number) => (*number.value()).into(),
+        toml_edit::Value::Float(number) => (*number.value()).into(),
+        toml_edit::Value::Boolean(truth) => (*truth.value()).into(),
+        toml_edit::Value::Datetime(_) => return None,
+        toml_edit::Value::Array(list) => list.iter().map(untyped).collect::<Option<Vec<_>>>()?.into(),
+        toml_edit::Value::InlineTable(table) => {
+            let entry = |(key, value): (&str, _)| Some((key.to_owned(), untyped(value)?));
+            table.iter().map(entry).collect::<Option<Map<_, _>>>()?.into()
+        }
+    })
+}
+
+/// What a value of this kind holds. The crate's own conversions would take other kinds for it, such as `"80"` for 80.
+macro_rules! held {
+    ($value:ident, $kind:ident, $expected:literal) => {
+        match &$value.kind {
+            ValueKind::$kind(held) => Ok(held),
+            _ => Err(wrong_form($value, $expected)),
+        }
+    };
 }
 
 /// A type that a setting can have.
@@ -87,11 +114,24 @@ pub(super) fn put<T: Setting>(slot: &mut T, value: &Value) -> Result<(), String>
 }
 
 pub(super) fn text(value: &Value) -> Result<&str, String> {
-    value.as_str().ok_or_else(|| wrong_form(value, "a string"))
+    held!(value, String, "a string").map(String::as_str)
+}
+
+/// The values of a list.
+pub(super) fn list(value: &Value) -> Result<&[Value], String> {
+    held!(value, Array, "a list").map(Vec::as_slice)
 }
 
 fn wrong_form(value: &Value, expected: &str) -> String {
-    format!("it takes {expected}, not the {} {}", value.type_name(), value.to_string().trim())
+    let found = match &value.kind {
+        ValueKind::String(text) => format!("the string {text:?}"),
+        ValueKind::Boolean(truth) => format!("the boolean {truth}"),
+        ValueKind::Float(number) => format!("the float {number:?}"),
+        ValueKind::Array(_) => "a list".to_owned(),
+        ValueKind::Table(_) => "a table".to_owned(),
+        number => format!("the integer {number}"),
+    };
+    format!("it takes {expected}, not {found}")
 }
 
 fn parsed<T: std::str::FromStr>(value: &Value, what: &str) -> Result<T, String> {
@@ -109,7 +149,7 @@ fn one_of<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<T, String> {
 }
 
 fn number(value: &Value, most: u64) -> Result<u64, String> {
-    let number = value.as_integer().ok_or_else(|| wrong_form(value, "a whole number"))?;
+    let number = *held!(value, I64, "a whole number")?;
     u64::try_from(number)
         .ok()
         .filter(|number| *number <= most)
@@ -118,7 +158,7 @@ fn number(value: &Value, most: u64) -> Result<u64, String> {
 
 impl Setting for bool {
     fn read(value: &Value) -> Result<Self, String> {
-        value.as_bool().ok_or_else(|| wrong_form(value, "true or false"))
+        held!(value, Boolean, "true or false").copied()
     }
 }
 
@@ -172,8 +212,8 @@ impl Setting for PathBuf {
 
 impl<T: Setting> Setting for Option<T> {
     fn read(value: &Value) -> Result<Self, String> {
-        match value.as_str() {
-            Some("") => Ok(None),
+        match text(value) {
+            Ok("") => Ok(None),
             _ => T::read(value).map(Some),
         }
     }
@@ -181,9 +221,15 @@ impl<T: Setting> Setting for Option<T> {
 
 impl Setting for Duration {
     fn read(value: &Value) -> Result<Self, String> {
-        let duration: jiff::SignedDuration = parsed(value, "a duration such as \"20ms\", \"1s\" or \"5m\"")?;
-        Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
+        duration(text(value)?)
     }
+}
+
+/// A duration as people write it, in settings and in flags.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let duration = text.parse::<jiff::SignedDuration>();
+    let duration = duration.map_err(|_| format!("{text:?} is not a duration such as \"20ms\", \"1s\" or \"5m\""))?;
+    Duration::try_from(duration).map_err(|_| "a duration cannot be negative".to_owned())
 }
 
 /// Of a size that is a bound, 0 is none.
@@ -237,7 +283,7 @@ impl Setting for Cidr {
 
 impl<T: Setting> Setting for Vec<T> {
     fn read(value: &Value) -> Result<Self, String> {
-        value.as_array().ok_or_else(|| wrong_form(value, "a list"))?.iter().map(T::read).collect()
+        list(value)?.iter().map(T::read).collect()
     }
 }
 
@@ -296,10 +342,13 @@ pub(super) fn read_table<T>(
     mut table: T,
     set: impl Fn(&mut T, &str, &Value) -> Result<(), String>,
 ) -> Result<T, String> {
-    for (key, value) in value.as_inline_table().ok_or_else(|| wrong_form(value, "a table"))? {
-        if !columns.iter().any(|column| column.key == key) {
-            return Err(format!("unknown key {key:?}{}", hint(key, columns.iter().map(|column| column.key))));
-        }
+    let entries = held!(value, Table, "a table")?;
+    let known = || columns.iter().map(|column| column.key);
+    // The entries are in no order, and a mistake is told the same each time.
+    if let Some(key) = entries.keys().filter(|key| !known().any(|known| known == *key)).min() {
+        return Err(format!("unknown key {key:?}{}", hint(key, known())));
+    }
+    for (key, value) in known().filter_map(|key| Some((key, entries.get(key)?))) {
         set(&mut table, key, value).map_err(|why| format!("{key}: {why}"))?;
     }
     Ok(table)

@@ -1,11 +1,15 @@
-//! What the daemon may do in a cluster, permission by permission, and the manifests that grant exactly that; it must not know how any of it is used.
+//! What the daemon may do in a cluster, permission by permission; it must not know how any of it is used.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod manifests;
+
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::config::Settings;
 use crate::publish::{Announced, Mode};
 use crate::translate::EndpointMode;
+
+pub use manifests::manifests;
 
 /// One permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,122 +145,6 @@ impl Grant {
             config_maps: settings.ingress_nginx.config_maps().map(|(namespace, _)| Arc::clone(namespace)).collect(),
         }
     }
-
-    /// The manifests: namespace, account, roles and bindings, one document each.
-    pub fn documents(&self) -> Vec<String> {
-        let namespace = document("v1", "Namespace", &format!("  name: {}\n", scalar(&self.namespace)), "");
-        std::iter::once(namespace).chain(self.documents_within()).collect()
-    }
-
-    /// Those without the namespace, which may hold more than they bring: they can be deleted again.
-    pub fn documents_within(&self) -> Vec<String> {
-        let mut documents = vec![document("v1", "ServiceAccount", &self.place(&self.namespace, &self.account), "")];
-        let needed = || CLUSTER.iter().filter(|permission| !self.without.contains(&permission.resource));
-        let everywhere =
-            |permission: &&Permission| self.namespaces.is_empty() || WITHOUT_NAMESPACE.contains(&permission.resource);
-        let metadata = format!("  name: {}\n", scalar(&self.name()));
-        documents.push(document(RBAC, "ClusterRole", &metadata, &rules(needed().filter(everywhere))));
-        documents.push(document(RBAC, "ClusterRoleBinding", &metadata, &self.binding("ClusterRole", &self.name())));
-        for (namespace, rules) in self.within(needed().filter(|permission| !everywhere(permission)).collect()) {
-            // In its own namespace there are the Leases, and a Role for each of its groups.
-            let name = if *namespace == self.namespace { self.account.clone() } else { self.name() };
-            let metadata = self.place(&namespace, &name);
-            documents.push(document(RBAC, "Role", &metadata, &format!("rules:\n{rules}")));
-            documents.push(document(RBAC, "RoleBinding", &metadata, &self.binding("Role", &name)));
-        }
-        documents
-    }
-
-    /// The rules of each namespace.
-    fn within(&self, served: Vec<&Permission>) -> BTreeMap<String, String> {
-        let mut rules = BTreeMap::from([(self.namespace.clone(), LEASES.iter().map(rule).collect::<String>())]);
-        for namespace in &self.namespaces {
-            let text = rules.entry(namespace.to_string()).or_default();
-            served.iter().for_each(|permission| text.push_str(&rule(permission)));
-        }
-        for namespace in &self.config_maps {
-            let text = rules.entry(namespace.to_string()).or_default();
-            CONFIG_MAPS.iter().for_each(|permission| text.push_str(&rule(permission)));
-        }
-        if let Some((namespace, name)) = &self.service {
-            let text = rules.entry(namespace.to_string()).or_default();
-            text.push_str(&format!(
-                "  # the addresses that are published\n  - apiGroups: [\"\"]\n    resources: [services]\n    \
-                 resourceNames: [{}]\n    verbs: [list, watch]\n",
-                scalar(name)
-            ));
-        }
-        rules
-    }
-
-    /// A Secret that the cluster fills with a token of the account, which lasts until it is deleted.
-    pub fn secret(&self) -> String {
-        let annotations =
-            format!("  annotations:\n    kubernetes.io/service-account.name: {}\n", scalar(&self.account));
-        let metadata = self.place(&self.namespace, &self.secret_name()) + &annotations;
-        document("v1", "Secret", &metadata, "type: kubernetes.io/service-account-token\n")
-    }
-
-    /// Its name.
-    pub fn secret_name(&self) -> String {
-        format!("{}-token", self.account)
-    }
-
-    /// The name of what is outside of its namespace: other groups have their own.
-    fn name(&self) -> String {
-        match self.namespace == STANDARD {
-            true => self.account.clone(),
-            false => format!("{}:{}", self.account, self.namespace),
-        }
-    }
-
-    fn place(&self, namespace: &str, name: &str) -> String {
-        format!("  name: {}\n  namespace: {}\n", scalar(name), scalar(namespace))
-    }
-
-    fn binding(&self, kind: &str, role: &str) -> String {
-        format!(
-            "roleRef:\n  apiGroup: rbac.authorization.k8s.io\n  kind: {kind}\n  name: {}\n\
-             subjects:\n  - kind: ServiceAccount\n    name: {}\n    namespace: {}\n",
-            scalar(role),
-            scalar(&self.account),
-            scalar(&self.namespace)
-        )
-    }
-}
-
-/// The manifests that packages bring.
-pub fn manifests() -> String {
-    let introduction = "# What ingressd may do in a cluster, and nothing else. Generated from the table that the program is built with.\n\
-         #\n\
-         # `ingressd kubeconfig` applies this and writes the kubeconfig of a node. By hand: apply it, and give each node a\n\
-         # kubeconfig with credentials of this account, for example a token:\n\
-         #   kubectl create token ingressd --namespace ingressd --duration 8760h\n";
-    introduction.to_owned() + &Grant::default().documents().concat()
-}
-
-const RBAC: &str = "rbac.authorization.k8s.io/v1";
-
-fn document(api_version: &str, kind: &str, metadata: &str, content: &str) -> String {
-    format!("---\napiVersion: {api_version}\nkind: {kind}\nmetadata:\n{metadata}{content}")
-}
-
-/// A name as YAML, in quotes where it would be a number, a truth value or nothing.
-fn scalar(name: &str) -> String {
-    let is_word = name.starts_with(|first: char| first.is_ascii_lowercase());
-    match is_word && !["true", "false", "null", "yes", "no", "on", "off", "y", "n"].contains(&name) {
-        true => name.to_owned(),
-        false => format!("{name:?}"),
-    }
-}
-
-fn rules<'a>(permissions: impl Iterator<Item = &'a Permission>) -> String {
-    format!("rules:\n{}", permissions.map(rule).collect::<String>())
-}
-
-fn rule(Permission { group, resource, verbs, purpose }: &Permission) -> String {
-    let verbs = verbs.join(", ");
-    format!("  # {purpose}\n  - apiGroups: [\"{group}\"]\n    resources: [{resource}]\n    verbs: [{verbs}]\n")
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 fn name(files: Digest) -> String {
-    files.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    files.to_string()
 }
 
 #[cfg(test)]

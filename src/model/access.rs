@@ -1,8 +1,6 @@
 //! Who may ask, and how much; it must not know where the lists come from.
 
-use sha2::{Digest as _, Sha256};
-
-use super::{Cidr, Origin, PasswordFileId, Text};
+use super::{Cidr, Digest, Origin, PasswordFileId, Text};
 
 /// Lists of more networks than this are written once and referred to. For fewer it is cheaper to write them wherever they
 /// count: to refer to a list costs each location as much as some hundred networks.
@@ -61,13 +59,8 @@ impl AccessList {
 
 impl ListMark {
     fn of(deny: &[Cidr], allow: &[Cidr]) -> Self {
-        let mut hasher = Sha256::new();
         let networks = deny.iter().map(|network| ('-', network)).chain(allow.iter().map(|network| ('+', network)));
-        networks.for_each(|(sign, network)| hasher.update(format!("{sign}{network} ")));
-        let digest = hasher.finalize();
-        let mut mark = [0; 10];
-        mark.copy_from_slice(&digest[..10]);
-        ListMark(mark)
+        ListMark(Digest::of_all(networks.map(|(sign, network)| format!("{sign}{network} "))).first())
     }
 }
 

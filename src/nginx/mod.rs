@@ -3,6 +3,7 @@
 mod capabilities;
 pub mod complaint;
 mod gate;
+pub mod lexer;
 mod neighbours;
 mod plan;
 pub mod syntax;

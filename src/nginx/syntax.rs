@@ -1,12 +1,16 @@
 //! Reads nginx configuration text into a tree of directives, exactly as nginx's own reader does; it must not know what a directive means.
 
 use std::fmt;
+use std::ops::Range;
+
+pub use super::lexer::quoted;
+use super::lexer::{Lexer, NoBlank, Part, Step};
 
 /// Longest parameter in bytes as written: nginx reads into a buffer of this size.
 const LONGEST_PARAMETER: usize = 4096;
 
 /// One directive.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Directive {
     /// Its name, the first word.
     pub name: String,
@@ -16,6 +20,8 @@ pub struct Directive {
     pub block: Option<Vec<Directive>>,
     /// The line on which it begins, from 1.
     pub line: u32,
+    /// Its bytes in the text, with the semicolon or the closing brace.
+    pub span: Range<usize>,
 }
 
 impl Directive {
@@ -47,161 +53,79 @@ impl fmt::Display for SyntaxError {
 /// Where nginx's reader would stop. Directives with a grammar of their own inside braces (`map`, `types`,
 /// `geo`) are read as nginx does: word by word.
 pub fn parse(text: &[u8]) -> Result<Vec<Directive>, SyntaxError> {
-    let mut reader = Reader { bytes: text, position: 0, line: 1 };
+    let mut reader = Reader { text, position: 0, line: 1, lexer: Lexer::default() };
     let mut open: Vec<(Directive, Vec<Directive>)> = Vec::new();
     let mut directives = Vec::new();
     loop {
-        let (words, line, end) = reader.statement()?;
+        let (statement, end) = reader.statement()?;
         match end {
-            End::Semicolon => directives.push(directive(words, line, None)),
-            End::Opens => open.push((directive(words, line, None), std::mem::take(&mut directives))),
-            End::Closes => {
-                let Some((mut parent, siblings)) = open.pop() else {
-                    return Err(SyntaxError { line, words: "unexpected \"}\"" });
-                };
+            Some(b'}') => {
+                let Some((mut parent, siblings)) = open.pop() else { return Err(reader.error("unexpected \"}\"")) };
+                parent.span.end = reader.position;
                 parent.block = Some(std::mem::replace(&mut directives, siblings));
                 directives.push(parent);
             }
-            End::File if open.is_empty() => return Ok(directives),
-            End::File => return Err(SyntaxError { line, words: "unexpected end of file, expecting \"}\"" }),
+            Some(b'{') => open.push((statement, std::mem::take(&mut directives))),
+            Some(_) => directives.push(statement),
+            None if open.is_empty() => return Ok(directives),
+            None => return Err(reader.error("unexpected end of file, expecting \"}\"")),
         }
     }
-}
-
-fn directive(words: Vec<String>, line: u32, block: Option<Vec<Directive>>) -> Directive {
-    let mut words = words.into_iter();
-    Directive { name: words.next().unwrap_or_default(), arguments: words.collect(), block, line }
-}
-
-enum End {
-    Semicolon,
-    Opens,
-    Closes,
-    File,
 }
 
 struct Reader<'a> {
-    bytes: &'a [u8],
+    text: &'a [u8],
     position: usize,
     line: u32,
-}
-
-const fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+    lexer: Lexer,
 }
 
 impl Reader<'_> {
-    fn next(&mut self) -> Option<u8> {
-        let byte = *self.bytes.get(self.position)?;
-        self.position += 1;
-        self.line += u32::from(byte == b'\n');
-        Some(byte)
-    }
-
-    /// Words up to and with the byte that ends them.
-    fn statement(&mut self) -> Result<(Vec<String>, u32, End), SyntaxError> {
+    /// The words up to the byte that ends them, and this byte; `None` at the end of the text.
+    fn statement(&mut self) -> Result<(Directive, Option<u8>), SyntaxError> {
         let mut words = Vec::new();
-        let mut first_line = None;
-        loop {
-            let Some(byte) = self.next() else {
-                return match words.is_empty() {
-                    true => Ok((words, self.line, End::File)),
-                    false => Err(self.error("unexpected end of file, expecting \";\" or \"}\"")),
-                };
-            };
-            match byte {
-                byte if is_blank(byte) => continue,
-                b'#' => {
-                    while self.next().is_some_and(|byte| byte != b'\n') {}
-                    continue;
+        let (mut word, mut first) = (None, None);
+        while let Some(byte) = self.text.get(self.position).copied() {
+            let here = self.position;
+            let step = self.lexer.step(byte);
+            let step = step.map_err(|NoBlank| self.error("unexpected character after a closing quote"))?;
+            self.position += 1;
+            match step {
+                Step::Begins => {
+                    word = Some((here, self.line));
+                    first.get_or_insert((here, self.line));
                 }
-                b';' if words.is_empty() => return Err(self.error("unexpected \";\"")),
-                b'{' if words.is_empty() => return Err(self.error("unexpected \"{\"")),
-                b'}' if !words.is_empty() => return Err(self.error("unexpected \"}\"")),
-                b';' => return Ok((words, first_line.unwrap_or(self.line), End::Semicolon)),
-                b'{' => return Ok((words, first_line.unwrap_or(self.line), End::Opens)),
-                b'}' => return Ok((words, self.line, End::Closes)),
-                _ => {}
+                Step::Within => self.check_length(word)?,
+                Step::Closes => words.extend(word.take().map(|(start, _)| unescape(&self.text[start + 1..here]))),
+                Step::Blank | Step::Ends(_) => {
+                    words.extend(word.take().map(|(start, _)| unescape(&self.text[start..here])));
+                }
             }
-            first_line.get_or_insert(self.line);
-            let ended = match byte {
-                b'"' | b'\'' => {
-                    words.push(self.quoted(byte)?);
-                    self.after_quote()?
+            match (step, words.is_empty()) {
+                (Step::Ends(b';'), true) => return Err(self.error("unexpected \";\"")),
+                (Step::Ends(b'{'), true) => return Err(self.error("unexpected \"{\"")),
+                (Step::Ends(b'}'), false) => return Err(self.error("unexpected \"}\"")),
+                (Step::Ends(end), _) => {
+                    let (start, line) = first.unwrap_or((here, self.line));
+                    let mut words = words.into_iter();
+                    let name = words.next().unwrap_or_default();
+                    let span = start..self.position;
+                    return Ok((Directive { name, arguments: words.collect(), block: None, line, span }, Some(end)));
                 }
-                _ => {
-                    let (word, ended) = self.bare(byte)?;
-                    words.push(word);
-                    ended
-                }
-            };
-            if let Some(end) = ended {
-                return Ok((words, first_line.unwrap_or(self.line), end));
+                _ => self.line += u32::from(byte == b'\n'),
             }
+        }
+        match (self.lexer.part, first) {
+            (Part::Quoted(_), _) => Err(self.error("unexpected end of file within quotes")),
+            (_, Some(_)) => Err(self.error("unexpected end of file, expecting \";\" or \"}\"")),
+            (_, None) => Ok((Directive::default(), None)),
         }
     }
 
-    /// The rest of a quoted word; a backslash protects any byte after it from ending the word.
-    fn quoted(&mut self, quote: u8) -> Result<String, SyntaxError> {
-        let (start, line) = (self.position, self.line);
-        loop {
-            match self.next() {
-                Some(b'\\') => drop(self.next()),
-                Some(byte) if byte == quote => break,
-                Some(_) => {}
-                None => return Err(self.error("unexpected end of file within quotes")),
-            }
-            self.check_length(start, line)?;
-        }
-        Ok(unescape(&self.bytes[start..self.position - 1]))
-    }
-
-    /// nginx insists on a blank or an end after a closing quote; a closing parenthesis begins the next word.
-    fn after_quote(&mut self) -> Result<Option<End>, SyntaxError> {
-        match self.next() {
-            Some(byte) if is_blank(byte) => Ok(None),
-            Some(b';') => Ok(Some(End::Semicolon)),
-            Some(b'{') => Ok(Some(End::Opens)),
-            Some(b')') => {
-                self.position -= 1;
-                Ok(None)
-            }
-            Some(_) => Err(self.error("unexpected character after a closing quote")),
-            None => Err(self.error("unexpected end of file, expecting \";\" or \"}\"")),
-        }
-    }
-
-    /// The rest of a word without quotes; `${` does not open a block.
-    fn bare(&mut self, first: u8) -> Result<(String, Option<End>), SyntaxError> {
-        let (start, line) = (self.position - 1, self.line);
-        let mut variable = first == b'$';
-        if first == b'\\' {
-            self.next();
-        }
-        loop {
-            let Some(byte) = self.next() else {
-                return Err(self.error("unexpected end of file, expecting \";\" or \"}\""));
-            };
-            let end = match byte {
-                b'{' if variable => continue,
-                b'{' => Some(End::Opens),
-                b';' => Some(End::Semicolon),
-                byte if is_blank(byte) => None,
-                _ => {
-                    variable = byte == b'$';
-                    if byte == b'\\' {
-                        self.next();
-                    }
-                    self.check_length(start, line)?;
-                    continue;
-                }
-            };
-            return Ok((unescape(&self.bytes[start..self.position - 1]), end));
-        }
-    }
-
-    fn check_length(&self, start: usize, line: u32) -> Result<(), SyntaxError> {
-        match self.position - start < LONGEST_PARAMETER {
+    fn check_length(&self, word: Option<(usize, u32)>) -> Result<(), SyntaxError> {
+        let Some((start, line)) = word else { return Ok(()) };
+        let quote = usize::from(matches!(self.lexer.part, Part::Quoted(_)));
+        match self.position - start - quote < LONGEST_PARAMETER {
             true => Ok(()),
             false => Err(SyntaxError { line, words: "too long parameter" }),
         }
@@ -289,6 +213,25 @@ mod tests {
         }
         let long = format!("\na \"{}\";", "b".repeat(LONGEST_PARAMETER));
         assert_eq!(parse(long.as_bytes()), Err(SyntaxError { line: 2, words: "too long parameter" }));
+    }
+
+    #[test]
+    fn keeps_the_bytes_of_each_directive() {
+        let text = "# ä;\n'a'\tb; c { d \";\"; e{} } f;";
+        let tree = parse(text.as_bytes()).expect("nginx reads it");
+        let written = |directives: &[Directive]| {
+            Vec::from_iter(directives.iter().map(|found| text[found.span.clone()].to_owned()))
+        };
+        assert_eq!(written(&tree), ["'a'\tb;", "c { d \";\"; e{} }", "f;"]);
+        assert_eq!(written(tree[1].children()), ["d \";\";", "e{}"]);
+    }
+
+    #[test]
+    fn whatever_is_quoted_is_read_back() {
+        for word in ["", "a b", "\\", "\\n", "\"", "'", "a;{}", "$a", "${a", "#", "ä\n"] {
+            let tree = parse(format!("x {};", quoted(word)).as_bytes()).expect("nginx reads it");
+            assert_eq!((tree.len(), &tree[0].arguments[..]), (1, &[word.to_owned()][..]));
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use crate::model::is_label;
+
 /// Longest host name in bytes.
 const LONGEST_NAME: usize = 253;
 
@@ -65,13 +67,6 @@ impl FromStr for Address {
         if let Ok(address) = text.parse::<IpAddr>() {
             return address.try_into();
         }
-        let is_label = |label: &str| {
-            let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-            (1..=63).contains(&label.len())
-                && label.bytes().all(inner)
-                && !label.starts_with('-')
-                && !label.ends_with('-')
-        };
         // What ends in a number was meant to be an IP address.
         let is_numeric = text.rsplit('.').next().is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
         match text.len() <= LONGEST_NAME && text.split('.').all(is_label) && !is_numeric && text != "localhost" {

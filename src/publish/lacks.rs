@@ -3,10 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
-
 use super::member::Revision;
-use crate::model::ObjectId;
+use crate::model::{Digest, ObjectId, hexadecimal};
 
 /// Most objects and namespaces that are named; annotations of an object may have 256 KiB in all.
 const MOST: usize = 4096;
@@ -78,10 +76,7 @@ impl Lacks {
     pub fn text(&self) -> Option<String> {
         match self {
             Lacks::Nothing => None,
-            Lacks::These(marks) => {
-                let hexadecimal = |mark: &Mark| mark.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-                Some(marks.iter().map(hexadecimal).collect::<Vec<_>>().join(","))
-            }
+            Lacks::These(marks) => Some(marks.iter().map(|mark| hexadecimal(mark)).collect::<Vec<_>>().join(",")),
             Lacks::Newer => Some(NEWER.to_owned()),
         }
     }
@@ -101,10 +96,7 @@ impl Lacks {
 }
 
 fn mark(namespace: &str, name: &str) -> Mark {
-    let digest = Sha256::digest(format!("{namespace}/{name}").as_bytes());
-    let mut mark = Mark::default();
-    mark.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
-    mark
+    Digest::of_all([namespace, "/", name]).first()
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
-use sha2::{Digest as _, Sha256};
 
 use super::address::Address;
 use super::lacks::Lacks;
+use crate::model::Digest;
 
 /// The label that the Leases of all members have; its value is the name of the leader's Lease.
 pub const GROUP_LABEL: &str = "ingressd/group";
@@ -138,8 +138,7 @@ pub fn lease_name(group: &str, identity: &str) -> String {
     let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '-' };
     let node = identity.rsplit_once('_').map_or(identity, |(node, _)| node);
     let readable: String = node.chars().map(plain).take(100).collect();
-    let digest = Sha256::digest(identity.as_bytes());
-    let mark: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    let mark = Digest::of(identity.as_bytes()).hexadecimal(5);
     format!("{group}-{}-{mark}", readable.trim_matches('-'))
 }
 

@@ -4,11 +4,10 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
-use sha2::{Digest as _, Sha256};
 
 use super::documentation::Documentation;
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Field, Kind, ObjectId};
+use crate::model::{Digest, Field, Kind, ObjectId};
 use crate::source::{List, Snapshot};
 
 /// Limits of the API, in bytes.
@@ -84,12 +83,8 @@ impl Notice {
 
     fn about(id: &ObjectId, snapshot: &Snapshot, told: &[&str]) -> Option<Self> {
         let regarding = reference(id, snapshot)?;
-        let mut digest = Sha256::new();
-        for part in [regarding.uid.as_deref().unwrap_or_default()].iter().chain(told) {
-            digest.update(part.as_bytes());
-            digest.update([0]);
-        }
-        let mark: String = digest.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        let parts = std::iter::once(regarding.uid.as_deref().unwrap_or_default()).chain(told.iter().copied());
+        let mark = Digest::of_all(parts.flat_map(|part| [part, "\0"])).hexadecimal(8);
         let readable = cut(&id.name, LONGEST_NAME);
         let name = format!("{}.{mark}", readable.trim_end_matches(['.', '-']));
         let (action, note) = (String::new(), String::new());

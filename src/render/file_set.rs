@@ -1,53 +1,14 @@
 //! Files with digests and the owner of every line; it must not know where they are stored.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fmt;
 use std::sync::Arc;
 
-use sha2::{Digest as _, Sha256};
-
 use super::content::{Content, Part};
+pub use crate::model::Digest;
 use crate::model::{ObjectId, Origin};
 
 /// A path relative to the generation's folder: `http/...`, `stream/...`, `certs/...` or `auth/...`.
 pub type FilePath = Arc<str>;
-
-/// SHA-256 of a file's content.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Digest(pub [u8; 32]);
-
-impl Digest {
-    /// The digest of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
-        Digest(Sha256::digest(bytes).into())
-    }
-
-    /// The digest of a file made of these parts.
-    pub fn of_parts(parts: &[Part]) -> Self {
-        let mut hasher = Sha256::new();
-        parts.iter().flat_map(Part::pieces).for_each(|piece| hasher.update(piece));
-        Digest(hasher.finalize().into())
-    }
-
-    /// The first `bytes` of it, two digits each. Names of all files and upstreams are made of them.
-    pub fn hexadecimal(&self, bytes: usize) -> String {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digits = self.0.iter().take(bytes).flat_map(|byte| [byte >> 4, byte & 15]);
-        digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.hexadecimal(self.0.len()))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "Digest({self})")
-    }
-}
 
 /// Which field caused which lines: pairs of a first line (from 1) and its origin, sorted; each reaches to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -101,7 +62,7 @@ impl File {
     }
 
     fn of(content: Content, owners: Owners) -> Self {
-        let digest = Digest::of_parts(content.parts());
+        let digest = Digest::of_all(content.pieces());
         File { digest, content, owners: Arc::new(owners), requires: Arc::default(), unwritten: Arc::default() }
     }
 }
@@ -145,13 +106,7 @@ impl FileSet {
 
     /// One digest for all paths and contents.
     pub fn digest(&self) -> Digest {
-        let mut hasher = Sha256::new();
-        for (path, file) in &self.files {
-            hasher.update(path.as_bytes());
-            hasher.update([0]);
-            hasher.update(file.digest.0);
-        }
-        Digest(hasher.finalize().into())
+        Digest::of_all(self.files.iter().flat_map(|(path, file)| [path.as_bytes(), &[0], &file.digest.0]))
     }
 }
 

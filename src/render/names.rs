@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId, PasswordFileId, Protocol,
-    ServerName, SessionCookie, Split, UpstreamId,
+    ServerName, SessionCookie, Split, UpstreamId, hexadecimal,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -179,8 +179,7 @@ pub fn session_file(name: &str) -> FilePath {
 
 /// The variable that tells whom a long list denies.
 pub fn list(mark: ListMark) -> String {
-    let digits: String = mark.0.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("denied_{digits}")
+    format!("denied_{}", hexadecimal(&mark.0))
 }
 
 /// The file of that list.

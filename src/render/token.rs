@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::model::{
     ByteSize, Cidr, HeaderName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart, UrlPath,
 };
+use crate::nginx::lexer::push_quoted;
 
 /// Longest word in bytes as written; nginx's reader gives up at 4096 with the closing quote.
 const LONGEST: usize = 4090;
@@ -249,16 +250,14 @@ fn quote(text: &str, expands: bool) -> Result<String, Refused> {
     fits(quoted)
 }
 
-/// Between quotes nginx reads `\"` and `\\` as one character and every other but the closing quote as itself.
 fn escape(text: &str, expands: bool, into: &mut String) -> Result<(), Refused> {
     for character in text.chars() {
         match character {
-            '"' | '\\' => into.extend(['\\', character]),
             '$' if expands => into.push_str(DOLLAR),
             character if character.is_control() || matches!(character, '\u{2028}' | '\u{2029}') => {
                 return Err(Refused::because("it holds a control character"));
             }
-            character => into.push(character),
+            character => push_quoted(character, into),
         }
     }
     Ok(())

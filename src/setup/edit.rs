@@ -18,66 +18,20 @@ pub struct Block {
     pub line: u32,
 }
 
-/// Every block of a text, outer ones after those in them. Text that nginx would not read gives nothing sensible; each change
-/// is proven afterwards.
+/// Every block of a text, outer ones after those in them; none of a text that nginx would not read.
 pub fn blocks(text: &str) -> Vec<Block> {
-    let bytes = text.as_bytes();
-    let (mut found, mut open) = (Vec::new(), Vec::<(String, usize, u32)>::new());
-    let (mut position, mut line, mut first) = (0, 1, None::<(String, usize, u32)>);
-    while let Some(byte) = bytes.get(position) {
-        match byte {
-            b'\n' => {
-                line += 1;
-                position += 1;
-            }
-            b'#' => position = text[position..].find('\n').map_or(bytes.len(), |length| position + length),
-            b';' => {
-                first = None;
-                position += 1;
-            }
-            b'{' => {
-                open.push(first.take().unwrap_or_default());
-                position += 1;
-            }
-            b'}' => {
-                if let Some((_, start, line)) = open.last().cloned() {
-                    let path = open.iter().map(|(name, ..)| name.clone()).collect();
-                    found.push(Block { path, start, close: position, line });
-                    open.pop();
-                }
-                position += 1;
-            }
-            byte if byte.is_ascii_whitespace() => position += 1,
-            _ => {
-                let end = end_of_word(bytes, position);
-                first.get_or_insert_with(|| (text[position..end].to_owned(), position, line));
-                line += u32::try_from(text[position..end].matches('\n').count()).unwrap_or_default();
-                position = end;
-            }
-        }
-    }
+    let mut found = Vec::new();
+    add_blocks(&syntax::parse(text.as_bytes()).unwrap_or_default(), &[], &mut found);
     found
 }
 
-/// Where the word ends that begins here: as nginx's reader has it.
-fn end_of_word(bytes: &[u8], start: usize) -> usize {
-    let quote = bytes.get(start).copied().filter(|byte| matches!(byte, b'"' | b'\''));
-    let mut position = start + usize::from(quote.is_some());
-    let mut variable = false;
-    while let Some(byte) = bytes.get(position) {
-        match (byte, quote) {
-            (b'\\', _) => position += 1,
-            (byte, Some(quote)) if *byte == quote => return position + 1,
-            (_, Some(_)) => {}
-            (b'{', None) if variable => {}
-            (b';' | b'{', None) => return position,
-            (byte, None) if byte.is_ascii_whitespace() => return position,
-            _ => {}
-        }
-        variable = bytes.get(position) == Some(&b'$');
-        position += 1;
+fn add_blocks(directives: &[Directive], parents: &[String], found: &mut Vec<Block>) {
+    for directive in directives.iter().filter(|directive| directive.block.is_some()) {
+        let path = [parents, std::slice::from_ref(&directive.name)].concat();
+        add_blocks(directive.children(), &path, found);
+        let (start, close) = (directive.span.start, directive.span.end - 1);
+        found.push(Block { path, start, close, line: directive.line });
     }
-    bytes.len()
 }
 
 /// An argument as nginx reads it back.
@@ -85,7 +39,7 @@ pub fn argument(text: &str) -> String {
     let plain = |character: char| character.is_alphanumeric() || "/._-*+@%:,=".contains(character);
     match !text.is_empty() && text.chars().all(plain) {
         true => text.to_owned(),
-        false => format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+        false => syntax::quoted(text),
     }
 }
 

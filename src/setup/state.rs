@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use sha2::{Digest as _, Sha256};
+
+use crate::model::Digest;
 
 /// What stands at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,7 +120,7 @@ impl State {
             Err(error) => return Err(error),
         };
         let digest = match metadata.is_file() {
-            true => Some(STANDARD.encode(Sha256::digest(fs::read(path)?))),
+            true => Some(STANDARD.encode(Digest::of(&fs::read(path)?).0)),
             false => None,
         };
         Ok(State::Mode(Mode { mode: metadata.permissions().mode() & 0o7777, digest }))

@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
-use sha2::{Digest as _, Sha256};
 
 use super::document::split;
 use super::manifest::{Decoded, Entry, Object, Purpose, decode};
 use super::validation::Problem;
 use super::{LeftOut, Place, Version};
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, Kind, ObjectId, Origin};
-
-type Digest = [u8; 32];
+use crate::model::{Digest, Field, Kind, ObjectId, Origin};
 
 /// What a file held when it was last read.
 #[derive(Debug, Default)]
@@ -45,7 +42,7 @@ pub struct Held {
 
 /// Reads a file's content, given what it held before; `None` when nothing changed.
 pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Option<ReadFile> {
-    let digest = Sha256::digest(bytes).into();
+    let digest = Digest::of(bytes);
     if digest == before.digest {
         return None;
     }
@@ -63,7 +60,7 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
     };
     let documents = split(text);
     let decoded = documents.par_iter().map(|document| {
-        let digest: Digest = Sha256::digest(document.text).into();
+        let digest = Digest::of(document.text.as_bytes());
         let known = before.documents.binary_search_by_key(&digest, |(digest, _)| *digest);
         let known = known.ok().map(|index| Arc::clone(&before.documents[index].1));
         (digest, known.unwrap_or_else(|| Arc::new(decode(document, purpose))))

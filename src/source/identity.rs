@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::validation::{is_label, is_subdomain};
-use crate::model::{Kind, ObjectId};
+use crate::model::{Kind, ObjectId, is_label, is_subdomain};
 
 /// The kinds that mean something to us: API group, version, kind, and whether it has a namespace.
 const KINDS: &[(&str, &str, Kind, bool)] = &[

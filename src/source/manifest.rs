@@ -8,7 +8,6 @@ use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 
 use super::document::Document;
 use super::endpoints::Endpoints;
@@ -18,7 +17,7 @@ use super::validation::{Problem, Validate};
 use super::yaml;
 use super::{Version, identity};
 use crate::finding::{Reason, nearest};
-use crate::model::{Field, Kind, ObjectId};
+use crate::model::{Digest, Field, Kind, ObjectId};
 
 /// What one document holds.
 #[derive(Debug, Default)]
@@ -117,8 +116,7 @@ fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem
         return None;
     }
     // serde_json sorts the keys of maps, so equal content gives equal text.
-    let digest = Sha256::digest(value.to_string());
-    let version = Version(digest[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>().into());
+    let version = Version(Digest::of(value.to_string().as_bytes()).hexadecimal(16).into());
     let object = match kind {
         Kind::Ingress => Object::Ingress(Arc::new(typed(value, purpose, problems)?)),
         Kind::IngressClass => Object::IngressClass(Arc::new(typed(value, purpose, problems)?)),

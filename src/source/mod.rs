@@ -27,5 +27,4 @@ pub use namespace::Namespace;
 pub use selector::Selector;
 pub use service::{Service, ServicePort, TargetPort};
 pub use snapshot::{LeftOut, Place, Published, Snapshot, Stored, Version};
-pub use validation::{is_label as is_namespace, is_subdomain as is_object_name};
 pub use watch::{DirectorySource, WatchError};

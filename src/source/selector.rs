@@ -5,8 +5,7 @@ use std::iter::Peekable;
 use std::str::FromStr;
 use std::vec::IntoIter;
 
-use super::validation::is_subdomain;
-use crate::model::Refused;
+use crate::model::{Refused, is_subdomain};
 
 /// What labels must be like.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend,
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::finding::Reason;
-use crate::model::Field;
+use crate::model::{Field, is_label, is_subdomain};
 
 /// The label that every Namespace has, whoever wrote it.
 const NAMESPACE_NAME: &str = "kubernetes.io/metadata.name";
@@ -199,23 +199,6 @@ fn is_port(number: i32) -> bool {
     (1..=65535).contains(&number)
 }
 
-/// Whether it is a label of RFC 1123: lower-case letters, digits and inner hyphens, at most 63.
-pub fn is_label(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let inner = name.bytes().all(|byte| fits(byte) || byte == b'-');
-    inner && name.len() <= 63 && name.bytes().next().is_some_and(fits) && name.bytes().last().is_some_and(fits)
-}
-
-/// Whether it is a list of such labels with dots between them, at most 253 characters; labels may be long here.
-pub fn is_subdomain(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let part = |part: &str| {
-        let inner = part.bytes().all(|byte| fits(byte) || byte == b'-');
-        inner && part.bytes().next().is_some_and(fits) && part.bytes().last().is_some_and(fits)
-    };
-    name.len() <= 253 && name.split('.').all(part)
-}
-
 #[cfg(test)]
 mod tests {
     use serde::de::DeserializeOwned;
@@ -356,29 +339,5 @@ mod tests {
         secret.complete();
         let data = secret.data.unwrap();
         assert_eq!((data["a"].0.as_slice(), data["b"].0.as_slice(), secret.string_data), (&b"1"[..], &b"2"[..], None));
-    }
-
-    #[test]
-    fn labels_and_names() {
-        let long = "a".repeat(64);
-        for (name, label, subdomain) in [
-            ("a", true, true),
-            ("a-b1", true, true),
-            ("1a", true, true),
-            (&long[..63], true, true),
-            (&long, false, true),
-            ("a.b", false, true),
-            ("", false, false),
-            ("-a", false, false),
-            ("a-", false, false),
-            ("a..b", false, false),
-            ("a.-b", false, false),
-            ("A", false, false),
-            ("a_b", false, false),
-            ("a\n", false, false),
-            (&"a.".repeat(127), false, false),
-        ] {
-            assert_eq!((is_label(name), is_subdomain(name)), (label, subdomain), "{name:?}");
-        }
     }
 }

@@ -12,7 +12,7 @@ use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::{Dialect, EndpointMode, Names, Namespaces, Options};
 use crate::finding::Reason;
-use crate::model::{Balance, Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId};
+use crate::model::{Balance, Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId, is_label};
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
 /// The most that an endpoint weighs which is found by hashing.
@@ -288,12 +288,4 @@ fn choose_mode(service: &Stored<Service>, otherwise: EndpointMode, notes: &mut V
         notes.push((Reason::InvalidValue, note.into()));
         otherwise
     })
-}
-
-/// A label of RFC 1123, which is what names of namespaces and Services are.
-fn is_label(name: &str) -> bool {
-    (1..=63).contains(&name.len())
-        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-'))
-        && !name.starts_with('-')
-        && !name.ends_with('-')
 }

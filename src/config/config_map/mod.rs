@@ -144,7 +144,7 @@ impl Layer<'_> {
         let value = row.form.read_text(&written(value)?).map_err(|why| Refused(why.into()))?;
         // A setter may have put a value in its place before it refuses it.
         let mut settings = self.settings.clone();
-        (row.set)(&mut settings, &value).map_err(|why| Refused(why.into()))?;
+        (row.set)(&mut settings, &config::Value::new(None, value)).map_err(|why| Refused(why.into()))?;
         self.settings = settings;
         Ok(())
     }

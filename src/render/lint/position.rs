@@ -1,7 +1,8 @@
 //! Where in nginx's language a text stands, character by character, with holes for values; it must not know templates.
 //!
-//! It reads as `nginx::syntax` does, but from any piece of text to any other: what stands between two values of a
-//! template is no configuration by itself.
+//! It reads from any piece of text to any other: what stands between two values of a template is no configuration by itself.
+
+use crate::nginx::lexer::{Lexer, NoBlank, Part, Step};
 
 /// What a value may look like once it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,16 +30,6 @@ pub enum Place {
     },
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Between,
-    Bare,
-    Quoted(char),
-    /// Behind a word that stands for itself.
-    Ended,
-    Comment,
-}
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Statement {
     name: String,
@@ -53,11 +44,9 @@ pub struct Position {
     open: Vec<String>,
     /// `None` until its first word has ended.
     statement: Option<Statement>,
-    part: Part,
+    lexer: Lexer,
     /// The word so far.
     word: String,
-    escaped: bool,
-    dollar: bool,
     /// How many blocks must stay open.
     least: usize,
     /// Whether a line begins here, whatever was missing or repeated.
@@ -69,10 +58,8 @@ impl Default for Position {
         Position {
             open: Vec::new(),
             statement: None,
-            part: Part::Between,
+            lexer: Lexer::default(),
             word: String::new(),
-            escaped: false,
-            dollar: false,
             least: 0,
             fresh: true,
         }
@@ -87,37 +74,19 @@ impl Position {
     /// When nginx would not read on, or when a block ends that began elsewhere.
     pub fn character(&mut self, character: char) -> Result<(), String> {
         self.fresh = character == '\n';
-        match self.part {
-            Part::Comment if character == '\n' => self.part = Part::Between,
-            Part::Comment => {}
-            Part::Between | Part::Ended if character.is_ascii_whitespace() => self.part = Part::Between,
-            Part::Between if character == '#' => self.part = Part::Comment,
-            Part::Between | Part::Ended if matches!(character, ';' | '{' | '}') => self.end(character)?,
-            Part::Ended if character == ')' => self.begin(Part::Bare, character),
-            Part::Ended => return Err("a value in quotes and the text behind it need a blank between them".into()),
-            Part::Between if matches!(character, '"' | '\'') => self.begin(Part::Quoted(character), character),
-            Part::Between => {
-                self.begin(Part::Bare, character);
-                self.escaped = character == '\\';
-            }
-            Part::Bare | Part::Quoted(_) if self.escaped => {
-                self.escaped = false;
-                self.dollar = false;
+        // All further bytes of a character belong to whatever the first belongs to.
+        let step = self.lexer.step(character.encode_utf8(&mut [0; 4]).as_bytes()[0]);
+        match step.map_err(|NoBlank| "a value in quotes and the text behind it need a blank between them")? {
+            Step::Begins => self.word = character.to_string(),
+            Step::Within => self.word.push(character),
+            Step::Closes => {
                 self.word.push(character);
+                self.end_word();
             }
-            Part::Bare if character.is_ascii_whitespace() => self.end_word(Part::Between),
-            Part::Bare if character == ';' || (character == '{' && !self.dollar) => {
-                self.end_word(Part::Between);
+            Step::Blank => self.end_word(),
+            Step::Ends(_) => {
+                self.end_word();
                 self.end(character)?;
-            }
-            Part::Quoted(quote) if character == quote => {
-                self.word.push(character);
-                self.end_word(Part::Ended);
-            }
-            Part::Bare | Part::Quoted(_) => {
-                self.escaped = character == '\\';
-                self.dollar = character == '$' || (self.dollar && character == '{');
-                self.word.push(character);
             }
         }
         Ok(())
@@ -130,7 +99,7 @@ impl Position {
     /// When it cannot stand there.
     pub fn value(&mut self, kind: Kind, path: &str) -> Result<Place, String> {
         let refuse = |why: &str| Err(format!("{path} {why}"));
-        match (self.part, kind) {
+        match (self.lexer.part, kind) {
             (Part::Comment, _) => return refuse("cannot stand in a comment"),
             (Part::Ended, _) => return refuse("needs a blank before it"),
             (Part::Bare | Part::Quoted(_), Kind::Whole) => {
@@ -138,18 +107,18 @@ impl Position {
                     "stands for itself: it needs a blank before it and a blank or ; behind it, and no quotes",
                 );
             }
-            _ if self.escaped || self.dollar => return refuse("cannot stand behind a backslash or a $"),
+            _ if self.lexer.escaped || self.lexer.dollar => return refuse("cannot stand behind a backslash or a $"),
             _ => {}
         }
         let place = self.place();
         self.fresh = false;
-        if self.part == Part::Between {
-            self.word.clear();
-            self.part = Part::Bare;
+        if self.lexer.part == Part::Between {
+            self.lexer.part = Part::Bare;
         }
         self.word.push_str(&format!("{{{{{path}}}}}"));
         if kind == Kind::Whole {
-            self.end_word(Part::Ended);
+            self.end_word();
+            self.lexer = Lexer { part: Part::Ended, ..Lexer::default() };
         }
         Ok(place)
     }
@@ -160,9 +129,9 @@ impl Position {
     ///
     /// When none may begin here.
     pub fn enter(&self) -> Result<Position, String> {
-        let within_word = self.part == Part::Bare && self.statement.is_none();
-        match self.part {
-            Part::Between | Part::Bare if !within_word && !self.escaped && !self.dollar => {}
+        let within_word = self.lexer.part == Part::Bare && self.statement.is_none();
+        match self.lexer.part {
+            Part::Between | Part::Bare if !within_word && !self.lexer.escaped && !self.lexer.dollar => {}
             Part::Comment => return Err("it begins within a comment".into()),
             Part::Quoted(_) => return Err("it begins within quotes".into()),
             _ => return Err("it begins within a word; a blank is missing before it".into()),
@@ -180,9 +149,9 @@ impl Position {
     /// When it ended elsewhere than it began.
     pub fn leave(&mut self, inner: &Position) -> Result<(), String> {
         let name = |position: &Position| position.statement.as_ref().map(|statement| statement.name.clone());
-        let within_word = inner.part == Part::Bare && inner.statement.is_none();
-        let same = inner.part == self.part && inner.open == self.open && name(inner) == name(self);
-        if !same || within_word || inner.escaped || inner.dollar {
+        let within_word = inner.lexer.part == Part::Bare && inner.statement.is_none();
+        let same = inner.lexer.part == self.lexer.part && inner.open == self.open && name(inner) == name(self);
+        if !same || within_word || inner.lexer.escaped || inner.lexer.dollar {
             return Err("it ends elsewhere in nginx's language than it begins".into());
         }
         self.forget_number();
@@ -202,7 +171,7 @@ impl Position {
 
     /// Whether a statement may begin here.
     pub fn is_between_statements(&self) -> bool {
-        self.part == Part::Between && self.statement.is_none()
+        self.lexer.part == Part::Between && self.statement.is_none()
     }
 
     /// The first words of the blocks that are open.
@@ -223,17 +192,11 @@ impl Position {
         }
     }
 
-    fn begin(&mut self, part: Part, character: char) {
-        self.part = part;
-        self.word = character.to_string();
-        (self.escaped, self.dollar) = (false, character == '$');
-    }
-
-    fn end_word(&mut self, part: Part) {
-        self.part = part;
-        (self.escaped, self.dollar) = (false, false);
+    /// Counts the word, when there is one.
+    fn end_word(&mut self) {
         let word = std::mem::take(&mut self.word);
         match &mut self.statement {
+            _ if word.is_empty() => {}
             Some(statement) => statement.words = statement.words.map(|words| words + 1),
             None => self.statement = Some(Statement { name: word, words: Some(1) }),
         }
@@ -241,7 +204,6 @@ impl Position {
 
     /// Reads what ends a statement or a block.
     fn end(&mut self, character: char) -> Result<(), String> {
-        self.part = Part::Between;
         match (character, self.statement.take()) {
             (';', Some(_)) => {}
             ('{', Some(statement)) => self.open.push(statement.name),

@@ -40,7 +40,7 @@ impl Writer {
 
     /// The digest of what was added.
     pub fn digest(&self) -> Digest {
-        Digest::of_parts(&self.parts)
+        Digest::of_all(self.parts.iter().flat_map(Part::pieces))
     }
 
     /// The file of what was added.

@@ -9,13 +9,12 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
-use sha2::{Digest as _, Sha256};
 
 use super::found::{Found, Known, Undecodable};
 use super::references;
 use super::store::Store;
 use super::stores::Stores;
-use crate::model::{Kind, ObjectId};
+use crate::model::{Digester, Kind, ObjectId};
 use crate::source::identity;
 use crate::source::unread::DropUnread;
 use crate::source::validation::{Problem, Validate};
@@ -305,21 +304,8 @@ fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K::Kept> {
 /// label, makes no new version. It stays the same over restarts, and a new object of an old name
 /// differs by its uid.
 fn version<K: Serialize>(object: &K) -> Version {
-    let mut digest = Sha256::new();
+    let mut digester = Digester::default();
     // Writing to a digest does not fail, and the types of the API have no keys that JSON could not take.
-    let _ = serde_json::to_writer(Writer(&mut digest), object);
-    Version(digest.finalize()[..16].iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
-}
-
-struct Writer<'a>(&'a mut Sha256);
-
-impl std::io::Write for Writer<'_> {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.update(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
+    let _ = serde_json::to_writer(&mut digester, object);
+    Version(digester.finish().hexadecimal(16).into())
 }

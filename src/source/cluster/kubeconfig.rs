@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig};
-use sha2::{Digest as _, Sha256};
+
+use crate::model::Digest;
 
 /// Where the credentials are unless the administrator says otherwise.
 pub const DEFAULT_KUBECONFIG: &str = "/etc/ingressd/kubeconfig";
@@ -55,7 +56,7 @@ pub struct Credentials {
     /// The kubeconfig and the files that it names: when one changes, so do the credentials.
     pub files: Vec<PathBuf>,
     /// The [`fingerprint`] of these files, taken before they were read: what changed meanwhile differs from it.
-    pub fingerprint: [u8; 32],
+    pub fingerprint: Digest,
 }
 
 /// Reads a kubeconfig and the certificates of the authorities that it names.
@@ -88,17 +89,12 @@ fn files(path: &Path, kubeconfig: &Kubeconfig) -> Vec<PathBuf> {
 }
 
 /// Differs when the content or the permissions of any of these files differ, or whether it can be read.
-pub fn fingerprint(files: &[PathBuf]) -> [u8; 32] {
-    let mut digest = Sha256::new();
-    for file in files {
+pub fn fingerprint(files: &[PathBuf]) -> Digest {
+    Digest::of_all(files.iter().map(|file| {
         let read = fs::read(file).and_then(|content| Ok((content, fs::metadata(file)?.permissions().mode())));
         match read {
-            Ok((content, mode)) => {
-                digest.update(mode.to_be_bytes());
-                digest.update(Sha256::digest(content));
-            }
-            Err(_) => digest.update([0]),
+            Ok((content, mode)) => [&mode.to_be_bytes()[..], &Digest::of(&content).0].concat(),
+            Err(_) => vec![0],
         }
-    }
-    digest.finalize().into()
+    }))
 }

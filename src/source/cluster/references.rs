@@ -8,8 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
-use crate::model::{Kind, ObjectId};
-use crate::source::validation::is_subdomain;
+use crate::model::{Kind, ObjectId, is_subdomain};
 
 /// A kind, in a namespace or everywhere: what one list holds.
 type Listing = (Kind, Option<String>);

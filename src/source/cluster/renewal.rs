@@ -15,6 +15,7 @@ use super::clients::{Clients, Connections, Line};
 use super::kubeconfig::{self, Credentials, KubeconfigError};
 use super::plugin;
 use super::words::words;
+use crate::model::Digest;
 
 /// How often the files are looked at without an event of inotify: links may lead through folders
 /// that are not watched.
@@ -71,7 +72,7 @@ pub async fn connect(path: &Path) -> Result<Connected, KubeconfigError> {
     let renewal = Renewal {
         path,
         files: Vec::new(),
-        fingerprint: [0; 32],
+        fingerprint: Digest::default(),
         plugin: None,
         failures: 0,
         retry: None,
@@ -89,7 +90,7 @@ struct Renewal {
     path: PathBuf,
     /// What the credentials were made of.
     files: Vec<PathBuf>,
-    fingerprint: [u8; 32],
+    fingerprint: Digest,
     /// The last run of a plugin, when the credentials are one's.
     plugin: Option<Run>,
     /// Attempts since the last that gave something of use, and when the next one is due.

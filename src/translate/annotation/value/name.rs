@@ -1,6 +1,6 @@
 //! Names: of headers, methods, realms and Secrets; it must not know what they are used for.
 
-use crate::model::{HeaderName, Refused, Text};
+use crate::model::{HeaderName, Refused, Text, is_label, is_subdomain};
 
 /// A comma-separated list of header names: letters, digits, `-` and `_`.
 pub fn header_names(value: &str) -> Result<Vec<HeaderName>, Refused> {
@@ -44,15 +44,10 @@ pub fn secret_reference(value: &str) -> Result<(Option<&str>, &str), Refused> {
         Some((namespace, name)) => (Some(namespace), name),
         None => (None, value),
     };
-    match namespace.is_none_or(is_label) && name.len() <= 253 && name.split('.').all(is_label) {
+    match namespace.is_none_or(is_label) && is_subdomain(name) {
         true => Ok((namespace, name)),
         false => Err(Refused::because("it is not the name of a Secret: name or namespace/name")),
     }
-}
-
-fn is_label(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 #[cfg(test)]
