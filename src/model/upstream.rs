@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{Balance, Origin, Protocol};
+use super::{BackendTls, Balance, Origin, Protocol};
 
 /// Names an upstream; parts hold no dots, as Kubernetes guarantees for namespaces, Services and port names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +21,9 @@ pub struct UpstreamId {
     pub protocol: Protocol,
     /// How one of them is chosen; `None` takes each in its turn.
     pub balance: Option<Arc<Balance>>,
+    /// How TLS is spoken where it is not without verifying. Idle connections and sessions of TLS are kept by upstream: what one client
+    /// certificate opened must not take requests for which another one was meant.
+    pub tls: Option<Arc<BackendTls>>,
 }
 
 /// One address that takes requests.

@@ -162,5 +162,6 @@ fn catch_all() -> Option<Arc<Server>> {
     let routes = vec![answer(PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false }, 200)];
     let tls = TlsTermination::Default;
     let (name, handover) = (ServerName::CatchAll, Handover::Usual);
-    Some(Arc::new(Server { name, origin, tls, hsts: None, handover, routes, fallback }))
+    let client_certificates = None;
+    Some(Arc::new(Server { name, origin, tls, client_certificates, hsts: None, handover, routes, fallback }))
 }
