@@ -24,7 +24,7 @@ pub use templates::Templates;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, Certificate, CertificateId, Field, Forwarded, Handover, Instance, Kind, ObjectId, Origin,
+    AccessList, Action, Authority, Certificate, CertificateId, Field, Forwarded, Handover, Instance, Kind, ObjectId, Origin,
     PasswordFile, PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
@@ -122,9 +122,10 @@ impl Renderer {
         let path = |one: &PasswordFile| names::password_file(&one.id);
         let make = |one: &PasswordFile| File::secret([Part::Bytes(Arc::clone(&one.content.0))], one.origin.clone());
         self.password_files.render(&model.password_files, path, make, &mut all);
+        all.extend(model.authorities.iter().flat_map(|authority| authority_files(authority)));
         let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
         self.lists.render(&lower::long_lists(plan), path, |one| lower::list(one, engine), &mut all);
-        let shared = [lower::cors, lower::limits, lower::sessions, lower::splits];
+        let shared = [lower::cors, lower::limits, lower::sessions, lower::splits, lower::strangers];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
@@ -147,6 +148,13 @@ impl Renderer {
             self.background = Some(background);
         }
     }
+}
+
+/// The files of an authority.
+fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc<File>)> {
+    let file = |bytes: &Arc<[u8]>| Arc::new(File::secret([Part::Bytes(Arc::clone(bytes))], authority.origin.clone()));
+    let revoked = authority.revoked.as_ref().map(|lists| (names::revoked_file(&authority.id), file(lists)));
+    [(names::authority_file(&authority.id), file(&authority.certificates))].into_iter().chain(revoked)
 }
 
 /// Requests for hosts that nobody defines are answered 404 here, instead of by whichever server is the first.

@@ -137,6 +137,11 @@ pub fn certificate_file(id: &CertificateId) -> FilePath {
     }
 }
 
+/// The file of a certificate that is shown to backends: that of the Secret, whoever else it is shown to.
+pub fn client_file(secret: &Arc<ObjectId>) -> FilePath {
+    certificate_file(&CertificateId::Secret(Arc::clone(secret)))
+}
+
 /// The file of an authority's certificates.
 pub fn authority_file(id: &ObjectId) -> FilePath {
     format!("certs/{}-authority.pem", hash(&object(id))).into()
