@@ -8,8 +8,9 @@ use std::ops::{AddAssign, Mul};
 use std::sync::Arc;
 
 use super::{
-    AccessList, Action, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientCertificates, ClientLimits, Cors, ListMark, Model,
-    PathMatch, RewritePattern, Route, SessionCookie, Split, TargetPart, TlsTermination, UpstreamId,
+    AccessList, Action, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientCertificates,
+    ClientLimits, Cors, ListMark, Model, PathMatch, RewritePattern, Route, SessionCookie, Split, TargetPart,
+    TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.

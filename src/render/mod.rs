@@ -24,8 +24,8 @@ pub use templates::Templates;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, Authority, Certificate, CertificateId, Field, Forwarded, Handover, Instance, Kind, ObjectId, Origin,
-    PasswordFile, PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
+    AccessList, Action, Authority, Certificate, CertificateId, Field, Forwarded, Handover, Instance, Kind, ObjectId,
+    Origin, PasswordFile, PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
 use blocks::Blocks;

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientCertificates, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId, PasswordFileId, Pattern, Protocol,
-    ServerName, SessionCookie, Split, UpstreamId,
+    CertificateId, ClientCertificates, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId,
+    PasswordFileId, Pattern, Protocol, ServerName, SessionCookie, Split, UpstreamId,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -77,10 +77,13 @@ fn readable(id: &UpstreamId) -> String {
             suffixes.fold(format!("ingressd.{namespace}.{service}.{port}"), |name, suffix| format!("{name}.{suffix}"))
         }
         // Two parts, which no readable name has.
-        false => format!("ingressd.{}", match tls.is_empty() {
-            true => hash(&[namespace, service, port, mode, protocol, &balance]),
-            false => hash(&[namespace, service, port, mode, protocol, &balance, &tls]),
-        }),
+        false => format!(
+            "ingressd.{}",
+            match tls.is_empty() {
+                true => hash(&[namespace, service, port, mode, protocol, &balance]),
+                false => hash(&[namespace, service, port, mode, protocol, &balance, &tls]),
+            }
+        ),
     }
 }
 

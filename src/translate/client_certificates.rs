@@ -37,7 +37,9 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Findin
                 findings.push(Finding::new(Reason::HostRuleConflict, asked.origin.clone(), note));
                 continue;
             }
-            _ if !has_rule => "requests to hosts that nobody names cannot be asked for certificates; name the hosts".to_owned(),
+            _ if !has_rule => {
+                "requests to hosts that nobody names cannot be asked for certificates; name the hosts".to_owned()
+            }
             _ => format!(
                 "another namespace asked for {name} first and decides what it asks of certificates of clients; the routes answer 503 \
                  until this key is gone or the host is another one"
@@ -49,7 +51,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Findin
     match (decider, home) {
         (Some((_, ClientRule::Good(rule))), Some(home)) => {
             for guest in site.subjects.iter().filter(|subject| subject.id().namespace != *home) {
-                let note = format!("{name} asks clients for certificates, as the namespace that asked for it first says");
+                let note =
+                    format!("{name} asks clients for certificates, as the namespace that asked for it first says");
                 findings.push(Finding::new(Reason::HostRuleConflict, Origin::object(guest.id()), note));
             }
             server.client_certificates = Some(Arc::clone(rule));

@@ -195,7 +195,8 @@ impl Translator {
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
-        let of_backends = subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
+        let of_backends =
+            subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
         of_backends.for_each(|certificate| tls.use_as_well(certificate));
         let default_certificate = tls.default_certificate();
         translation.due = [ends, tls.due].into_iter().flatten().min();
@@ -252,12 +253,11 @@ fn subjects<'a>(
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         // What a canary asks for besides its part is without effect: the main object protects the path.
-        let is_protected =
-            reading.canary.is_none()
-                && (reading.closed
-                    || own_list
-                    || behaviour.basic_authentication.is_some()
-                    || reading.client_rule.is_some());
+        let is_protected = reading.canary.is_none()
+            && (reading.closed
+                || own_list
+                || behaviour.basic_authentication.is_some()
+                || reading.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {

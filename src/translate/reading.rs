@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Canary;
 use crate::finding::Finding;
 use crate::model::{
-    Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath, Origin, PasswordFile, Protocol, RedirectUrl,
-    RewriteTarget, SessionCookie,
+    Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath, Origin, PasswordFile,
+    Protocol, RedirectUrl, RewriteTarget, SessionCookie,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.

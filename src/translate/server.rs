@@ -306,17 +306,8 @@ impl<'a> Servers<'a> {
         let tls = subject.reading.backend_tls.as_ref().map(|wish| Arc::clone(&wish.tls));
         let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
         let service = &service.name;
-        let reference = BackendReference {
-            namespace,
-            service,
-            port,
-            dialect,
-            mode,
-            by_cluster_address,
-            protocol,
-            balance,
-            tls,
-        };
+        let reference =
+            BackendReference { namespace, service, port, dialect, mode, by_cluster_address, protocol, balance, tls };
         Ok(reference)
     }
 

@@ -45,8 +45,11 @@ pub fn fit(model: &mut Model, capabilities: &Capabilities, has_tls: bool, findin
 
 fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
     let client_certificates = server.client_certificates.as_ref();
-    if let Some(asked) = client_certificates.filter(|asked| !known.has_tls || !known.authorities.contains(&*asked.authority.id)) {
-        let words = "TLS cannot be had on this host, so clients cannot show certificates: the routes of the host answer 503";
+    if let Some(asked) =
+        client_certificates.filter(|asked| !known.has_tls || !known.authorities.contains(&*asked.authority.id))
+    {
+        let words =
+            "TLS cannot be had on this host, so clients cannot show certificates: the routes of the host answer 503";
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), words));
         return Arc::new(closed(server));
     }
@@ -128,7 +131,10 @@ fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
         let certificate = CertificateId::Secret(Arc::clone(&tls.secret));
         let has_certificate = !tls.has_certificate || known.certificates.contains(&certificate);
         if !has_certificate || (tls.verify_depth.is_some() && !known.authorities.contains(&*tls.secret)) {
-            return Some((Reason::ClosedRoute, "the Secret for TLS to its backend is not known: it answers 503".to_owned()));
+            return Some((
+                Reason::ClosedRoute,
+                "the Secret for TLS to its backend is not known: it answers 503".to_owned(),
+            ));
         }
     }
     let mut all = route.action.split().into_iter().flat_map(Split::upstreams).chain([upstream]);

@@ -3,8 +3,8 @@
 use crate::model::catalogue::Module;
 use crate::model::expression::LIMITS;
 use crate::model::{
-    AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientCertificates, ClientLimits, Cors, Directive, HttpsRedirect,
-    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server, StrictPaths,
+    AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientCertificates, ClientLimits, Cors, Directive,
+    HttpsRedirect, OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server, StrictPaths,
 };
 use crate::nginx::Decisions;
 use crate::render::names;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused, Server, ServerName,
-    StrictPaths, TlsTermination, expression,
+    AccessList, Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
+    Server, ServerName, StrictPaths, TlsTermination, expression,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -16,11 +16,11 @@ use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
-use super::{backend_tls, client_certificates};
 use super::location::{self, Surroundings, closed, location};
 use super::paths::places;
 use super::upstream::session_of;
 use super::writer::Writer;
+use super::{backend_tls, client_certificates};
 
 /// What a server's file depends on besides the server: it changes rarely.
 #[derive(Debug, Clone)]

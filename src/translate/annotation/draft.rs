@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Table;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    Argument, ByteSize, Cidr, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue, HostName, ObjectId, Origin, OriginPattern,
-    Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Text, catalogue::DirectiveRow,
+    Argument, ByteSize, Cidr, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue, HostName, ObjectId,
+    Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Options, Reading};

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use crate::model::{Argument, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate, OriginPattern, Protocols, Test};
+use crate::model::{
+    Argument, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate, OriginPattern, Protocols, Test,
+};
 use crate::translate::{ClientRule, Reading};
 
 /// One line for each thing that the annotations ask for.

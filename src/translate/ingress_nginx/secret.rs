@@ -61,6 +61,9 @@ pub fn authority(
 
 /// Says why a Secret cannot be used, and closes the routes.
 pub fn unusable(draft: &mut Draft, secret: &Stored<Secret>, origin: &Origin, fault: &str) {
-    let note = format!("Secret {}/{}: {fault}; the routes answer 503 until that is mended", secret.id.namespace, secret.id.name);
+    let note = format!(
+        "Secret {}/{}: {fault}; the routes answer 503 until that is mended",
+        secret.id.namespace, secret.id.name
+    );
     draft.close(Reason::InvalidSecret, origin.clone(), note);
 }
