@@ -37,7 +37,7 @@ async fn finding(rig: &mut Rig, reason: &str, note: &str) {
 #[test]
 fn only_certificates_of_the_authority_are_let_in() {
     rig::run(async |rig| {
-        let (authority, other) = (Authority::new("authority"), Authority::new("authority"));
+        let (authority, other) = (Authority::new("authority"), Authority::new("other"));
         let objects = [
             of(&authority),
             tls_secret("own", &["required.test"]),
@@ -109,6 +109,7 @@ fn no_other_name_leads_past_them() {
             }
         }
         // Whoever is let in at one host goes on with that session at another.
+        let of_two = of_two.resuming();
         for url in ["https://two.test/", "https://two.test/"] {
             assert_eq!(get(url).showing(&of_two).send().await.status, 200);
         }
@@ -182,7 +183,7 @@ fn names_depth_and_lists_of_revoked_certificates_decide() {
 fn backends_are_told_by_nobody_else() {
     rig::run(async |rig| {
         let authority = Authority::new("authority");
-        let password = [("auth", "ada:{SHA}nU4eI71bcnBGqeO0t9tXvY1u5oQ=\n")];
+        let password = [("auth", "ada:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=\n")];
         let objects = [
             of(&authority),
             secret("users", "Opaque", &password),
@@ -285,8 +286,9 @@ fn what_is_broken_closes_the_host_and_what_is_mended_opens_it() {
             .showing(&others)
             .send_until("the new authority", |reply| reply.status == 200)
             .await;
-        rig.daemon.confirmed("default/missing").await;
-        assert_eq!(get("https://missing.test/").showing(&authority.signs("client", 1)).send().await.status, 400);
+        // Workers of the generation before may still take connections.
+        let before = get("https://missing.test/").showing(&authority.signs("client", 1));
+        before.send_until("the authority of before is gone", |reply| reply.status == 400).await;
     });
 }
 
@@ -312,7 +314,7 @@ fn challenges_are_answered_without() {
 #[test]
 fn only_whose_host_it_is_decides() {
     rig::run(async |rig| {
-        rig.daemon.set("hosts.ownership", "\"shared\"");
+        rig.daemon.set("hosts.ownership", "shared");
         let (authority, other) = (Authority::new("authority"), Authority::new("other"));
         let mut objects: Vec<_> = ["default", "team"]
             .into_iter()
@@ -327,7 +329,13 @@ fn only_whose_host_it_is_decides() {
         objects.extend([
             of(&authority),
             in_namespace("team", secret("authority", "Opaque", &[("ca.crt", &other.pem())])),
-            home(guarded("guarded")),
+            home(
+                ingress("guarded")
+                    .path("guarded.test", "Prefix", "/own", "web")
+                    .annotation("auth-tls-secret", "authority"),
+            ),
+            // What is protected loses nothing to a path below it.
+            team("below", "guarded.test", "/own/below").build(),
             home(ingress("open").host("open.test", "web")),
             team("guest", "guarded.test", "/guest").build(),
             team("weak", "guarded.test", "/weak")
@@ -341,8 +349,10 @@ fn only_whose_host_it_is_decides() {
         rig.start().await;
         let (ours, theirs) = (authority.signs("client", 1), other.signs("client", 1));
         for (url, signed, status) in [
-            ("https://guarded.test/", Some(&ours), 200),
-            ("https://guarded.test/", Some(&theirs), 400),
+            ("https://guarded.test/own", Some(&ours), 200),
+            ("https://guarded.test/own/below", Some(&ours), 200),
+            ("https://guarded.test/own", Some(&theirs), 400),
+            ("https://guarded.test/own", None, 400),
             ("https://guarded.test/", None, 400),
             ("https://guarded.test/guest", Some(&ours), 200),
             ("https://guarded.test/guest", None, 400),

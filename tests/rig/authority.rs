@@ -21,8 +21,16 @@ pub struct Signed {
     pub key: String,
     /// Its number.
     pub serial: u64,
-    /// How TLS is spoken by whoever shows it; sessions are kept whatever the name of the server.
+    /// How TLS is spoken by whoever shows it.
     pub config: Arc<rustls::ClientConfig>,
+}
+
+impl Signed {
+    /// The same for a client that resumes sessions at every server, whichever opened them.
+    pub fn resuming(&self) -> Self {
+        let config = super::client::showing(certificates(&self.chain), private_key(&self.key), true);
+        Signed { config, ..self.clone() }
+    }
 }
 
 impl Authority {
@@ -63,7 +71,7 @@ impl Authority {
         let certificate: Certificate = parameters.signed_by(&key, &self.0).unwrap();
         let chain = between.iter().fold(certificate.pem(), |chain, authority| chain + &authority.pem());
         let key = key.serialize_pem();
-        let config = super::client::showing(certificates(&chain), private_key(&key));
+        let config = super::client::showing(certificates(&chain), private_key(&key), false);
         Signed { chain, key, serial, config }
     }
 

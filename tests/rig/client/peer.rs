@@ -83,10 +83,13 @@ fn believing() -> ConfigBuilder<ClientConfig, WantsClientCert> {
         .with_custom_certificate_verifier(verifier)
 }
 
-/// How TLS is spoken by whoever shows a certificate. A session that was opened under one name is tried under every other.
-pub fn showing(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>) -> Arc<ClientConfig> {
+/// How TLS is spoken by whoever shows a certificate: with new sessions, or with any of before, under whatever name it was opened.
+pub fn showing(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>, resumes: bool) -> Arc<ClientConfig> {
     let mut config = believing().with_client_auth_cert(chain, key).unwrap();
-    config.resumption = Resumption::store(Arc::new(OneName(ClientSessionMemoryCache::new(8))));
+    config.resumption = match resumes {
+        true => Resumption::store(Arc::new(OneName(ClientSessionMemoryCache::new(8)))),
+        false => Resumption::disabled(),
+    };
     Arc::new(config)
 }
 
