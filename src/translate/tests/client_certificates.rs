@@ -72,7 +72,7 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
         (&[("default", ""), ("team-a", THREE)], "nobody", &["/o1"], &["o1 ClosedRoute"]),
         (&[("default", ""), ("team-a", ABSENT)], "nobody", &["/o1"], &["o1 ClosedRoute"]),
         (&[("default", ONE), ("team-a", "")], "one", &[], &["o1 HostRuleConflict"]),
-        (&[("default", ONE), ("team-a", THREE)], "one", &["/o1"], &["o1 ClosedRoute", "o1 HostRuleConflict"]),
+        (&[("default", ONE), ("team-a", THREE)], "one", &["/o1"], &["o1 HostRuleConflict", "o1 ClosedRoute"]),
         (&[("default", ABSENT), ("team-a", "")], "nobody", &["/o0"], &["o0 ClosedRoute"]),
     ];
     for (objects, rule, closed, told) in rows {
