@@ -132,9 +132,9 @@ const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test:
 /// The variables of a session and its cookie.
 const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test: 4000, ..NOTHING };
 /// What a host says about certificates of clients, and nginx reads for it.
-const CLIENT_CERTIFICATES: Cost = Cost { files: 3, configuration: 1200, memory: 60_000, test: 1500, ..NOTHING };
+const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 60_000, test: 1900, ..NOTHING };
 /// What a location says about TLS to its backend: each has certificates and keys of its own in memory.
-const BACKEND_TLS: Cost = Cost { configuration: 700, memory: 120_000, test: 1500, ..NOTHING };
+const BACKEND_TLS: Cost = Cost { configuration: 900, memory: 80_000, test: 2800, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
 /// How much of a zone nginx writes to before a client is counted.
 const ZONE: Cost =
@@ -207,10 +207,14 @@ impl Cost {
         let Authority { certificates, revoked, .. } = &*asked.authority;
         let length = bytes(certificates.len()) + revoked.as_ref().map_or(0, |lists| bytes(lists.len()));
         let mut cost = CLIENT_CERTIFICATES;
-        cost.configuration += length;
         cost.memory += AUTHORITY_MEMORY * length;
         cost.test += length / AUTHORITY_BYTES_OF_TIME;
         cost
+    }
+
+    /// What a path costs more whose host chooses clients by their certificates.
+    pub const fn of_guarded_path() -> Self {
+        CONDITION
     }
 
     /// What a path costs more whose backend is spoken to by TLS as its object says.
@@ -302,10 +306,14 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         if let Some(asked) = server.client_certificates.as_deref() {
             costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
         }
-        let has_tls = server.tls != TlsTermination::Default;
+        let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
+        let has_tls = chooses || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
+            if chooses {
+                costs.add(&route.origin.object.namespace, Cost::of_guarded_path());
+            }
             if strict.concern(route) {
                 costs.add(&route.origin.object.namespace, Cost::of_strict_path());
             }

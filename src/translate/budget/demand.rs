@@ -45,7 +45,10 @@ impl Demand {
         texts += target.map_or(0, |target| cost::target_length(target.parts()));
         let certificates = secrets(subject).count();
         let mut own = Cost::default();
-        let has_tls = subject.spec().is_some_and(|spec| spec.tls.as_ref().is_some_and(|entries| !entries.is_empty()));
+        let is_guarded = matches!(&reading.client_rule, Some(ClientRule::Good(asked)) if asked.chooses());
+        let lists_hosts =
+            subject.spec().is_some_and(|spec| spec.tls.as_ref().is_some_and(|entries| !entries.is_empty()));
+        let has_tls = lists_hosts || is_guarded;
         let mut hosts = 0;
         for (_, rule) in subject.rules() {
             hosts += 1;
@@ -54,6 +57,9 @@ impl Demand {
                 // A rewritten path is an expression, and is written once more as what is replaced.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
                 own += Cost::of_route(path, texts, behaviour, has_tls);
+                if is_guarded {
+                    own += Cost::of_guarded_path();
+                }
                 if reading.canary.is_some() {
                     own += Cost::of_split();
                 }
@@ -70,6 +76,7 @@ impl Demand {
         if let Some(ClientRule::Good(asked)) = &reading.client_rule {
             // Each host reads the authority for itself, and which object decides is not known yet.
             own += Cost::of_client_certificates(asked) * (hosts + default);
+            own.files += 1 + u64::from(asked.authority.revoked.is_some());
         }
         if let Some(wish) = &reading.backend_tls {
             own += Cost::of_backend_tls() * (own.routes + default);
