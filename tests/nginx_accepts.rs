@@ -35,6 +35,7 @@ fn upstream_id(service: &str, protocol: Protocol) -> UpstreamId {
         mode: "",
         protocol,
         balance: None,
+        tls: None,
     }
 }
 
@@ -157,6 +158,7 @@ fn model() -> Model {
             origin: origin(),
             tls: TlsTermination::Default,
             hsts: None,
+            client_certificates: None,
             handover: Default::default(),
             routes: vec![route(exact("/hello"), proxy("web", Protocol::Http), Behaviour::default())],
             fallback: fallback.clone(),
@@ -166,6 +168,7 @@ fn model() -> Model {
             origin: origin(),
             tls: TlsTermination::Default,
             hsts: None,
+            client_certificates: None,
             handover: Default::default(),
             routes: Vec::new(),
             fallback: route(prefix("/"), proxy("web", Protocol::Http), Behaviour::default()),
@@ -175,6 +178,7 @@ fn model() -> Model {
             origin: origin(),
             tls: TlsTermination::Own(own.clone()),
             hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
+            client_certificates: None,
             handover: Handover::Detailed,
             routes: vec![
                 route(exact("/exact/"), proxy("web", Protocol::Http), everything()),
@@ -199,6 +203,7 @@ fn model() -> Model {
             origin: origin(),
             tls: TlsTermination::DefaultDeclared,
             hsts: Some(Hsts { max_age: 300, include_subdomains: false, preload: false }),
+            client_certificates: None,
             handover: Default::default(),
             routes: vec![
                 route(exact(&format!("/{}", "long".repeat(200))), proxy("web", Protocol::Http), Behaviour::default()),
@@ -217,6 +222,7 @@ fn model() -> Model {
     let two = vec![address("10.244.0.1:8080"), address("[fd00::1]:8080")];
     Model {
         server_directives: Vec::new(),
+        authorities: Vec::new(),
         zones: [(origin().object.namespace.clone(), ByteSize(80 << 10))].into(),
         servers: servers.into_iter().map(Arc::new).collect(),
         upstreams: vec![

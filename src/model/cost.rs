@@ -8,8 +8,9 @@ use std::ops::{AddAssign, Mul};
 use std::sync::Arc;
 
 use super::{
-    AccessList, Action, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientLimits, Cors, ListMark, Model,
-    PathMatch, RewritePattern, Route, SessionCookie, Split, TargetPart, TlsTermination, UpstreamId,
+    AccessList, Action, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientCertificates,
+    ClientLimits, Cors, ListMark, Model, PathMatch, RewritePattern, Route, SessionCookie, Split, TargetPart,
+    TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -110,6 +111,9 @@ const CERTIFICATE: Cost = Cost { certificates: 1, files: 1, ..NOTHING };
 const TLS_HOST: Cost = Cost { memory: 60_000, test: 2500, ..NOTHING };
 /// The same for each byte of its chain.
 const CERTIFICATE_MEMORY: u64 = 5;
+/// What nginx keeps of each byte of authorities, and how many of them it reads in a microsecond.
+const AUTHORITY_MEMORY: u64 = 12;
+const AUTHORITY_BYTES_OF_TIME: u64 = 4;
 /// A table of networks.
 const LIST: Cost = Cost { files: 1, configuration: 80, memory: 40_000, test: 20, ..NOTHING };
 /// A network of such a table: one node for each bit, of which neighbours share the first.
@@ -127,6 +131,10 @@ const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
 /// The variables of a session and its cookie.
 const SESSION: Cost = Cost { files: 2, configuration: 900, memory: 70_000, test: 4000, ..NOTHING };
+/// What a host says about certificates of clients, and nginx reads for it.
+const CLIENT_CERTIFICATES: Cost = Cost { files: 1, configuration: 1200, memory: 60_000, test: 1900, ..NOTHING };
+/// What a location says about TLS to its backend: each has certificates and keys of its own in memory.
+const BACKEND_TLS: Cost = Cost { configuration: 900, memory: 80_000, test: 2800, ..NOTHING };
 const LIMITS: Cost = Cost { files: 1, configuration: 400, memory: 30_000, test: 500, ..NOTHING };
 /// How much of a zone nginx writes to before a client is counted.
 const ZONE: Cost =
@@ -192,6 +200,26 @@ impl Cost {
         let mut cost = UPSTREAM;
         cost += times(ENDPOINT, endpoints);
         cost
+    }
+
+    /// What a host costs more that asks for certificates of clients.
+    pub fn of_client_certificates(asked: &ClientCertificates) -> Self {
+        let Authority { certificates, revoked, .. } = &*asked.authority;
+        let length = bytes(certificates.len()) + revoked.as_ref().map_or(0, |lists| bytes(lists.len()));
+        let mut cost = CLIENT_CERTIFICATES;
+        cost.memory += AUTHORITY_MEMORY * length;
+        cost.test += length / AUTHORITY_BYTES_OF_TIME;
+        cost
+    }
+
+    /// What a path costs more whose host chooses clients by their certificates.
+    pub const fn of_guarded_path() -> Self {
+        CONDITION
+    }
+
+    /// What a path costs more whose backend is spoken to by TLS as its object says.
+    pub const fn of_backend_tls() -> Self {
+        BACKEND_TLS
     }
 
     /// A certificate, however many hosts have it.
@@ -275,10 +303,17 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
             costs.add(namespace, TLS_HOST);
             costs.add(namespace, Cost { memory: CERTIFICATE_MEMORY * bytes(length), ..NOTHING });
         }
-        let has_tls = server.tls != TlsTermination::Default;
+        if let Some(asked) = server.client_certificates.as_deref() {
+            costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
+        }
+        let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
+        let has_tls = chooses || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
+            if chooses {
+                costs.add(&route.origin.object.namespace, Cost::of_guarded_path());
+            }
             if strict.concern(route) {
                 costs.add(&route.origin.object.namespace, Cost::of_strict_path());
             }
@@ -295,6 +330,10 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     for certificate in &model.certificates {
         let namespace = &certificate.origin.object.namespace;
         costs.add(namespace, CERTIFICATE);
+    }
+    for authority in &model.authorities {
+        let files = 1 + u64::from(authority.revoked.is_some());
+        costs.add(&authority.origin.object.namespace, Cost { files, ..NOTHING });
     }
     for file in &model.password_files {
         costs.add(&file.origin.object.namespace, Cost { files: 1, ..NOTHING });
@@ -348,6 +387,9 @@ impl<'m> Costs<'m> {
         let mut cost = Cost::of_route(path, texts, behaviour, has_tls);
         if expression {
             cost += EXPRESSION;
+        }
+        if route.action.upstream().is_some_and(|upstream| upstream.tls.is_some()) {
+            cost += BACKEND_TLS;
         }
         if let Some(list) = behaviour.access.as_deref()
             && let Some(mark) = list.mark()

@@ -1,10 +1,12 @@
 //! What traffic should do, in the words of HTTP: it must not know Kubernetes, nginx versions, files or processes.
 
 mod access;
+mod backend_tls;
 mod balance;
 mod behaviour;
 pub mod catalogue;
 mod certificate;
+mod client_certificates;
 pub mod cost;
 mod digest;
 pub mod expression;
@@ -19,10 +21,12 @@ mod validity;
 mod value;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
+pub use backend_tls::{BackendTls, Protocols};
 pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};
 pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
 pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};
+pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
 pub use instance::Instance;
 pub use name::{is_label, is_subdomain};
@@ -54,6 +58,8 @@ pub struct Model {
     pub certificates: Vec<Arc<Certificate>>,
     /// Password files for basic authentication, sorted by identity.
     pub password_files: Vec<Arc<PasswordFile>>,
+    /// Authorities that sign certificates of clients and backends, sorted by identity.
+    pub authorities: Vec<Arc<Authority>>,
     /// The certificate for hosts that have none of their own; `None` lets the gate leave TLS out.
     pub default_certificate: Option<CertificateId>,
     /// Which clients are believed about the address, scheme and host of a request.

@@ -1,8 +1,9 @@
 //! A host name and what is served under it; it must not know how nginx selects servers.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
 
-use super::{Action, CertificateId, Field, HostName, ObjectId, Origin, Route};
+use super::{Action, CertificateId, ClientCertificates, Field, HostName, ObjectId, Origin, Route};
 
 /// How many routes an object has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -55,6 +56,8 @@ pub struct Server {
     pub origin: Origin,
     /// Its certificate.
     pub tls: TlsTermination,
+    /// What it asks of the certificates of its clients.
+    pub client_certificates: Option<Arc<ClientCertificates>>,
     /// Value of `Strict-Transport-Security` on answers over TLS, for example `max-age=31536000; includeSubDomains`
     /// as seconds, include-subdomains, preload; `None` sends none.
     pub hsts: Option<Hsts>,
@@ -171,6 +174,7 @@ mod tests {
             mode: "",
             protocol: Protocol::Http,
             balance: None,
+            tls: None,
         };
         let networks = |text: &str| text.split(',').filter_map(|network| network.parse().ok()).collect();
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Ingress, namespace, "b")));
@@ -188,7 +192,8 @@ mod tests {
 
     fn server(routes: Vec<Route>, fallback: Route) -> Server {
         let (name, origin) = (ServerName::CatchAll, fallback.origin.clone());
-        Server { name, origin, tls: TlsTermination::Default, hsts: None, handover: Handover::Usual, routes, fallback }
+        let (tls, handover) = (TlsTermination::Default, Handover::Usual);
+        Server { name, origin, tls, client_certificates: None, hsts: None, handover, routes, fallback }
     }
 
     const ONE: &str = "strict 10.0.0.0/8";

@@ -1,12 +1,13 @@
 //! Groups of endpoints; it must not know how they were found.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::{Balance, Origin, Protocol};
+use super::{BackendTls, Balance, Origin, Protocol};
 
 /// Names an upstream; parts hold no dots, as Kubernetes guarantees for namespaces, Services and port names.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UpstreamId {
     /// Namespace of the Service.
     pub namespace: Arc<str>,
@@ -21,6 +22,23 @@ pub struct UpstreamId {
     pub protocol: Protocol,
     /// How one of them is chosen; `None` takes each in its turn.
     pub balance: Option<Arc<Balance>>,
+    /// How TLS is spoken where it is not without verifying. Idle connections and sessions of TLS are kept by upstream: what one client
+    /// certificate opened must not take requests for which another one was meant.
+    pub tls: Option<Arc<BackendTls>>,
+}
+
+/// Names are made of it: those of upstreams that nobody says anything about stay what they were.
+impl fmt::Debug for UpstreamId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let UpstreamId { namespace, service, port, mode, protocol, balance, tls } = self;
+        let mut all = formatter.debug_struct("UpstreamId");
+        all.field("namespace", namespace).field("service", service).field("port", port).field("mode", mode);
+        all.field("protocol", protocol).field("balance", balance);
+        if tls.is_some() {
+            all.field("tls", tls);
+        }
+        all.finish()
+    }
 }
 
 /// One address that takes requests.

@@ -24,8 +24,8 @@ pub use templates::Templates;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, Certificate, CertificateId, Directive, Field, Forwarded, Handover, Instance, Kind, ObjectId,
-    Origin, PasswordFile, PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
+    AccessList, Action, Authority, Certificate, CertificateId, Directive, Field, Forwarded, Handover, Instance, Kind,
+    ObjectId, Origin, PasswordFile, PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
 use blocks::Blocks;
@@ -124,9 +124,10 @@ impl Renderer {
         let path = |one: &PasswordFile| names::password_file(&one.id);
         let make = |one: &PasswordFile| File::secret([Part::Bytes(Arc::clone(&one.content.0))], one.origin.clone());
         self.password_files.render(&model.password_files, path, make, &mut all);
+        all.extend(model.authorities.iter().flat_map(|authority| authority_files(authority)));
         let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
         self.lists.render(&lower::long_lists(plan), path, |one| lower::list(one, engine), &mut all);
-        let shared = [lower::cors, lower::limits, lower::sessions, lower::splits];
+        let shared = [lower::cors, lower::limits, lower::sessions, lower::splits, lower::strangers];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
@@ -152,6 +153,13 @@ impl Renderer {
     }
 }
 
+/// The files of an authority.
+fn authority_files(authority: &Authority) -> impl Iterator<Item = (FilePath, Arc<File>)> {
+    let file = |bytes: &Arc<[u8]>| Arc::new(File::secret([Part::Bytes(Arc::clone(bytes))], authority.origin.clone()));
+    let revoked = authority.revoked.as_ref().map(|lists| (names::revoked_file(&authority.id), file(lists)));
+    [(names::authority_file(&authority.id), file(&authority.certificates))].into_iter().chain(revoked)
+}
+
 /// Requests for hosts that nobody defines are answered 404 here, instead of by whichever server is the first.
 fn catch_all() -> Option<Arc<Server>> {
     let origin = Origin { object: Arc::new(ObjectId::new(Kind::Settings, "", "unknown-hosts")), field: Field::Object };
@@ -165,5 +173,6 @@ fn catch_all() -> Option<Arc<Server>> {
     let routes = vec![answer(PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false }, 200)];
     let tls = TlsTermination::Default;
     let (name, handover) = (ServerName::CatchAll, Handover::Usual);
-    Some(Arc::new(Server { name, origin, tls, hsts: None, handover, routes, fallback }))
+    let client_certificates = None;
+    Some(Arc::new(Server { name, origin, tls, client_certificates, hsts: None, handover, routes, fallback }))
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, LazyLock};
 
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId, PasswordFileId, Protocol,
-    ServerName, SessionCookie, Split, UpstreamId, hexadecimal,
+    CertificateId, ClientCertificates, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId,
+    PasswordFileId, Pattern, Protocol, ServerName, SessionCookie, Split, UpstreamId, hexadecimal,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -65,18 +65,25 @@ fn readable(id: &UpstreamId) -> String {
     let plain = |part: &str| {
         !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-'))
     };
-    let UpstreamId { namespace, service, port, mode, protocol, balance } = id;
-    let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")]));
-    let balance = balance.as_deref().unwrap_or_default();
+    let UpstreamId { namespace, service, port, mode, protocol, balance, tls } = id;
+    let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")])).unwrap_or_default();
+    // A letter that no number of the other has at its beginning.
+    let tls = tls.as_deref().map(|tls| format!("t{}", hash(&[&format!("{tls:?}")]))).unwrap_or_default();
     let protocol = protocol_name(*protocol);
     let length = namespace.len() + service.len() + port.len();
     match [namespace, service, port].into_iter().all(|part| plain(part)) && length <= LONGEST_READABLE - 40 {
         true => {
-            let suffixes = [*mode, protocol, balance].into_iter().filter(|suffix| !suffix.is_empty());
+            let suffixes = [*mode, protocol, &balance, &tls].into_iter().filter(|suffix| !suffix.is_empty());
             suffixes.fold(format!("ingressd.{namespace}.{service}.{port}"), |name, suffix| format!("{name}.{suffix}"))
         }
         // Two parts, which no readable name has.
-        false => format!("ingressd.{}", hash(&[namespace, service, port, mode, protocol, balance])),
+        false => format!(
+            "ingressd.{}",
+            match tls.is_empty() {
+                true => hash(&[namespace, service, port, mode, protocol, &balance]),
+                false => hash(&[namespace, service, port, mode, protocol, &balance, &tls]),
+            }
+        ),
     }
 }
 
@@ -131,6 +138,31 @@ pub fn certificate_file(id: &CertificateId) -> FilePath {
         CertificateId::SelfSigned => Arc::clone(&SELF_SIGNED),
         CertificateId::Secret(secret) => format!("certs/{}.pem", hash(&object(secret))).into(),
     }
+}
+
+/// The file of a certificate that is shown to backends: that of the Secret, whoever else it is shown to.
+pub fn client_file(secret: &Arc<ObjectId>) -> FilePath {
+    certificate_file(&CertificateId::Secret(Arc::clone(secret)))
+}
+
+/// The file of an authority's certificates.
+pub fn authority_file(id: &ObjectId) -> FilePath {
+    format!("certs/{}-authority.pem", hash(&object(id))).into()
+}
+
+/// The file of what an authority took back.
+pub fn revoked_file(id: &ObjectId) -> FilePath {
+    format!("certs/{}-revoked.pem", hash(&object(id))).into()
+}
+
+/// The variable that tells clients who are not let in, by what their certificate has to be.
+pub fn stranger(certificates: &ClientCertificates) -> String {
+    format!("stranger_{}", hash(&[certificates.common_name.as_ref().map_or("", Pattern::as_str)]))
+}
+
+/// The file of that variable.
+pub fn stranger_file(name: &str) -> FilePath {
+    format!("http/10-{}.conf", name.replace('_', "-")).into()
 }
 
 /// The file of names and passwords.
@@ -228,8 +260,8 @@ mod tests {
 
     fn id(namespace: &str, service: &str, port: &str, mode: &'static str) -> UpstreamId {
         let protocol = Protocol::Http;
-        let balance = None;
-        UpstreamId { namespace: namespace.into(), service: service.into(), port: port.into(), mode, protocol, balance }
+        let (namespace, service, port) = (namespace.into(), service.into(), port.into());
+        UpstreamId { namespace, service, port, mode, protocol, balance: None, tls: None }
     }
 
     #[test]

@@ -101,6 +101,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("listens", Some(json!(view::Listens { listens: vec![words()] }))),
         source!("server_name", example(name())),
         source!("server", example(server())),
+        source!("client_certificates", example(client_certificates())),
         source!("told", Some(json!(view::Nothing {}))),
         source!("backends", Some(json!(view::Backends { variable: WORD }))),
         source!("backend", example(backend())),
@@ -110,6 +111,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("session", example(session())),
         source!("session_cookie", example(session_cookie())),
         source!("split", example(split())),
+        source!("stranger", example(stranger())),
         source!("limits", example(limits())),
         source!("list", Some(json!(list()))),
     ]
@@ -172,7 +174,44 @@ fn server() -> Result<Value, Refused> {
     }))
 }
 
+fn client_certificates() -> Result<Value, Refused> {
+    Ok(json!(view::ClientCertificates {
+        authority: Path::new("/file".as_ref())?,
+        revoked: vec![Path::new("/file".as_ref())?],
+        verify: WORD,
+        depth: NUMBER,
+        error_page: vec![Text::new("text")?],
+        believes: true,
+        told: true,
+    }))
+}
+
+fn stranger() -> Result<Value, Refused> {
+    Ok(json!(view::Stranger { variable: WORD, pattern: Literal::new("~^x$")? }))
+}
+
+fn backend_tls() -> Result<view::BackendTls, Refused> {
+    Ok(view::BackendTls {
+        certificate: vec![Path::new("/file".as_ref())?],
+        verified: vec![view::Verified { authority: Path::new("/file".as_ref())?, depth: NUMBER }],
+        name: Text::new("text")?,
+        tells_name: true,
+        protocols: words(),
+        ciphers: vec![Text::new("text")?],
+    })
+}
+
 fn location() -> Result<Value, Refused> {
+    let client = || vec![view::ClientHeaders { told: true }];
+    let grpc = view::Grpc {
+        scheme: WORD,
+        upstream: WORD,
+        hsts: vec![WORD],
+        detailed: true,
+        believes: true,
+        client: client(),
+        backend_tls: vec![backend_tls()?],
+    };
     let cors = view::CorsUse {
         preflight: WORD,
         origin: WORD,
@@ -198,6 +237,7 @@ fn location() -> Result<Value, Refused> {
         strict_paths: true,
         protected: true,
         https_redirect: vec![view::HttpsRedirect { status: NUMBER, host: WORD, port: vec![NUMBER], uri: WORD }],
+        stranger: vec![WORD],
         cors: vec![cors],
         session: vec![view::SessionUse { cookie: WORD, variable: WORD, path: Text::new("/")?, hsts: vec![WORD] }],
         redirect: vec![view::Redirect { status: NUMBER, location: Text::new("text")? }],
@@ -211,10 +251,11 @@ fn location() -> Result<Value, Refused> {
             grpc: true,
             detailed: true,
             believes: true,
+            client: client(),
         }],
         limits: vec![limits],
-        grpc: vec![view::Grpc { scheme: WORD, upstream: WORD, hsts: vec![WORD], detailed: true, believes: true }],
-        proxy: vec![view::Proxy { tls: true, scheme: WORD, upstream: WORD }],
+        grpc: vec![grpc],
+        proxy: vec![view::Proxy { tls: true, backend_tls: vec![backend_tls()?], scheme: WORD, upstream: WORD }],
     }))
 }
 

@@ -34,6 +34,7 @@ fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
         origin: origin("oldest", Field::Object),
         tls: TlsTermination::Default,
         hsts: None,
+        client_certificates: None,
         handover: Default::default(),
         routes,
         fallback: route("oldest", prefix("/", false), 404),

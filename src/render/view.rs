@@ -129,6 +129,41 @@ pub struct Server {
     pub common: Vec<Directive>,
 }
 
+/// What a server asks of certificates of clients.
+#[derive(Debug, Serialize)]
+pub struct ClientCertificates {
+    /// The file with the authorities.
+    pub authority: Path,
+    /// The file with what they took back, none or one.
+    pub revoked: Vec<Path>,
+    /// What clients have to show.
+    pub verify: Word,
+    /// How many authorities may stand between.
+    pub depth: Number,
+    /// Where others are sent, none or one URL.
+    pub error_page: Vec<Text>,
+    /// Whether anybody is believed about clients.
+    pub believes: bool,
+    /// Whether backends are told the certificate.
+    pub told: bool,
+}
+
+/// The variable that tells who is not let in.
+#[derive(Debug, Serialize)]
+pub struct Stranger {
+    /// The variable.
+    pub variable: Word,
+    /// The expression that matches whom is let in.
+    pub pattern: Literal,
+}
+
+/// What backends are told about certificates of clients.
+#[derive(Debug, Serialize)]
+pub struct ClientHeaders {
+    /// Whether they are told the certificate itself.
+    pub told: bool,
+}
+
 /// A list of networks.
 #[derive(Debug, Serialize)]
 pub struct Networks {
@@ -153,6 +188,8 @@ pub struct Location {
     pub protected: bool,
     /// To https.
     pub https_redirect: Vec<HttpsRedirect>,
+    /// The variable that tells whose certificate is not good enough.
+    pub stranger: Vec<Word>,
     /// Browsers of other origins.
     pub cors: Vec<CorsUse>,
     /// A session for clients without one.
@@ -295,6 +332,8 @@ pub struct Authentication {
     pub detailed: bool,
     /// Whether anybody is believed about clients.
     pub believes: bool,
+    /// What the backend is told about certificates of clients, none or one.
+    pub client: Vec<ClientHeaders>,
 }
 
 /// Limits in a location.
@@ -339,17 +378,49 @@ pub struct Grpc {
     pub detailed: bool,
     /// Whether anybody is believed about clients.
     pub believes: bool,
+    /// What the backend is told about certificates of clients, none or one.
+    pub client: Vec<ClientHeaders>,
+    /// How TLS is spoken where objects say so, none or one.
+    pub backend_tls: Vec<BackendTls>,
 }
 
 /// To an HTTP backend.
 #[derive(Debug, Serialize)]
 pub struct Proxy {
-    /// Whether TLS is spoken to the backend.
+    /// Whether TLS is spoken to the backend as nobody says how.
     pub tls: bool,
+    /// How it is spoken where objects say so, none or one.
+    pub backend_tls: Vec<BackendTls>,
     /// `http://` or `https://`.
     pub scheme: Word,
     /// The upstream, or the variable with its name.
     pub upstream: Word,
+}
+
+/// How TLS is spoken to a backend.
+#[derive(Debug, Serialize)]
+pub struct BackendTls {
+    /// The file with the certificate that is shown and its key, none or one.
+    pub certificate: Vec<Path>,
+    /// Who has signed the certificate of the backend, none or one.
+    pub verified: Vec<Verified>,
+    /// The name of the backend.
+    pub name: Text,
+    /// Whether the backend is told it.
+    pub tells_name: bool,
+    /// Versions of TLS.
+    pub protocols: Words,
+    /// Ciphers, none or one list.
+    pub ciphers: Vec<Text>,
+}
+
+/// Who has signed the certificate of a backend.
+#[derive(Debug, Serialize)]
+pub struct Verified {
+    /// The file with the authorities.
+    pub authority: Path,
+    /// How many others may stand between.
+    pub depth: Number,
 }
 
 /// A group of endpoints.

@@ -12,7 +12,7 @@ use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::{Dialect, EndpointMode, Names, Namespaces, Options};
 use crate::finding::Reason;
-use crate::model::{Balance, Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId, is_label};
+use crate::model::{BackendTls, Balance, Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId, is_label};
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
 /// The most that an endpoint weighs which is found by hashing.
@@ -37,6 +37,8 @@ pub struct BackendReference<'a> {
     pub protocol: Option<Protocol>,
     /// How an endpoint is chosen.
     pub balance: Option<Arc<Balance>>,
+    /// How TLS is spoken where it is.
+    pub tls: Option<Arc<BackendTls>>,
 }
 
 /// What is wrong with a reference, for whoever refers.
@@ -259,8 +261,9 @@ impl<'a> Backends<'a> {
 fn id(reference: &BackendReference<'_>, number: i32, mode: &'static str, port: Option<&ServicePort>) -> UpstreamId {
     let (namespace, service) = (reference.namespace.into(), reference.service.into());
     let protocol = reference.protocol.or_else(|| port.and_then(port::protocol)).unwrap_or(Protocol::Http);
-    let balance = reference.balance.clone();
-    UpstreamId { namespace, service, port: number.to_string().into(), mode, protocol, balance }
+    let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
+    let tls = tls.filter(|_| matches!(protocol, Protocol::Https | Protocol::Grpcs));
+    UpstreamId { namespace, service, port: number.to_string().into(), mode, protocol, balance, tls }
 }
 
 /// Consistent hashing makes points for each unit of a weight, so weights are told by ones.

@@ -81,7 +81,7 @@ impl Certificates {
 }
 
 /// Whatever stands in the Secret beside the PEM blocks stays out of what is served.
-fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
+pub fn check(secret: &Stored<Secret>) -> Result<Checked, Fault> {
     let data = secret.object.data.as_ref();
     let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
     let chain = value(CHAIN).ok_or("it has no tls.crt")?;
@@ -158,7 +158,8 @@ fn write_key(key: &PrivateKeyDer<'_>) -> Result<String, Fault> {
     Ok(text)
 }
 
-fn write_block(text: &mut String, label: &str, bytes: &[u8]) {
+/// Adds a PEM block.
+pub fn write_block(text: &mut String, label: &str, bytes: &[u8]) {
     /// Characters in a line, RFC 7468.
     const WIDTH: usize = 64;
     let encoded = base64::engine::general_purpose::STANDARD.encode(bytes);

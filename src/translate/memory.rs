@@ -115,6 +115,7 @@ impl Memory {
         share(&mut model.upstreams, &self.model.upstreams, |upstream| &upstream.id);
         share(&mut model.certificates, &self.model.certificates, |certificate| &certificate.id);
         share(&mut model.password_files, &self.model.password_files, |file| &file.id);
+        share(&mut model.authorities, &self.model.authorities, |authority| &authority.id);
         self.model = model.clone();
     }
 }

@@ -3,12 +3,14 @@
 mod allowed;
 pub mod annotation;
 mod asked;
+mod authority;
 mod backend;
 mod budget;
 mod canary;
 mod certificate;
 pub mod claims;
 mod class;
+mod client_certificates;
 mod endpoint;
 mod external_name;
 mod host;
@@ -41,7 +43,7 @@ pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use reading::{Reading, SessionWish};
+pub use reading::{BackendTlsWish, ClientRule, Reading, SessionWish};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -59,7 +61,7 @@ use self::subject::Subject;
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    AccessList, Forwarded, HostName, Model, ObjectId, Origin, PasswordFile, RouteCount, Server, ServerName,
+    AccessList, Authority, Forwarded, HostName, Model, ObjectId, Origin, PasswordFile, RouteCount, Server, ServerName,
 };
 use crate::source::{Snapshot, Stored, Version};
 
@@ -201,6 +203,9 @@ impl Translator {
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
         budget::bound_endpoints(&mut upstreams, &options.limits, &mut findings);
+        let of_backends =
+            subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.certificate.as_ref());
+        of_backends.for_each(|certificate| tls.use_as_well(certificate));
         let default_certificate = tls.default_certificate();
         translation.due = [ends, tls.due].into_iter().flatten().min();
 
@@ -217,6 +222,7 @@ impl Translator {
             servers: built.into_iter().map(Arc::new).collect(),
             upstreams: upstreams.into_iter().map(Arc::new).collect(),
             certificates: tls.used(),
+            authorities: authorities(&subjects),
             password_files: password_files(&subjects),
             default_certificate,
             forwarded: Forwarded { trusted: options.trusted_proxies.clone(), append: options.append_forwarded_for },
@@ -256,8 +262,11 @@ fn subjects<'a>(
         translation.findings.extend_from_slice(&reading.findings);
         let own_list = behaviour.access.as_deref().is_some_and(|access| !is_everywhere(access));
         // What a canary asks for besides its part is without effect: the main object protects the path.
-        let is_protected =
-            reading.canary.is_none() && (reading.closed || own_list || behaviour.basic_authentication.is_some());
+        let is_protected = reading.canary.is_none()
+            && (reading.closed
+                || own_list
+                || behaviour.basic_authentication.is_some()
+                || reading.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
@@ -335,6 +344,16 @@ fn accept(
 fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {
     let files = subjects.iter().filter_map(|subject| subject.reading.password_file.as_ref());
     let by_id: BTreeMap<_, _> = files.map(|file| (&file.id, file)).collect();
+    by_id.into_values().map(Arc::clone).collect()
+}
+
+fn authorities(subjects: &[Subject<'_>]) -> Vec<Arc<Authority>> {
+    let of_clients = subjects.iter().filter_map(|subject| match &subject.reading.client_rule {
+        Some(ClientRule::Good(rule)) => Some(&rule.authority),
+        Some(ClientRule::Broken) | None => None,
+    });
+    let of_backends = subjects.iter().filter_map(|subject| subject.reading.backend_tls.as_ref()?.authority.as_ref());
+    let by_id: BTreeMap<_, _> = of_clients.chain(of_backends).map(|authority| (&authority.id, authority)).collect();
     by_id.into_values().map(Arc::clone).collect()
 }
 

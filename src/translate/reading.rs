@@ -4,7 +4,19 @@ use std::sync::Arc;
 
 use super::Canary;
 use crate::finding::Finding;
-use crate::model::{Balance, Behaviour, CookiePath, PasswordFile, Protocol, RedirectUrl, RewriteTarget, SessionCookie};
+use crate::model::{
+    Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath, Origin, PasswordFile,
+    Protocol, RedirectUrl, RewriteTarget, SessionCookie,
+};
+
+/// What an object asks of the certificates of clients, for the hosts that it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientRule {
+    /// This.
+    Good(Arc<ClientCertificates>),
+    /// Something that cannot be applied; the findings say why, and the routes of the object are closed.
+    Broken,
+}
 
 /// A cookie that keeps clients at one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +25,19 @@ pub struct SessionWish {
     pub cookie: Arc<SessionCookie>,
     /// For which requests clients send it; `None` follows the path of the route.
     pub path: Option<CookiePath>,
+}
+
+/// How TLS is spoken to backends, with what that needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BackendTlsWish {
+    /// How it is spoken.
+    pub tls: Arc<BackendTls>,
+    /// The field that asked for it.
+    pub origin: Origin,
+    /// The authority that it names.
+    pub authority: Option<Arc<Authority>>,
+    /// The certificate that it names.
+    pub certificate: Option<Arc<Certificate>>,
 }
 
 /// The annotations of one object after every value was proven.
@@ -34,6 +59,10 @@ pub struct Reading {
     pub session: Option<SessionWish>,
     /// Clients may change sides of a canary, whatever their session.
     pub changes_side: bool,
+    /// What the hosts of the object ask of the certificates of clients.
+    pub client_rule: Option<ClientRule>,
+    /// How TLS is spoken to its backends, where they speak it.
+    pub backend_tls: Option<Arc<BackendTlsWish>>,
     /// Backends are reached by the cluster address of their Service.
     pub by_cluster_address: bool,
     /// The object takes some of the requests for the paths of another one.

@@ -8,6 +8,7 @@ use k8s_openapi::api::networking::v1::IngressBackend;
 use super::annotation::{self, Context};
 use super::backend::{BackendReference, Backends};
 use super::canary::{Canaries, Offer};
+use super::client_certificates;
 use super::path::{self, Matching};
 use super::port::PortReference;
 use super::site::{self, Claim, Site};
@@ -104,7 +105,10 @@ impl<'a> Servers<'a> {
             all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
         }
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
-        Some(Server { name: name.clone(), origin: Origin::object(oldest.id()), tls, hsts, handover, routes, fallback })
+        let (name, origin) = (name.clone(), Origin::object(oldest.id()));
+        let mut server = Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback };
+        client_certificates::apply(&mut server, site, &mut self.findings);
+        Some(server)
     }
 
     /// Takes over what another built on.
@@ -124,7 +128,8 @@ impl<'a> Servers<'a> {
         let fallback = Route { origin: origin.clone(), path: root()?, action: self.daemon_backend(dialect), behaviour };
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();
-        Some(Server { name, origin, tls, hsts, handover: handover(dialect), routes, fallback })
+        let handover = handover(dialect);
+        Some(Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback })
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.
@@ -226,7 +231,8 @@ impl<'a> Servers<'a> {
         // Whoever has a session has it on either side, and both are spoken to as the main object says.
         let of_main = main.balance.clone().filter(|balance| matches!(&**balance, Balance::Session(_)));
         let balance = of_main.or_else(|| reference.balance.clone());
-        let reference = BackendReference { protocol: Some(main.protocol), balance, ..reference };
+        let (protocol, tls) = (Some(main.protocol), main.tls.clone());
+        let reference = BackendReference { protocol, balance, tls, ..reference };
         let Action::Proxy { upstream: own, .. } = self.proxy(&reference, &offer.origin) else { return None };
         if own == *main {
             let note = "it has the Service of the main object, so that all requests go where they go anyway";
@@ -255,8 +261,25 @@ impl<'a> Servers<'a> {
             return Action::Redirect { status: *status, location: location.clone() };
         }
         match self.reference(subject, backend, origin) {
-            Ok(reference) => self.proxy(&reference, origin),
+            Ok(reference) => {
+                let action = self.proxy(&reference, origin);
+                self.tell_without_tls(subject, &action);
+                action
+            }
             Err(answer) => answer,
+        }
+    }
+
+    /// Whoever asks how TLS is spoken to a backend expects that it is.
+    fn tell_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
+        if let (Some(wish), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
+            && upstream.tls.is_none()
+        {
+            let note = format!(
+                "it has no effect on the requests for Service {:?}, to which no TLS is spoken; set backend-protocol: HTTPS or GRPCS",
+                &*upstream.service
+            );
+            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, wish.origin.clone(), note));
         }
     }
 
@@ -280,9 +303,12 @@ impl<'a> Servers<'a> {
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
         let mode = subject.mode(self.options);
         let protocol = subject.reading.protocol;
+        let tls = subject.reading.backend_tls.as_ref().map(|wish| Arc::clone(&wish.tls));
         let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
         let service = &service.name;
-        Ok(BackendReference { namespace, service, port, dialect, mode, by_cluster_address, protocol, balance })
+        let reference =
+            BackendReference { namespace, service, port, dialect, mode, by_cluster_address, protocol, balance, tls };
+        Ok(reference)
     }
 
     fn proxy(&mut self, reference: &BackendReference<'a>, origin: &Origin) -> Action {
@@ -308,6 +334,7 @@ impl<'a> Servers<'a> {
             by_cluster_address: false,
             protocol: None,
             balance: None,
+            tls: None,
         };
         self.proxy(&reference, &Origin::object(&settings()))
     }

@@ -177,6 +177,11 @@ impl<'a> Tls<'a> {
         std::mem::take(&mut self.used).into_values().collect()
     }
 
+    /// Gathers one that is shown to backends.
+    pub fn use_as_well(&mut self, certificate: &Arc<Certificate>) {
+        self.serve(certificate);
+    }
+
     fn serve(&mut self, certificate: &Arc<Certificate>) -> CertificateId {
         self.used.entry(certificate.id.clone()).or_insert_with(|| Arc::clone(certificate));
         certificate.id.clone()

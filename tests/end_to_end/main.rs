@@ -4,10 +4,12 @@
 mod access;
 mod alike;
 mod authentication;
+mod backend_tls;
 mod budgets;
 mod burdens;
 mod canaries;
 mod challenges;
+mod client_certificates;
 mod clock;
 mod config_map;
 mod cors;

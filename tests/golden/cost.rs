@@ -118,6 +118,23 @@ const SORTS: &[Sort] = &[
         paths: 5,
         ..PLAIN
     },
+    Sort {
+        name: "certificates of clients",
+        annotations: |_| {
+            format!("{}, {}", annotation("auth-tls-secret", "authority"), annotation("auth-tls-match-cn", "CN=a"))
+        },
+        paths: 5,
+        ..PLAIN
+    },
+    Sort {
+        name: "TLS to backends",
+        annotations: |_| {
+            let all = [("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "client"), ("proxy-ssl-verify", "on")];
+            all.map(|(key, value)| annotation(key, value)).join(", ")
+        },
+        paths: 5,
+        ..PLAIN
+    },
     Sort { name: "canaries", paths: 5, ..PLAIN },
     Sort {
         name: "long texts",
@@ -179,6 +196,14 @@ fn manifests(sort: &Sort, objects: usize) -> String {
     }
     let prelude: Vec<_> = documents("hosts");
     let mut all: Vec<_> = prelude.into_iter().filter(|document| !document.contains("kind: Ingress\n")).collect();
+    let of_case = match sort.name {
+        "certificates of clients" => "client-certificates",
+        "TLS to backends" => "backend-tls",
+        _ => "hosts",
+    };
+    let secrets = documents(of_case).into_iter().filter(|document| document.contains("kind: Secret\n"));
+    let secrets: Vec<_> = secrets.filter(|document| !all.contains(document)).collect();
+    all.extend(secrets);
     if sort.certificates {
         let (_, secret) = DEFAULT_CERTIFICATE;
         let secret = all.iter().find(|document| document.contains(&format!("name: {secret}"))).unwrap().clone();

@@ -126,6 +126,13 @@ pub fn tls_secret(namespace: &str, name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace, "name": name}, "data": data})
 }
 
+/// The same with an authority.
+fn authority_secret(namespace: &str, name: &str) -> Value {
+    let mut secret = tls_secret(namespace, name);
+    secret["data"]["ca.crt"] = secret["data"]["tls.crt"].clone();
+    secret
+}
+
 /// A Secret with these texts.
 pub fn secret(namespace: &str, name: &str, data: Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": namespace, "name": name}, "stringData": data})
@@ -181,6 +188,8 @@ pub fn surroundings() -> Vec<Value> {
         secret("default", "users", json!({"auth": format!("alice:{password}\n")})),
         secret("default", "users-map", json!({"alice": password})),
         tls_secret("default", "tls"),
+        authority_secret("default", "authority"),
+        authority_secret("default", "backend"),
         json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"},
             "status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.11"}],
                 "conditions": [{"type": "Ready", "status": "True"}]}}),

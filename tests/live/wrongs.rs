@@ -19,6 +19,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("HostNotAllowed", "it is about the settings: src/translate/tests/tenants.rs"),
     ("SharedHost", "it takes two namespaces: src/translate/tests/tenants.rs"),
     ("TlsConflict", "it takes two namespaces: src/translate/tests/certificates.rs"),
+    ("HostRuleConflict", "it takes two objects: src/translate/tests/client_certificates.rs"),
     ("TlsWithoutPath", "it takes two objects: src/translate/tests/certificates.rs"),
     ("TooManyPaths", "it takes more paths than an object has room for: src/translate/tests/hosts_and_paths.rs"),
     ("OverBudget", "it takes more than objects ask for: tests/end_to_end/budgets.rs"),

@@ -15,6 +15,7 @@
 //! tests run at the same time. A test waits for events with [`wait`], never for time to pass.
 #![expect(dead_code, reason = "the tests use what they need; others come")]
 
+pub mod authority;
 pub mod backends;
 pub mod client;
 pub mod clock;

@@ -49,7 +49,7 @@ pub fn gate(
             findings.push(Finding::new(Reason::MissingCapability, server.origin.clone(), words));
         }
     }
-    routes::fit(&mut model, capabilities, &mut findings);
+    routes::fit(&mut model, capabilities, has_tls, &mut findings);
     if let Some(other) = neighbours.listens.iter().find(|listen| listen.address == options.status) {
         let words = format!(
             "{} listens on {}, where nginx is to tell our generation: set listen.status to a port of its own",

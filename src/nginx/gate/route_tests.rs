@@ -22,6 +22,7 @@ fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
         mode: "",
         protocol,
         balance: None,
+        tls: None,
     }
 }
 
@@ -35,6 +36,7 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
         origin: origin.clone(),
         tls: TlsTermination::Default,
         hsts: None,
+        client_certificates: None,
         handover: Default::default(),
         routes: Vec::new(),
         fallback,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Behaviour, CertificateId, Cors, HeaderName, LONGEST, Model, PasswordFileId, Route, Server, Split,
+    Action, Behaviour, CertificateId, Cors, HeaderName, LONGEST, Model, ObjectId, PasswordFileId, Route, Server, Split,
     TlsTermination, UpstreamId,
 };
 use crate::nginx::Capabilities;
@@ -14,6 +14,8 @@ use crate::nginx::Capabilities;
 /// What routes may refer to.
 struct Known<'a> {
     capabilities: &'a Capabilities,
+    has_tls: bool,
+    authorities: BTreeSet<&'a ObjectId>,
     upstreams: BTreeSet<&'a UpstreamId>,
     certificates: BTreeSet<&'a CertificateId>,
     password_files: BTreeSet<&'a PasswordFileId>,
@@ -28,9 +30,11 @@ enum Change {
 }
 
 /// Changes what does not fit. Servers that fit are shared with the model as before.
-pub fn fit(model: &mut Model, capabilities: &Capabilities, findings: &mut Vec<Finding>) {
+pub fn fit(model: &mut Model, capabilities: &Capabilities, has_tls: bool, findings: &mut Vec<Finding>) {
     let known = Known {
         capabilities,
+        has_tls,
+        authorities: model.authorities.iter().map(|authority| &*authority.id).collect(),
         upstreams: model.upstreams.iter().map(|upstream| &upstream.id).collect(),
         certificates: model.certificates.iter().map(|certificate| &certificate.id).collect(),
         password_files: model.password_files.iter().map(|file| &file.id).collect(),
@@ -40,6 +44,15 @@ pub fn fit(model: &mut Model, capabilities: &Capabilities, findings: &mut Vec<Fi
 }
 
 fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Finding>) -> Arc<Server> {
+    let client_certificates = server.client_certificates.as_ref();
+    if let Some(asked) =
+        client_certificates.filter(|asked| !known.has_tls || !known.authorities.contains(&*asked.authority.id))
+    {
+        let words =
+            "TLS cannot be had on this host, so clients cannot show certificates: the routes of the host answer 503";
+        findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), words));
+        return Arc::new(closed(server));
+    }
     let changes: Vec<_> =
         server.routes.iter().chain([&server.fallback]).map(|route| examine(route, known, findings)).collect();
     let lost = matches!(&server.tls, TlsTermination::Own(id) if !known.certificates.contains(id));
@@ -61,6 +74,16 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
         }
     }
     Arc::new(fitted)
+}
+
+/// The server without certificates of clients, for which all routes are closed.
+fn closed(server: &Server) -> Server {
+    let mut closed = Server { client_certificates: None, ..server.clone() };
+    for route in closed.routes.iter_mut().chain([&mut closed.fallback]) {
+        route.action = Action::Closed;
+        route.behaviour = Arc::default();
+    }
+    closed
 }
 
 fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
@@ -103,6 +126,16 @@ fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     if route.action.is_grpc() && !known.capabilities.has(Module::Grpc) {
         let words = "nginx has no ngx_http_grpc_module: the route answers 503";
         return Some((Reason::MissingCapability, words.to_owned()));
+    }
+    if let Some(tls) = upstream.tls.as_deref() {
+        let certificate = CertificateId::Secret(Arc::clone(&tls.secret));
+        let has_certificate = !tls.has_certificate || known.certificates.contains(&certificate);
+        if !has_certificate || (tls.verify_depth.is_some() && !known.authorities.contains(&*tls.secret)) {
+            return Some((
+                Reason::ClosedRoute,
+                "the Secret for TLS to its backend is not known: it answers 503".to_owned(),
+            ));
+        }
     }
     let mut all = route.action.split().into_iter().flat_map(Split::upstreams).chain([upstream]);
     if all.any(|upstream| !known.upstreams.contains(upstream)) {

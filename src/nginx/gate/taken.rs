@@ -155,6 +155,7 @@ mod tests {
             origin,
             tls: TlsTermination::Default,
             hsts: None,
+            client_certificates: None,
             handover: Default::default(),
             routes: Vec::new(),
             fallback,

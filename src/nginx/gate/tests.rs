@@ -50,6 +50,7 @@ fn connections_that_cannot_last_are_told() {
             mode: "",
             protocol: Protocol::Http,
             balance: None,
+            tls: None,
         };
         Arc::new(Upstream { id, origin: host(), endpoints: Vec::new() })
     };

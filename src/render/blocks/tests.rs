@@ -27,6 +27,7 @@ fn proxy(service: &str) -> Action {
             mode: "",
             protocol: Protocol::Http,
             balance: None,
+            tls: None,
         },
         split: None,
     }
@@ -47,6 +48,7 @@ fn server(host: &str) -> Server {
         origin: origin(host),
         tls: TlsTermination::Default,
         hsts: None,
+        client_certificates: None,
         handover: Default::default(),
         routes: vec![
             route(host, prefix("/api"), proxy(&format!("{}-api", host.replace('.', "-")))),

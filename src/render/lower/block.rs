@@ -47,10 +47,14 @@ pub fn likeness(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Option<L
 /// not say whose fault it is.
 fn shareable(server: &Server) -> Option<&HostName> {
     let ServerName::Exact(host) = &server.name else { return None };
+    if server.client_certificates.is_some() {
+        return None;
+    }
     let judged = |route: &Route| {
         let contradicts = |directive: &Directive| CONTRADICTING.contains(&directive.row.name);
         let Behaviour { rewrite, directives, .. } = &*route.behaviour;
         matches!(route.path, PathMatch::Regex(_))
+            || route.action.upstream().is_some_and(|upstream| upstream.tls.is_some())
             || rewrite.is_some()
             || route.action.split().is_some()
             || route.behaviour.session.is_some()

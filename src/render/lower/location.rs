@@ -3,8 +3,8 @@
 use crate::model::catalogue::Module;
 use crate::model::expression::LIMITS;
 use crate::model::{
-    AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientLimits, Cors, Directive, HttpsRedirect,
-    OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server, StrictPaths,
+    AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientCertificates, ClientLimits, Cors, Directive,
+    HttpsRedirect, OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server, StrictPaths,
 };
 use crate::nginx::Decisions;
 use crate::render::names;
@@ -12,6 +12,8 @@ use crate::render::token::{Literal, Number, Path, Text, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
+use super::backend_tls;
+use super::client_certificates::stranger;
 use super::paths::{Place, anchored};
 use super::server::Facts;
 
@@ -20,6 +22,8 @@ use super::server::Facts;
 pub struct Surroundings<'a> {
     /// The host has a certificate, so that its plain requests may be redirected.
     pub tls_host: bool,
+    /// What it asks of the certificates of its clients.
+    pub client_certificates: Option<&'a ClientCertificates>,
     /// The variable with its policy of strict transport security.
     pub hsts: Option<&'a Word>,
     /// What the server says already.
@@ -38,7 +42,8 @@ pub fn location(
     surroundings: &Surroundings<'_>,
     facts: &Facts<'_>,
 ) -> Result<view::Location, Refused> {
-    let Surroundings { tls_host, hsts, common, strict, detailed, backends } = *surroundings;
+    let Surroundings { tls_host, client_certificates, hsts, common, strict, detailed, backends } = *surroundings;
+    let client = || client_certificates.map(|asked| view::ClientHeaders { told: asked.is_told }).into_iter().collect();
     let route = place.route;
     let behaviour = &*route.behaviour;
     let grpc = route.action.is_grpc();
@@ -56,13 +61,14 @@ pub fn location(
             .filter(|redirect| redirect.forced || tls_host)
             .map(|redirect| https_redirect(redirect, facts))
             .collect(),
+        stranger: optional(client_certificates, |asked| stranger(asked, &route.path))?.into_iter().flatten().collect(),
         cors: optional(behaviour.cors.as_deref(), |cors| cors_use(cors, grpc, hsts))?,
         denied: optional(behaviour.access.as_deref().and_then(AccessList::mark).as_ref(), |mark| {
             Word::variable(&names::list(*mark))
         })?,
         access: behaviour.access.as_deref().filter(|list| list.mark().is_none()).map(access).into_iter().collect(),
         authentication: optional(behaviour.basic_authentication.as_deref(), |basic| {
-            authentication(basic, grpc, detailed, facts)
+            authentication(basic, grpc, detailed, client(), facts)
         })?,
         limits: optional(behaviour.limits.as_deref(), limits)?,
         rewrite: optional(behaviour.rewrite.as_ref(), rewrite)?,
@@ -80,11 +86,13 @@ pub fn location(
         Action::Proxy { upstream, split } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
             let tls = upstream.protocol == Protocol::Https;
             let scheme = Word::fixed(if tls { "https://" } else { "http://" });
+            let backend_tls: Vec<_> = backend_tls::view(upstream, facts.decisions)?.into_iter().collect();
+            let tls = tls && backend_tls.is_empty();
             let upstream = match split {
                 Some(split) => Word::variable(&names::split(split, upstream))?,
                 None => backends.word(upstream, route)?,
             };
-            view.proxy.push(view::Proxy { tls, scheme, upstream });
+            view.proxy.push(view::Proxy { tls, backend_tls, scheme, upstream });
         }
         Action::Proxy { upstream, split } => view.grpc.push(view::Grpc {
             scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
@@ -95,6 +103,8 @@ pub fn location(
             hsts: hsts.cloned().into_iter().collect(),
             detailed,
             believes: facts.forwarded.believes(),
+            client: client(),
+            backend_tls: backend_tls::view(upstream, facts.decisions)?.into_iter().collect(),
         }),
         Action::Redirect { status, location } => {
             view.rewrite.clear();
@@ -203,6 +213,7 @@ fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
         strict_paths: false,
         protected: false,
         https_redirect: Vec::new(),
+        stranger: Vec::new(),
         cors: Vec::new(),
         session: Vec::new(),
         redirect: Vec::new(),
@@ -269,6 +280,7 @@ fn authentication(
     basic: &BasicAuthentication,
     grpc: bool,
     detailed: bool,
+    client: Vec<view::ClientHeaders>,
     facts: &Facts<'_>,
 ) -> Result<view::Authentication, Refused> {
     let file = facts.decisions.current.join(&*names::password_file(&basic.file));
@@ -278,6 +290,7 @@ fn authentication(
         grpc,
         detailed,
         believes: facts.forwarded.believes(),
+        client,
     })
 }
 

@@ -1,7 +1,9 @@
 //! From a plan to views, part by part; it must not know templates, caching or where files are stored.
 
 mod backend;
+mod backend_tls;
 mod block;
+mod client_certificates;
 mod lists;
 mod location;
 mod paths;
@@ -13,6 +15,7 @@ mod upstream;
 mod writer;
 
 pub use block::{Likeness, block, likeness};
+pub use client_certificates::strangers;
 pub use lists::{list, long_lists};
 #[cfg(test)]
 pub use paths::{Place, places};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, CertificateId, Directive, Forwarded, Handover, HostName, Origin, Refused, Server, ServerName,
-    StrictPaths, TlsTermination, expression,
+    AccessList, Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
+    Server, ServerName, StrictPaths, TlsTermination, expression,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -20,6 +20,7 @@ use super::location::{self, Surroundings, closed, location};
 use super::paths::places;
 use super::upstream::session_of;
 use super::writer::Writer;
+use super::{backend_tls, client_certificates};
 
 /// What a server's file depends on besides the server: it changes rarely.
 #[derive(Debug, Clone)]
@@ -57,9 +58,11 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.insert(names::server_file(&ServerName::CatchAll));
         requires.extend(facts.catch_all.iter().cloned());
     }
+    requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
     for route in server.routes.iter().chain([&server.fallback]) {
         if let Action::Proxy { upstream, split } = &route.action {
             requires.insert(names::upstream_file(upstream));
+            requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
             requires.extend(all.filter_map(session_of));
             if let Some(split) = split {
@@ -83,8 +86,11 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 
 /// The certificate that the server's own file names.
 fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    let is_default =
-        server.name == ServerName::CatchAll || facts.decisions.explicit_certificates || facts.catch_all_is_own;
+    // nginx asks clients for nothing where a server has no certificate, and then refuses them all.
+    let is_default = server.name == ServerName::CatchAll
+        || facts.decisions.explicit_certificates
+        || facts.catch_all_is_own
+        || server.client_certificates.is_some();
     match &server.tls {
         _ if !facts.decisions.listens.iter().any(|listen| listen.ssl) => None,
         TlsTermination::Own(id) => Some(id),
@@ -121,12 +127,20 @@ pub fn write<'a>(
     if facts.forwarded.believes() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
+    if let Some(asked) = &server.client_certificates {
+        let view = client_certificates::view(asked, facts)?;
+        writer.add(fill(engine, "client_certificates", &view)?, &asked.origin);
+    }
     let strict = server.strict_paths();
     if strict == StrictPaths::Everywhere {
         writer.add(fill(engine, "strict_paths", &view::Nothing {})?, &server.origin);
     }
+    let asked = server.client_certificates.as_deref();
     let surroundings = Surroundings {
-        tls_host: server.tls != TlsTermination::Default && decisions.listens.iter().any(|listen| listen.ssl),
+        // Without TLS nobody is let in where clients are chosen by their certificates.
+        tls_host: (server.tls != TlsTermination::Default || asked.is_some_and(ClientCertificates::chooses))
+            && decisions.listens.iter().any(|listen| listen.ssl),
+        client_certificates: asked,
         hsts: hsts.as_ref(),
         common: &common,
         strict: &strict,
@@ -200,8 +214,13 @@ fn head(
         },
         hsts: hsts.cloned().into_iter().collect(),
         resets: resets(decisions, |name| {
+            let asked = server.client_certificates.as_deref();
+            let is_said = match asked {
+                Some(asked) => client_certificates::says(asked, name),
+                None => client_certificates::RESETS.contains(&name),
+            };
             let is_default = grpc && GRPC_DEFAULTS.contains(&name) || detailed && DETAILED_DEFAULTS.contains(&name);
-            !is_default && common.iter().all(|directive| directive.row.name != name)
+            !is_said && !is_default && common.iter().all(|directive| directive.row.name != name)
         }),
         common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
     })

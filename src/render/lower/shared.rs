@@ -13,6 +13,7 @@ use crate::render::names;
 use crate::render::token::{Literal, Number, Text, Word};
 use crate::render::view;
 
+use super::client_certificates;
 use super::server::resets;
 
 /// The file that all servers require.
@@ -38,7 +39,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
     let status = decisions.status.map(|(address, stub_status)| view::Status {
         address: Word::address(address),
         // It asks no backend, and sizes for backends must fit others that it does not set.
-        resets: resets(decisions, |name| !name.starts_with("proxy_")),
+        resets: resets(decisions, |name| !name.starts_with("proxy_") && !client_certificates::RESETS.contains(&name)),
         stub_status,
     });
     let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Table;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    Argument, ByteSize, Cidr, CookiePath, Directive, Field, HeaderName, HeaderValue, ObjectId, Origin, OriginPattern,
-    Pattern, RedirectUrl, RewriteTarget, SameSite, Text, catalogue::DirectiveRow,
+    Argument, ByteSize, Cidr, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue, HostName, ObjectId,
+    Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Options, Reading};
@@ -198,6 +198,48 @@ pub struct CanaryDraft {
     pub total: Option<u64>,
 }
 
+/// Certificates of clients.
+#[derive(Debug, Default)]
+pub struct ClientDraft {
+    /// The Secret with the authority.
+    pub secret: Option<SecretReference>,
+    /// What clients have to show; nothing where it is `off`.
+    pub demand: Option<Option<Demand>>,
+    /// What the common name has to begin with, and where it was written.
+    pub common_name: Option<(Pattern, Origin)>,
+    /// Where `demand` was written.
+    pub demand_at: Option<Origin>,
+    /// How many authorities may stand between.
+    pub depth: Option<u32>,
+    /// Where others are sent.
+    pub error_page: Option<RedirectUrl>,
+    /// Backends are told the certificate.
+    pub is_told: bool,
+    /// Where something was written that has no effect by itself.
+    pub belongings: Vec<Origin>,
+}
+
+/// TLS towards backends.
+#[derive(Debug, Default)]
+pub struct BackendTlsDraft {
+    /// The Secret.
+    pub secret: Option<SecretReference>,
+    /// Where it was asked for that the backend is verified.
+    pub verify: Option<Origin>,
+    /// How many authorities may stand between.
+    pub depth: Option<u32>,
+    /// The name of the backend.
+    pub name: Option<HostName>,
+    /// It is told in the handshake.
+    pub tells_name: bool,
+    /// Versions.
+    pub protocols: Option<Protocols>,
+    /// Ciphers.
+    pub ciphers: Option<Text>,
+    /// Where something was written that has no effect by itself.
+    pub belongings: Vec<Origin>,
+}
+
 /// Everything read so far.
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -223,6 +265,12 @@ pub struct Draft {
     pub balance: BalanceDraft,
     /// Part of the requests for another object's paths.
     pub canary: CanaryDraft,
+    /// Certificates of clients.
+    pub client: ClientDraft,
+    /// TLS towards backends.
+    pub backend_tls: BackendTlsDraft,
+    /// Something that protects the whole host cannot be read.
+    pub host_is_broken: bool,
 }
 
 impl Draft {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::draft::{Context, Draft, Entry};
-use super::row::{Effect, OnError, Row, Trust, asks};
+use super::row::{Effect, OnError, Row, Scope, Trust, asks};
 use super::table::Table;
 use super::value::quoted;
 use crate::finding::{Finding, Reason, Severity, nearest};
@@ -172,6 +172,7 @@ fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: &mut Draft)
         }
         OnError::Close => {
             let note = format!("{value} is refused: {refused}; the routes answer 503 until it is mended");
+            draft.host_is_broken |= row.scope == Scope::Server;
             draft.close(Reason::InvalidSecurityValue, entry.origin(), note);
         }
         OnError::Refuse => {

@@ -2,8 +2,10 @@
 
 use std::fmt::Display;
 
-use crate::model::{Argument, Balance, Directive, LimitRate, OriginPattern, Test};
-use crate::translate::Reading;
+use crate::model::{
+    Argument, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate, OriginPattern, Protocols, Test,
+};
+use crate::translate::{ClientRule, Reading};
 
 /// One line for each thing that the annotations ask for.
 pub fn outline(reading: &Reading) -> Vec<String> {
@@ -60,6 +62,12 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         }
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
     }
+    if let Some(ClientRule::Good(rule)) = &reading.client_rule {
+        client_certificates(rule, &mut say);
+    }
+    if let Some(wish) = &reading.backend_tls {
+        backend_tls(&wish.tls, &mut say);
+    }
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
         Some(Balance::Key(key)) => say(format!("endpoints by {}", joined("", key.parts()))),
@@ -109,6 +117,49 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say("the object version is refused".into());
     }
     lines
+}
+
+fn client_certificates(rule: &ClientCertificates, say: &mut impl FnMut(String)) {
+    say(format!("certificates of clients by {}", rule.authority.id));
+    match rule.demand {
+        Demand::Required => {}
+        Demand::Optional => say("a certificate is optional".into()),
+        Demand::Unverified => say("a certificate is optional and not verified".into()),
+    }
+    if rule.depth != 1 {
+        say(format!("through at most {} authorities", rule.depth));
+    }
+    if let Some(name) = &rule.common_name {
+        say(format!("the common name begins with \"{name}\""));
+    }
+    if let Some(page) = &rule.error_page {
+        say(format!("without a good certificate: to {page}"));
+    }
+    if rule.is_told {
+        say("backends are told the certificate".into());
+    }
+}
+
+fn backend_tls(tls: &BackendTls, say: &mut impl FnMut(String)) {
+    let shown = if tls.has_certificate { ", with a certificate" } else { "" };
+    say(format!("to backends: TLS by {}{shown}", tls.secret));
+    if let Some(depth) = tls.verify_depth {
+        say(format!("to backends: verified through at most {depth} authorities"));
+    }
+    if let Some(name) = &tls.name {
+        say(format!("to backends: as {name}"));
+    }
+    if tls.tells_name {
+        say("to backends: the name is told".into());
+    }
+    match tls.protocols {
+        Protocols::Both => {}
+        Protocols::Tls12 => say("to backends: TLSv1.2".into()),
+        Protocols::Tls13 => say("to backends: TLSv1.3".into()),
+    }
+    if let Some(ciphers) = &tls.ciphers {
+        say(format!("to backends: ciphers {ciphers}"));
+    }
 }
 
 fn directive(directive: &Directive) -> String {

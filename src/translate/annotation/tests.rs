@@ -1,7 +1,7 @@
 //! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
@@ -29,8 +29,19 @@ fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret
     }
 }
 
+/// A certificate and its key, which is its own authority.
+static SIGNED: LazyLock<(String, String)> = LazyLock::new(|| {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate =
+        rcgen::CertificateParams::new(vec!["backend.test".to_owned()]).unwrap().self_signed(&key).unwrap();
+    (certificate.pem(), key.serialize_pem())
+});
+
 fn snapshot() -> Snapshot {
+    let (certificate, key) = &*SIGNED;
     let secrets = vec![
+        secret("default", "authority", &[("ca.crt", certificate)]),
+        secret("default", "backend", &[("ca.crt", certificate), ("tls.crt", certificate), ("tls.key", key)]),
         secret("default", "users", &[("auth", "ada:$apr1$x$y\n")]),
         secret("default", "users-map", &[("ada", "$apr1$x$y")]),
         secret("elsewhere", "users", &[("auth", "eve:$apr1$x$y\n")]),

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{AccessList, Balance, Cors, ListMark, Protocol};
+use crate::model::{AccessList, BackendTls, Balance, Cors, ListMark, Protocol};
+use crate::translate::ClientRule;
 use crate::translate::port::PortReference;
 use crate::translate::subject::{self, Subject};
 
@@ -33,7 +34,7 @@ pub struct Demand {
 pub type Backend<'a> = (&'a str, Option<PortReference<'a>>, Manner);
 
 /// How endpoints are chosen, spoken to and reached.
-pub type Manner = (Option<Arc<Balance>>, Option<Protocol>, bool);
+pub type Manner = (Option<Arc<Balance>>, Option<Protocol>, Option<Arc<BackendTls>>, bool);
 
 impl Demand {
     /// What the object asks for.
@@ -44,7 +45,10 @@ impl Demand {
         texts += target.map_or(0, |target| cost::target_length(target.parts()));
         let certificates = secrets(subject).count();
         let mut own = Cost::default();
-        let has_tls = subject.spec().is_some_and(|spec| spec.tls.as_ref().is_some_and(|entries| !entries.is_empty()));
+        let is_guarded = matches!(&reading.client_rule, Some(ClientRule::Good(asked)) if asked.chooses());
+        let lists_hosts =
+            subject.spec().is_some_and(|spec| spec.tls.as_ref().is_some_and(|entries| !entries.is_empty()));
+        let has_tls = lists_hosts || is_guarded;
         let mut hosts = 0;
         for (_, rule) in subject.rules() {
             hosts += 1;
@@ -53,6 +57,9 @@ impl Demand {
                 // A rewritten path is an expression, and is written once more as what is replaced.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
                 own += Cost::of_route(path, texts, behaviour, has_tls);
+                if is_guarded {
+                    own += Cost::of_guarded_path();
+                }
                 if reading.canary.is_some() {
                     own += Cost::of_split();
                 }
@@ -66,6 +73,16 @@ impl Demand {
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
+        if let Some(ClientRule::Good(asked)) = &reading.client_rule {
+            // Each host reads the authority for itself, and which object decides is not known yet.
+            own += Cost::of_client_certificates(asked) * (hosts + default);
+            own.files += 1 + u64::from(asked.authority.revoked.is_some());
+        }
+        if let Some(wish) = &reading.backend_tls {
+            own += Cost::of_backend_tls() * (own.routes + default);
+            own.certificates += u64::from(wish.certificate.is_some());
+            own.files += u64::from(wish.certificate.is_some()) + u64::from(wish.authority.is_some());
+        }
         let list = behaviour.access.as_deref().and_then(|list| Some((AccessList::mark(list)?, Cost::of_list(list))));
         let origins = behaviour.cors.as_ref().map(|cors| (Arc::clone(cors), Cost::of_cors(cors)));
         Demand {
@@ -120,7 +137,8 @@ pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
 pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> {
     let paths = subject.rules().flat_map(|(_, rule)| subject::paths(rule).map(|(_, entry)| &entry.backend));
     let reading = &subject.reading;
-    let manner: Manner = (reading.balance.clone(), reading.protocol, reading.by_cluster_address);
+    let tls = reading.backend_tls.as_ref().map(|wish| Arc::clone(&wish.tls));
+    let manner: Manner = (reading.balance.clone(), reading.protocol, tls, reading.by_cluster_address);
     paths.chain(subject.default_backend()).filter_map(move |backend: &'a IngressBackend| {
         let service = backend.service.as_ref()?;
         Some((&*service.name, PortReference::read(service.port.as_ref()), manner.clone()))

@@ -129,6 +129,7 @@ mod tests {
             mode: "",
             protocol: Protocol::Http,
             balance: None,
+            tls: None,
         };
         let origin = Origin::object(&Arc::new(ObjectId::new(Kind::Service, namespace, service)));
         let endpoint = |number: u32| {

@@ -1,19 +1,227 @@
-//! TLS towards backends: its settings are not served yet; it must not know which backends there are.
+//! TLS towards backends: whom they are shown as, and whether they are verified; it must not know which backends there are.
 
-use crate::translate::annotation::{Family, OnError, Scope, Trust, nothing_to_finish, unserved};
+use std::sync::Arc;
 
-const TLS: &str = "TLS towards backends takes no settings yet; backend-protocol: HTTPS encrypts without verifying";
+use super::secret::{self, Sort};
+use crate::finding::Reason;
+use crate::model::{BackendTls, HostName, Protocols, Refused, Text};
+use crate::translate::annotation::value::{integer, on_off};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::{BackendTlsWish, certificate};
+
+/// Longest list of ciphers.
+const LONGEST_CIPHERS: usize = 512;
+
+/// How many authorities may stand between, unless the object says otherwise.
+const DEPTH: u32 = 1;
+
+/// A row that has an effect beside proxy-ssl-secret alone.
+const ROW: Row = Row {
+    scope: Scope::Upstream,
+    beside: &[("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "default/backend")],
+    ..Row::DEFAULT
+};
 
 pub static FAMILY: Family = Family {
     title: "TLS towards backends",
     rows: &[
-        unserved("proxy-ssl-ciphers", "DEFAULT", "Ciphers towards the backend. Not served yet.", TLS).scope(Scope::Upstream).trust(Trust::Medium),
-        unserved("proxy-ssl-name", "backend.example.com", "The name that the certificate of the backend must have. Not served yet.", TLS).scope(Scope::Upstream).trust(Trust::High),
-        unserved("proxy-ssl-protocols", "TLSv1.3", "TLS versions towards the backend. Not served yet.", TLS).scope(Scope::Upstream),
-        unserved("proxy-ssl-secret", "default/client", "Certificate to show to the backend, and the authority that signed the backend's. Not served yet.", TLS).scope(Scope::Upstream).trust(Trust::Medium),
-        unserved("proxy-ssl-server-name", "on", "Whether the name is sent to the backend (SNI). Not served yet.", TLS).unless("off").scope(Scope::Upstream),
-        unserved("proxy-ssl-verify", "on", "Whether the certificate of the backend is verified. Not served yet; because a false backend could be asked without it, on closes the routes.", "verifying the certificates of backends is not served yet").unless("off").scope(Scope::Upstream).on_error(OnError::Close),
-        unserved("proxy-ssl-verify-depth", "2", "How long the chain of the backend may be. Not served yet.", TLS).scope(Scope::Upstream),
+        Row {
+            key: "proxy-ssl-ciphers",
+            trust: Trust::Medium,
+            documentation: "Ciphers towards the backend up to TLS 1.2, in the words of OpenSSL. A list that leaves none over is \
+                refused by nginx, and the object version with it.",
+            tries: &[
+                ("HIGH:!aNULL", Gives::Sets("to backends: ciphers HIGH:!aNULL")),
+                ("HIGH;", Gives::Refused("not a list of ciphers")),
+                ("$ssl_ciphers", Gives::Refused("not a list of ciphers")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_tls.ciphers = Some(ciphers(entry.value.trim())?);
+                draft.backend_tls.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "proxy-ssl-name",
+            trust: Trust::High,
+            documentation: "The name that the certificate of the backend must have, and that is told it with \
+                proxy-ssl-server-name; by default SERVICE.NAMESPACE.svc.",
+            tries: &[
+                ("backend.example.com", Gives::Sets("to backends: as backend.example.com")),
+                ("a{", Gives::Refused("is refused")),
+                ("$host", Gives::Refused("is refused")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_tls.name = Some(HostName::new(&entry.value.trim().to_ascii_lowercase())?);
+                draft.backend_tls.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "proxy-ssl-protocols",
+            documentation: "Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between, which is the \
+                default.",
+            tries: &[
+                ("TLSv1.3", Gives::Sets("to backends: TLSv1.3")),
+                ("TLSv1.2 TLSv1.3", Gives::Nothing),
+                ("TLSv1.1", Gives::Refused("not of TLSv1.2 and TLSv1.3")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_tls.protocols = Some(protocols(entry.value)?);
+                draft.backend_tls.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "proxy-ssl-secret",
+            trust: Trust::Medium,
+            on_error: OnError::Close,
+            documentation: "The Secret with the certificate that is shown to backends (tls.crt and tls.key) and the authority that \
+                has signed theirs (ca.crt); either may be absent. Other namespaces are refused unless the administrator allows them. A \
+                Secret that is missing or cannot be used closes the routes. It has an effect where backends are spoken to by HTTPS \
+                or GRPCS.",
+            beside: &[("backend-protocol", "HTTPS")],
+            tries: &[
+                ("default/backend", Gives::Sets("to backends: TLS by Secret default/backend, with a certificate")),
+                ("authority", Gives::Sets("to backends: TLS by Secret default/authority")),
+                ("absent", Gives::Refused("does not exist")),
+                ("users", Gives::Refused("neither")),
+                ("elsewhere/users", Gives::Refused("another namespace")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_tls.secret = Some(secret::reference(entry)?);
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "proxy-ssl-server-name",
+            documentation: "Whether the name is told the backend in the handshake (SNI); off by default.",
+            tries: &[
+                ("on", Gives::Sets("to backends: the name is told")),
+                ("off", Gives::Nothing),
+                ("yes", Gives::Refused("not on or off")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_tls.tells_name = on_off(entry.value)?;
+                draft.backend_tls.belongings.extend(draft.backend_tls.tells_name.then(|| entry.origin()));
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "proxy-ssl-verify",
+            on_error: OnError::Close,
+            documentation: "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret must have signed \
+                it, and it must have the name of proxy-ssl-name. Requests to others get 502; without an authority the routes answer \
+                503. Off by default.",
+            tries: &[
+                ("on", Gives::Sets("to backends: verified through at most 1 authorities")),
+                ("off", Gives::Nothing),
+                ("yes", Gives::Refused("not on or off")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_tls.verify = on_off(entry.value)?.then(|| entry.origin());
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "proxy-ssl-verify-depth",
+            ceiling: Ceiling::NotNeeded("chains are as long as backends send them, which TLS libraries bound"),
+            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 1 by default. \
+                It has no effect without proxy-ssl-verify.",
+            beside: &[
+                ("backend-protocol", "HTTPS"),
+                ("proxy-ssl-secret", "default/backend"),
+                ("proxy-ssl-verify", "on"),
+            ],
+            tries: &[
+                ("2", Gives::Sets("to backends: verified through at most 2 authorities")),
+                ("-1", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_tls.depth = u32::try_from(integer(entry.value, 0, 100)?).ok();
+                draft.backend_tls.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..ROW
+        },
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+/// Whether any cipher is left over, nginx alone can tell.
+fn ciphers(value: &str) -> Result<Text, Refused> {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"+:_-!@=.".contains(&byte);
+    match !value.is_empty() && value.len() <= LONGEST_CIPHERS && value.bytes().all(is_known) {
+        true => Text::new(value),
+        false => Err(Refused::because("it is not a list of ciphers of up to 512 letters")),
+    }
+}
+
+fn protocols(value: &str) -> Result<Protocols, Refused> {
+    let mut found = (false, false);
+    for word in value.split_whitespace() {
+        match word {
+            "TLSv1.2" => found.0 = true,
+            "TLSv1.3" => found.1 = true,
+            _ => return Err(Refused::because("it is not of TLSv1.2 and TLSv1.3, with a blank between")),
+        }
+    }
+    Ok(match found {
+        (true, false) => Protocols::Tls12,
+        (false, true) => Protocols::Tls13,
+        _ => Protocols::Both,
+    })
+}
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let wishes = std::mem::take(&mut draft.backend_tls);
+    let Some(wanted) = wishes.secret else {
+        match wishes.verify {
+            // A bad proxy-ssl-secret has closed the routes already, and has said so.
+            _ if draft.reading.closed => {}
+            Some(origin) => {
+                let note = "there is no proxy-ssl-secret with the authority (ca.crt) that has signed the backend's certificate; the \
+                    routes answer 503 until there is";
+                draft.close(Reason::ClosedRoute, origin, note);
+            }
+            None => {
+                for origin in wishes.belongings {
+                    draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without proxy-ssl-secret");
+                }
+            }
+        }
+        return;
+    };
+    let origin = wanted.origin.clone();
+    let Some(stored) = secret::find(draft, context, &wanted) else { return };
+    let sort = if wishes.verify.is_some() { Sort::Needed } else { Sort::Possible };
+    let Some(authority) = secret::authority(draft, stored, &origin, sort) else { return };
+    let has = |key: &str| stored.object.data.as_ref().is_some_and(|data| data.contains_key(key));
+    let certificate = match has("tls.crt") || has("tls.key") {
+        true => match certificate::check(stored) {
+            Ok(checked) => Some(checked.certificate),
+            Err(fault) => return secret::unusable(draft, stored, &origin, fault),
+        },
+        false => None,
+    };
+    if certificate.is_none() && authority.is_none() {
+        return secret::unusable(draft, stored, &origin, "it has neither tls.crt and tls.key nor ca.crt");
+    }
+    let tls = BackendTls {
+        secret: Arc::clone(&stored.id),
+        has_certificate: certificate.is_some(),
+        verify_depth: wishes.verify.map(|_| wishes.depth.unwrap_or(DEPTH)),
+        name: wishes.name,
+        tells_name: wishes.tells_name,
+        protocols: wishes.protocols.unwrap_or(Protocols::Both),
+        ciphers: wishes.ciphers,
+    };
+    let wish = BackendTlsWish { tls: Arc::new(tls), origin, authority, certificate };
+    draft.reading.backend_tls = Some(Arc::new(wish));
+}

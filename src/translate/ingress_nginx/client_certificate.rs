@@ -1,19 +1,189 @@
-//! Certificates of clients: not served yet, and closed rather than left out; it must not know how they are verified.
+//! Certificates of clients: whatever is wrong with them closes the routes; it must not know hosts, or how they are verified.
 
-use crate::translate::annotation::{Family, OnError, Scope, Trust, nothing_to_finish, unserved};
+use std::sync::Arc;
 
-const BELONGS: &str = "it belongs to auth-tls-secret, which is not served yet";
-const CLIENT_CERTIFICATES: &str = "client certificates are not served yet; use auth-type: basic or an address list";
+use super::secret::{self, Sort};
+use crate::finding::Reason;
+use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
+use crate::translate::ClientRule;
+use crate::translate::annotation::value::{boolean, integer, redirect_url};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+
+/// What a common name begins with in the value of auth-tls-match-cn.
+const COMMON_NAME: &str = "CN=";
+
+/// A row that has an effect beside auth-tls-secret alone.
+const ROW: Row = Row { scope: Scope::Server, beside: &[("auth-tls-secret", "default/authority")], ..Row::DEFAULT };
 
 pub static FAMILY: Family = Family {
     title: "Client certificates",
     rows: &[
-        unserved("auth-tls-error-page", "https://example.com/sorry", "Where clients without a good certificate are sent. It has no effect without auth-tls-secret.", BELONGS).scope(Scope::Server).trust(Trust::High),
-        unserved("auth-tls-match-cn", "CN=client", "Demands a certificate with this common name. Not served yet; because the routes would be open without it, they answer 503.", CLIENT_CERTIFICATES).scope(Scope::Server).trust(Trust::High).on_error(OnError::Close),
-        unserved("auth-tls-pass-certificate-to-upstream", "true", "Tells the backend the certificate. It has no effect without auth-tls-secret.", BELONGS).unless("false").scope(Scope::Server),
-        unserved("auth-tls-secret", "default/authority", "Demands a certificate that the authority in this Secret has signed. Not served yet; because the routes would be open without it, the routes of this object answer 503.", CLIENT_CERTIFICATES).scope(Scope::Server).trust(Trust::Medium).on_error(OnError::Close),
-        unserved("auth-tls-verify-client", "on", "Whether a certificate is demanded. Not served yet: off asks for nothing, all else closes the routes.", CLIENT_CERTIFICATES).unless("off").scope(Scope::Server).trust(Trust::Medium).on_error(OnError::Close),
-        unserved("auth-tls-verify-depth", "1", "How long a chain may be. It has no effect without auth-tls-secret.", BELONGS).scope(Scope::Server),
+        Row {
+            key: "auth-tls-error-page",
+            trust: Trust::High,
+            documentation: "Where clients are sent whose certificate is missing or not good, with status 302: a URL of http or \
+                https. They get 400 otherwise.",
+            tries: &[
+                ("https://example.com/sorry", Gives::Sets("without a good certificate: to https://example.com/sorry")),
+                ("@sorry", Gives::Refused("not a URL")),
+                ("/sorry", Gives::Refused("not a URL")),
+                ("https://example.com/$uri", Gives::Refused("variables")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.client.error_page = Some(redirect_url(entry.value, false)?);
+                draft.client.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "auth-tls-match-cn",
+            trust: Trust::High,
+            on_error: OnError::Close,
+            documentation: "Lets in only clients whose verified certificate has such a common name: `CN=` and an expression, with \
+                which the name begins; end it with `(,|$)` to take it whole. All others get 403.",
+            tries: &[
+                ("CN=client", Gives::Sets("the common name begins with \"client\"")),
+                ("CN=(alice|bob)(,|$)", Gives::Sets("the common name begins with \"(alice|bob)(,|$)\"")),
+                ("client", Gives::Refused("does not begin with CN=")),
+                ("CN=", Gives::Refused("does not begin with CN=")),
+                ("CN=(a", Gives::Refused("is refused")),
+                ("CN=a)|(b", Gives::Refused("is refused")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let name = entry.value.trim().strip_prefix(COMMON_NAME).filter(|name| !name.is_empty());
+                let name = name.ok_or(Refused::because("it does not begin with CN= and a name"))?;
+                draft.client.common_name = Some((Pattern::new(name)?, entry.origin()));
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "auth-tls-pass-certificate-to-upstream",
+            documentation: "Tells backends the certificate, as PEM with percent signs, in the header ssl-client-cert.",
+            tries: &[
+                ("true", Gives::Sets("backends are told the certificate")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.client.is_told = boolean(entry.value)?;
+                draft.client.belongings.extend(draft.client.is_told.then(|| entry.origin()));
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "auth-tls-secret",
+            trust: Trust::Medium,
+            on_error: OnError::Close,
+            documentation: "Asks clients of the object's hosts for a certificate that an authority in this Secret has signed: name, \
+                or namespace/name. Its key ca.crt holds the authorities, ca.crl, where there is one, what each of them took back. Other \
+                namespaces are refused unless the administrator allows them. The rule holds for the whole host: the oldest object \
+                with one decides, of the namespace that asked for the host first. Where its Secret is missing or cannot be used, the \
+                routes of that namespace answer 503. Whoever shows no good certificate gets 400; requests without TLS are sent to \
+                https or get 403, but for challenges of ACME that have a path of their own. Backends get ssl-client-verify, \
+                ssl-client-subject-dn and ssl-client-issuer-dn. A host without a name cannot ask for certificates.",
+            beside: &[],
+            tries: &[
+                ("default/authority", Gives::Sets("certificates of clients by Secret default/authority")),
+                ("authority", Gives::Sets("certificates of clients by Secret default/authority")),
+                ("absent", Gives::Refused("does not exist")),
+                ("users", Gives::Refused("no key ca.crt")),
+                ("elsewhere/users", Gives::Refused("another namespace")),
+                ("../authority", Gives::Refused("not the name of a Secret")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.client.secret = Some(secret::reference(entry)?);
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "auth-tls-verify-client",
+            trust: Trust::Medium,
+            on_error: OnError::Close,
+            documentation: "What clients have to show: `on` (the default) a good certificate, `optional` a good one or none, \
+                `optional_no_ca` anything, and backends are told what it is worth. `off` asks for nothing.",
+            tries: &[
+                ("on", Gives::Nothing),
+                ("optional", Gives::Sets("a certificate is optional")),
+                ("optional_no_ca", Gives::Sets("a certificate is optional and not verified")),
+                ("off", Gives::Sets("http: 308 to https, where the host has a certificate")),
+                ("yes", Gives::Refused("not on, off, optional or optional_no_ca")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.client.demand = Some(match entry.value.trim() {
+                    "on" => Some(Demand::Required),
+                    "optional" => Some(Demand::Optional),
+                    "optional_no_ca" => Some(Demand::Unverified),
+                    "off" => None,
+                    _ => return Err(Refused::because("it is not on, off, optional or optional_no_ca")),
+                });
+                draft.client.demand_at = Some(entry.origin());
+                Ok(())
+            }),
+            ..ROW
+        },
+        Row {
+            key: "auth-tls-verify-depth",
+            ceiling: Ceiling::NotNeeded("chains are as long as clients send them, which TLS libraries bound"),
+            documentation: "How many authorities may stand between a certificate and one of the Secret; 1 by default.",
+            tries: &[
+                ("2", Gives::Sets("through at most 2 authorities")),
+                ("-1", Gives::Refused("whole number")),
+                ("101", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.client.depth = u32::try_from(integer(entry.value, 0, 100)?).ok();
+                draft.client.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..ROW
+        },
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let wishes = std::mem::take(&mut draft.client);
+    if draft.host_is_broken {
+        draft.reading.client_rule = Some(ClientRule::Broken);
+        return;
+    }
+    let asked = wishes.demand.unwrap_or(Some(Demand::Required));
+    let (Some(demand), Some(secret)) = (asked, wishes.secret) else {
+        let protects = wishes.demand_at.filter(|_| asked.is_some());
+        match protects.or(wishes.common_name.map(|(_, origin)| origin)) {
+            Some(origin) => {
+                let note = "it needs certificates of clients, which only auth-tls-secret without auth-tls-verify-client: off asks for; \
+                    the routes answer 503";
+                draft.close(Reason::ClosedRoute, origin, note);
+                draft.reading.client_rule = Some(ClientRule::Broken);
+            }
+            None if asked.is_none() => {}
+            None => {
+                for origin in wishes.belongings {
+                    draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without auth-tls-secret");
+                }
+            }
+        }
+        return;
+    };
+    let origin = secret.origin.clone();
+    let authority: Option<Arc<Authority>> = secret::find(draft, context, &secret)
+        .and_then(|stored| secret::authority(draft, stored, &origin, Sort::Needed))
+        .flatten();
+    draft.reading.client_rule = Some(match authority {
+        Some(authority) => ClientRule::Good(Arc::new(ClientCertificates {
+            origin,
+            authority,
+            demand,
+            depth: wishes.depth.unwrap_or(1),
+            common_name: wishes.common_name.map(|(name, _)| name),
+            error_page: wishes.error_page,
+            is_told: wishes.is_told,
+        })),
+        None => ClientRule::Broken,
+    });
+}

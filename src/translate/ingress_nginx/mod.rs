@@ -21,6 +21,7 @@ mod proxy;
 mod redirect;
 mod removed;
 mod rewrite;
+mod secret;
 mod server;
 mod snippet;
 

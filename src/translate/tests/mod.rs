@@ -3,6 +3,7 @@
 mod backends;
 mod canaries;
 mod certificates;
+mod client_certificates;
 mod cluster;
 pub mod dialects;
 mod fallbacks;

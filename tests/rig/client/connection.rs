@@ -1,11 +1,13 @@
 //! One connection over which requests go one after the other; it must not know what they ask for.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustls::ClientConfig;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
@@ -65,18 +67,18 @@ enum Sender {
 }
 
 impl Connection {
-    /// Opens a connection; `tls` holds the name to ask for.
+    /// Opens a connection; `tls` holds the name to ask for, and how TLS is spoken by whoever shows a certificate.
     pub async fn open(
         to: SocketAddr,
         from: &Start,
-        tls: Option<Option<&str>>,
+        tls: Option<(Option<&str>, Option<&Arc<ClientConfig>>)>,
         version: Version,
     ) -> Result<Self, Failure> {
         let stream = tcp(to, from).await?;
         match tls {
             None => Self::over(stream, None, version).await,
-            Some(sni) => {
-                let stream = peer::handshake(stream, sni, version).await.map_err(Failure::Tls)?;
+            Some((sni, shows)) => {
+                let stream = peer::handshake(stream, sni, shows, version).await.map_err(Failure::Tls)?;
                 let peer = Peer::of(stream.get_ref().1);
                 Self::over(stream, Some(peer), version).await
             }

@@ -7,18 +7,21 @@ mod websocket;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 use http::header::{CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use ingressd::demo::echo::Answer;
+use rustls::ClientConfig;
 
 pub use connection::{Connection, Failure, Start, Version};
-pub use peer::Peer;
+pub use peer::{Peer, showing};
 pub use raw::raw;
 pub use websocket::WebSocket;
 
+use super::authority::Signed;
 use super::namespace::Namespace;
 use super::wait;
 
@@ -33,6 +36,7 @@ pub struct Request {
     from: Start,
     version: Version,
     sni: Option<String>,
+    shows: Option<Arc<ClientConfig>>,
 }
 
 /// What came back.
@@ -82,6 +86,7 @@ impl Request {
             from: Start::default(),
             version: Version::Http1,
             sni: Some(host),
+            shows: None,
             uri,
         }
     }
@@ -101,6 +106,12 @@ impl Request {
     /// Asks for another name in the TLS handshake than in the request; `None` asks for none.
     pub fn sni(mut self, name: Option<&str>) -> Self {
         self.sni = name.map(str::to_owned);
+        self
+    }
+
+    /// Shows a certificate when it is asked for one.
+    pub fn showing(mut self, signed: &Signed) -> Self {
+        self.shows = Some(Arc::clone(&signed.config));
         self
     }
 
@@ -153,7 +164,8 @@ impl Request {
 
     /// Opens the connection that this request would use; others to the same host may use it too.
     pub async fn connect(&self) -> Result<Connection, Failure> {
-        Connection::open(self.address(), &self.from, self.is_tls().then_some(self.sni.as_deref()), self.version).await
+        let tls = self.is_tls().then_some((self.sni.as_deref(), self.shows.as_ref()));
+        Connection::open(self.address(), &self.from, tls, self.version).await
     }
 
     fn is_tls(&self) -> bool {

@@ -3,9 +3,15 @@
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{
+    ClientSessionMemoryCache, ClientSessionStore, Resumption, Tls12ClientSessionValue, Tls13ClientSessionValue,
+    WantsClientCert,
+};
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
-use rustls::{ClientConfig, ClientConnection, DigitallySignedStruct, Error, SignatureScheme};
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::{
+    ClientConfig, ClientConnection, ConfigBuilder, DigitallySignedStruct, Error, NamedGroup, SignatureScheme,
+};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -20,6 +26,8 @@ pub struct Peer {
     pub certificate: Vec<u8>,
     /// The names it is for.
     pub names: Vec<String>,
+    /// Whether an earlier session was resumed.
+    pub is_resumed: bool,
     /// For example `TLSv1_3`.
     pub version: String,
     /// What was agreed on by ALPN.
@@ -41,6 +49,7 @@ impl Peer {
                     _ => None,
                 })
                 .collect(),
+            is_resumed: connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed),
             version: connection.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default(),
             alpn: connection.alpn_protocol().map(|name| String::from_utf8_lossy(name).into_owned()),
         }
@@ -51,16 +60,10 @@ impl Peer {
 pub async fn handshake(
     stream: TcpStream,
     sni: Option<&str>,
+    shows: Option<&Arc<ClientConfig>>,
     version: Version,
 ) -> std::io::Result<TlsStream<TcpStream>> {
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let verifier = Arc::new(BelieveAnybody(Arc::clone(&provider)));
-    let mut settings = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .dangerous()
-        .with_custom_certificate_verifier(verifier)
-        .with_no_client_auth();
+    let mut settings = shows.map_or_else(|| believing().with_no_client_auth(), |config| (**config).clone());
     settings.enable_sni = sni.is_some();
     settings.alpn_protocols = match version {
         Version::Http1 => vec![b"http/1.1".to_vec()],
@@ -68,6 +71,64 @@ pub async fn handshake(
     };
     let name = ServerName::try_from(sni.unwrap_or("localhost").to_owned()).unwrap();
     TlsConnector::from(Arc::new(settings)).connect(name, stream).await
+}
+
+fn believing() -> ConfigBuilder<ClientConfig, WantsClientCert> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Arc::new(BelieveAnybody(Arc::clone(&provider)));
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+}
+
+/// How TLS is spoken by whoever shows a certificate: with new sessions, or with any of before, under whatever name it was opened.
+pub fn showing(chain: Vec<CertificateDer<'static>>, key: PrivateKeyDer<'static>, resumes: bool) -> Arc<ClientConfig> {
+    let mut config = believing().with_client_auth_cert(chain, key).unwrap();
+    config.resumption = match resumes {
+        true => Resumption::store(Arc::new(OneName(ClientSessionMemoryCache::new(8)))),
+        false => Resumption::disabled(),
+    };
+    Arc::new(config)
+}
+
+/// Sessions of all servers as if they were one.
+#[derive(Debug)]
+struct OneName(ClientSessionMemoryCache);
+
+fn one_name() -> ServerName<'static> {
+    ServerName::try_from("one").unwrap()
+}
+
+impl ClientSessionStore for OneName {
+    fn set_kx_hint(&self, _name: ServerName<'static>, group: NamedGroup) {
+        self.0.set_kx_hint(one_name(), group);
+    }
+
+    fn kx_hint(&self, _name: &ServerName<'_>) -> Option<NamedGroup> {
+        self.0.kx_hint(&one_name())
+    }
+
+    fn set_tls12_session(&self, _name: ServerName<'static>, value: Tls12ClientSessionValue) {
+        self.0.set_tls12_session(one_name(), value);
+    }
+
+    fn tls12_session(&self, _name: &ServerName<'_>) -> Option<Tls12ClientSessionValue> {
+        self.0.tls12_session(&one_name())
+    }
+
+    fn remove_tls12_session(&self, _name: &ServerName<'static>) {
+        self.0.remove_tls12_session(&one_name());
+    }
+
+    fn insert_tls13_ticket(&self, _name: ServerName<'static>, value: Tls13ClientSessionValue) {
+        self.0.insert_tls13_ticket(one_name(), value);
+    }
+
+    fn take_tls13_ticket(&self, _name: &ServerName<'static>) -> Option<Tls13ClientSessionValue> {
+        self.0.take_tls13_ticket(&one_name())
+    }
 }
 
 /// Takes every certificate: tests look at the one that came. Signatures are still checked.

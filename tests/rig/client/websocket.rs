@@ -19,7 +19,10 @@ pub async fn open(request: Request) -> Result<WebSocket, Failure> {
     let stream = tcp(request.address(), &request.from).await?;
     let stream: Box<dyn Stream> = match request.is_tls() {
         false => Box::new(stream),
-        true => Box::new(peer::handshake(stream, request.sni.as_deref(), Version::Http1).await.map_err(Failure::Tls)?),
+        true => {
+            let tls = peer::handshake(stream, request.sni.as_deref(), request.shows.as_ref(), Version::Http1);
+            Box::new(tls.await.map_err(Failure::Tls)?)
+        }
     };
     let refused = |error: tokio_tungstenite::tungstenite::Error| Failure::WebSocket(error.to_string());
     let url = request.uri.to_string().replacen("http", "ws", 1);

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::hosts::SHOP;
-use crate::rig::manifests::{in_namespace, tls_secret};
+use crate::rig::manifests::{in_namespace, secret, tls_secret};
 use crate::row::{ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
-use crate::scene::Ownership::Namespace;
+use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
 
 /// The shop over TLS, plain as well.
@@ -37,7 +37,40 @@ const DEFAULTS: &[crate::row::Ask] = &[
     ask("http://unknown.{h}/").never("evil"),
 ];
 
+/// An authority of the attacker's, and a rule about clients on the shop's host, beside a path that is free.
+fn by_authority(scene: &Scene, verify: &str, is_there: bool) -> Vec<Value> {
+    let attack = scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/evil", "web");
+    let attack = attack.annotation("auth-tls-secret", "authority").annotation("auth-tls-verify-client", verify);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let authority = rcgen::CertificateParams::new(vec!["evil.test".to_owned()]).unwrap().self_signed(&key).unwrap();
+    let secret = in_namespace(&scene.evil, secret("authority", "Opaque", &[("ca.crt", &authority.pem())]));
+    [attack.annotation("ssl-redirect", "false").build()].into_iter().chain(is_there.then_some(secret)).collect()
+}
+
 pub const ROWS: &[Row] = &[
+    Row {
+        name: "certificates-of-clients-for-anothers-host",
+        orders: VICTIM_OLDER,
+        victim: with_tls,
+        attack: |scene| by_authority(scene, "on", true),
+        clients: WITH_TLS,
+        during: &[ask("https://shop.{h}/evil").by("victim", "503"), ask("http://shop.{h}/evil").by("victim", "503")],
+        told: &[
+            told("Ingress attack", &["HostOwned"]).only(Namespace),
+            told("Ingress attack", &["ClosedRoute"]).only(Shared),
+        ],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "broken-certificates-of-clients-for-anothers-host",
+        orders: VICTIM_OLDER,
+        victim: with_tls,
+        attack: |scene| by_authority(scene, "optional", false),
+        clients: WITH_TLS,
+        allowed: &["SharedHost"],
+        ..ROW
+    },
     Row {
         name: "certificate-for-another-name",
         victim: with_tls,

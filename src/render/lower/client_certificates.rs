@@ -1,0 +1,97 @@
+//! What a server says about certificates of clients, and the variables that tell whom it does not let in; it must not know who decides that.
+
+use std::collections::BTreeMap;
+
+use crate::model::expression::LIMITS;
+use crate::model::{ClientCertificates, Demand, PathMatch, Refused};
+use crate::nginx::Plan;
+use crate::render::content::Part;
+use crate::render::engine::Engine;
+use crate::render::file_set::{File, FilePath, Owners};
+use crate::render::names;
+use crate::render::token::{Literal, Number, Path, Text, Word};
+use crate::render::view;
+
+use super::server::Facts;
+
+/// What certificate authorities ask for by plain HTTP: a route of its own for such a path is let be.
+const CHALLENGES: &str = "/.well-known/acme-challenge/";
+
+/// What a server takes back of the host's `http` level only where it asks for certificates: each of these would let other clients in,
+/// or none.
+pub const RESETS: [&str; 3] = ["ssl_crl", "ssl_ocsp", "ssl_trusted_certificate"];
+
+/// Whether a server says this itself.
+pub fn says(certificates: &ClientCertificates, name: &str) -> bool {
+    match name {
+        "ssl_verify_client" => true,
+        "ssl_crl" => certificates.authority.revoked.is_some(),
+        "error_page" => certificates.error_page.is_some(),
+        _ => false,
+    }
+}
+
+/// One file for each thing that a common name may have to be.
+pub fn strangers(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
+    let mut files = BTreeMap::new();
+    for certificates in plan.model.servers.iter().filter_map(|server| server.client_certificates.as_deref()) {
+        if certificates.chooses() {
+            let name = names::stranger(certificates);
+            files.entry(names::stranger_file(&name)).or_insert_with(|| {
+                let view = map(certificates, &name);
+                let text = view.ok().and_then(|view| engine.fill("stranger", &view).ok()).map(Part::Filled);
+                File::plain(text, Owners(vec![(1, certificates.origin.clone())]), [])
+            });
+        }
+    }
+    files
+}
+
+/// Without TLS nothing is verified, and the subject of a certificate that was not verified is whatever its owner likes.
+fn map(certificates: &ClientCertificates, name: &str) -> Result<view::Stranger, Refused> {
+    let pattern = match &certificates.common_name {
+        // A part of a subject begins behind a comma or plus sign that is not escaped, RFC 2253.
+        Some(name) => format!("~{LIMITS}^SUCCESS:(?:|.*(?<!\\\\)[,+])CN=(?:{name})"),
+        None => "~^SUCCESS:".to_owned(),
+    };
+    Ok(view::Stranger { variable: Word::variable(name)?, pattern: Literal::new(&pattern)? })
+}
+
+/// The files that a server needs for it.
+pub fn requires(certificates: &ClientCertificates) -> impl Iterator<Item = FilePath> {
+    let id = &certificates.authority.id;
+    let revoked = certificates.authority.revoked.as_ref().map(|_| names::revoked_file(id));
+    let stranger = certificates.chooses().then(|| names::stranger_file(&names::stranger(certificates)));
+    [names::authority_file(id)].into_iter().chain(revoked).chain(stranger)
+}
+
+/// What the server says.
+pub fn view(certificates: &ClientCertificates, facts: &Facts<'_>) -> Result<view::ClientCertificates, Refused> {
+    let file = |path: FilePath| Path::new(&facts.decisions.current.join(&*path));
+    let authority = &certificates.authority;
+    let revoked = authority.revoked.as_ref().map(|_| file(names::revoked_file(&authority.id))).transpose()?;
+    let error_page = certificates.error_page.as_ref().map(|page| Text::new(page.as_str())).transpose()?;
+    Ok(view::ClientCertificates {
+        authority: file(names::authority_file(&authority.id))?,
+        revoked: revoked.into_iter().collect(),
+        verify: Word::fixed(match certificates.demand {
+            Demand::Required => "on",
+            Demand::Optional => "optional",
+            Demand::Unverified => "optional_no_ca",
+        }),
+        depth: Number(u64::from(certificates.depth)),
+        error_page: error_page.into_iter().collect(),
+        believes: facts.forwarded.believes(),
+        told: certificates.is_told,
+    })
+}
+
+/// The variable that tells whom a location does not let in, where the host chooses.
+pub fn stranger(certificates: &ClientCertificates, path: &PathMatch) -> Result<Option<Word>, Refused> {
+    let is_challenge = match path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().starts_with(CHALLENGES),
+        PathMatch::Regex(_) => false,
+    };
+    let chooses = certificates.chooses() && !is_challenge;
+    chooses.then(|| Word::variable(&names::stranger(certificates))).transpose()
+}

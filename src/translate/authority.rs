@@ -1,0 +1,73 @@
+//! Authorities from Secrets, checked and re-written; it must not know whose certificates they are to judge.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, CertificateRevocationListDer};
+use x509_parser::prelude::{CertificateRevocationList, FromDer as _, X509Certificate};
+
+use super::certificate::{Fault, write_block};
+use crate::model::{Authority, Origin};
+use crate::source::Stored;
+
+/// The key of a Secret that holds the certificates of an authority.
+const CERTIFICATES: &str = "ca.crt";
+/// The key of a Secret that holds its lists of revoked certificates.
+const REVOKED: &str = "ca.crl";
+
+/// Most certificates, and most bytes of them as DER: nginx reads all of them for each host, and tells their names in each handshake.
+const MOST_CERTIFICATES: usize = 32;
+const LONGEST_CERTIFICATES: usize = 64 << 10;
+/// Most bytes of the lists as DER: some 7000 certificates. nginx has them in memory once for each host.
+const LONGEST_REVOKED: usize = 256 << 10;
+
+/// The authority that a Secret holds; `None` when it holds none. Whatever stands beside the PEM blocks stays out of what is served.
+pub fn of_secret(secret: &Stored<Secret>) -> Result<Option<Authority>, Fault> {
+    let data = secret.object.data.as_ref();
+    let value = |key: &str| data.and_then(|data| data.get(key)).map(|bytes| bytes.0.as_slice());
+    let Some(certificates) = value(CERTIFICATES) else { return Ok(None) };
+    let certificates =
+        CertificateDer::pem_slice_iter(certificates).collect::<Result<Vec<_>, _>>().map_err(|_| "ca.crt is not PEM")?;
+    let length = certificates.iter().map(|certificate| certificate.len()).sum::<usize>();
+    if certificates.is_empty() {
+        return Err("ca.crt holds no certificate");
+    }
+    if certificates.len() > MOST_CERTIFICATES || length > LONGEST_CERTIFICATES {
+        return Err("ca.crt holds more than 32 certificates or 64 KiB of them; leave in it only those that are needed");
+    }
+    let parsed = certificates.iter().map(|certificate| match X509Certificate::from_der(certificate) {
+        Ok(([], certificate)) => Ok(certificate),
+        _ => Err("ca.crt holds something that is not a certificate"),
+    });
+    let parsed = parsed.collect::<Result<Vec<_>, _>>()?;
+    let revoked = value(REVOKED).map(|lists| revoked(lists, &parsed)).transpose()?;
+    let mut text = String::new();
+    certificates.iter().for_each(|certificate| write_block(&mut text, "CERTIFICATE", certificate));
+    let (id, origin) = (Arc::clone(&secret.id), Origin::object(&secret.id));
+    Ok(Some(Authority { id, origin, certificates: text.into_bytes().into(), revoked }))
+}
+
+/// The lists of revoked certificates. With any list, TLS libraries let in nobody whose authority has none.
+fn revoked(lists: &[u8], authorities: &[X509Certificate<'_>]) -> Result<Arc<[u8]>, Fault> {
+    let lists = CertificateRevocationListDer::pem_slice_iter(lists);
+    let lists = lists.collect::<Result<Vec<_>, _>>().map_err(|_| "ca.crl is not PEM")?;
+    if lists.is_empty() {
+        return Err("ca.crl holds no list of revoked certificates; leave the key out where nothing is revoked");
+    }
+    if lists.iter().map(|list| list.len()).sum::<usize>() > LONGEST_REVOKED {
+        return Err("ca.crl holds more than 256 KiB, which nginx would read for each host");
+    }
+    let mut text = String::new();
+    for list in &lists {
+        let Ok(([], parsed)) = CertificateRevocationList::from_der(list) else {
+            return Err("ca.crl holds something that is not a list of revoked certificates");
+        };
+        let issuer = parsed.issuer().as_raw();
+        if authorities.iter().all(|authority| authority.subject().as_raw() != issuer) {
+            return Err("ca.crl holds a list by an authority that is not in ca.crt");
+        }
+        write_block(&mut text, "X509 CRL", list);
+    }
+    Ok(text.into_bytes().into())
+}

@@ -1,0 +1,69 @@
+//! Secrets that annotations name, and the authorities in them; whatever is wrong with them closes the routes. It must not know which key names them.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::Secret;
+
+use crate::finding::Reason;
+use crate::model::{Authority, Origin, Refused};
+use crate::source::Stored;
+use crate::translate::annotation::value::secret_reference;
+use crate::translate::annotation::{Context, Draft, Entry, SecretReference};
+use crate::translate::authority;
+
+/// The Secret that a value names.
+pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {
+    let (namespace, name) = secret_reference(entry.value)?;
+    let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
+    Ok(SecretReference { namespace, name, origin: entry.origin() })
+}
+
+/// The Secret; `None` has told why and closed the routes.
+pub fn find<'a>(draft: &mut Draft, context: &Context<'a>, wanted: &SecretReference) -> Option<&'a Stored<Secret>> {
+    let namespace = wanted.namespace.as_deref().unwrap_or(context.namespace);
+    if namespace != context.namespace && !context.options.cross_namespace {
+        let note = "the Secret is in another namespace, which the administrator does not allow; the routes answer 503";
+        draft.close(Reason::CrossNamespace, wanted.origin.clone(), note);
+        return None;
+    }
+    let secret = context.snapshot.secret(namespace, &wanted.name);
+    if secret.is_none() {
+        let note = format!("Secret {namespace}/{} does not exist; the routes answer 503 until it does", wanted.name);
+        draft.close(Reason::MissingSecret, wanted.origin.clone(), note);
+    }
+    secret
+}
+
+/// Whether the routes are closed where the Secret holds no authority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    /// They are.
+    Needed,
+    /// They are not.
+    Possible,
+}
+
+/// The authority in a Secret, if it holds one; `None` has told why and closed the routes.
+pub fn authority(
+    draft: &mut Draft,
+    secret: &Stored<Secret>,
+    origin: &Origin,
+    sort: Sort,
+) -> Option<Option<Arc<Authority>>> {
+    let fault = match authority::of_secret(secret) {
+        Ok(None) if sort == Sort::Needed => "it has no key ca.crt",
+        Ok(authority) => return Some(authority.map(Arc::new)),
+        Err(fault) => fault,
+    };
+    unusable(draft, secret, origin, fault);
+    None
+}
+
+/// Says why a Secret cannot be used, and closes the routes.
+pub fn unusable(draft: &mut Draft, secret: &Stored<Secret>, origin: &Origin, fault: &str) {
+    let note = format!(
+        "Secret {}/{}: {fault}; the routes answer 503 until that is mended",
+        secret.id.namespace, secret.id.name
+    );
+    draft.close(Reason::InvalidSecret, origin.clone(), note);
+}
