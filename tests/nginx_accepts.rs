@@ -230,6 +230,7 @@ fn model() -> Model {
             upstream("web", Protocol::Https, two),
         ],
         certificates: vec![certificate(CertificateId::SelfSigned), certificate(own)],
+        authorities: Vec::new(),
         password_files: vec![Arc::new(PasswordFile {
             id: PasswordFileId { secret: object(Kind::Secret, "users"), map: false },
             origin: origin(),
