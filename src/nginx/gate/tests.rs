@@ -25,6 +25,7 @@ fn neighbour(address: &str, flags: &[&str]) -> NeighbourListen {
         default_server: has("default_server"),
         ssl: has("ssl"),
         http2: has("http2"),
+        proxy_protocol: has("proxy_protocol"),
         dual_stack: has("ipv6only=off"),
         before_ours: has("first"),
     }
