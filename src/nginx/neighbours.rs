@@ -286,8 +286,7 @@ mod tests {
     fn reads_sites_through_includes() {
         let main = "user www-data www; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
             http { gzip on; include sites; include ours; server { server_name A.example ~^B\\D$; listen 8080; } }";
-        let site =
-            "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2 proxy_protocol; }";
+        let site = "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2 proxy_protocol; }";
         let found = survey(&file("main", main), &Instance::default(), &mut |pattern| match pattern {
             "mods" => Some(vec![file("mods", "load_module b.so;")]),
             "ours" => None,

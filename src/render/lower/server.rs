@@ -182,10 +182,8 @@ fn head(
         true => ("X-Forwarded-For", &facts.forwarded.trusted),
         false => ("proxy_protocol", &decisions.proxies),
     };
-    let real_ip = || view::RealIp {
-        header: Word::fixed(header),
-        networks: believed.iter().map(Word::network).collect(),
-    };
+    let real_ip =
+        || view::RealIp { header: Word::fixed(header), networks: believed.iter().map(Word::network).collect() };
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
     let detailed = server.handover == Handover::Detailed;
