@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::rig::client::{Request, get, raw};
 use crate::rig::manifests::{ingress, tls_secret};
-use crate::rig::status::notes;
+use crate::rig::status::{notes, serving};
 use crate::rig::{self, Rig};
 
 /// The load balancer that is trusted, and somebody who is not.
@@ -163,7 +163,7 @@ fn lists_and_limits_see_who_is_told_by_trusted_load_balancers_alone() {
     });
 }
 
-/// The arguments with which a reload of the settings ends.
+/// How `ingressd reload` ends, and what it complains of.
 async fn reload(rig: &Rig) -> (Option<i32>, String) {
     let output = tokio::process::Command::from(rig.daemon.command("reload")).output().await.unwrap();
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -189,14 +189,15 @@ fn settings_switch_it_by_one_reload_and_need_somebody_who_is_trusted() {
         let told = get("http://h.test/").from(BALANCER).behind(of("192.0.2.77"));
         let seen = told.send_until("the address that is told", |reply| reply.status == 200).await.echo();
         assert_eq!(seen.header("x-real-ip"), Some("192.0.2.77"));
+        // Until it is confirmed, workers of the generation before may still take connections.
+        rig.daemon.status_when("the confirmed generation", |status| serving(status) == Some(2)).await;
         assert_eq!(rig.daemon.reloads().await, reloads + 1);
-        // Workers of the generation before may still take connections.
-        rig.daemon.confirmed("h").await;
         assert!(!answers_plain_clients().await);
 
         std::fs::write(&file, good).unwrap();
         assert_eq!(reload(rig).await, (Some(0), String::new()));
-        get("http://h.test/").send_until("plain clients", |reply| reply.status == 200).await;
+        rig.daemon.status_when("the confirmed generation", |status| serving(status) == Some(3)).await;
+        assert!(answers_plain_clients().await);
         assert_eq!(rig.daemon.reloads().await, reloads + 2);
     });
 }
@@ -226,9 +227,10 @@ fn the_config_map_switches_it() {
         let right = |reply: &rig::client::Reply| reply.echo().header("x-forwarded-for") == Some("192.0.2.77");
         let seen = request.send_until("a stranger who is believed", right).await.echo();
         assert_eq!((seen.header("forwarded"), seen.header("x-forwarded-proto")), (None, Some("http")));
-        let status = rig.daemon.status().await.unwrap();
-        let told = notes(&status, "ConfigMap controller", "UnsupportedKey");
-        assert!(told.len() == 2 && told.iter().any(|note| note.contains("proxy-real-ip-cidr")), "{told:?}");
+        let told = |status: &_| notes(status, "ConfigMap controller", "UnsupportedKey");
+        let listed = |note: &String| note.contains("proxy-real-ip-cidr");
+        let right = |status: &_| told(status).len() == 2 && told(status).iter().any(listed);
+        rig.daemon.status_when("both findings", right).await;
 
         config_map(rig, json!({ "use-proxy-protocol": "false" }));
         get("http://n.test/").send_until("plain clients", |reply| reply.status == 200).await;
