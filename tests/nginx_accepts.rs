@@ -295,6 +295,23 @@ fn nginx_accepts_a_model_that_uses_everything() {
 }
 
 #[test]
+fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
+    let root = tempfile::tempdir().expect("a folder");
+    let options = GateOptions { proxy_protocol: true, ..options(root.path()) };
+    let (plan, findings) = gate(model(), &installed(), &Neighbours::default(), &options);
+    assert_eq!(findings, []);
+    let files = Renderer::default().render(&plan);
+    for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
+        let text = file.content.text();
+        let count = |words: &str| text.lines().filter(|line| line.contains(words)).count();
+        let wanted = [("listen ", 2), (" proxy_protocol", 3), ("real_ip_header proxy_protocol;", 1), ("_told_", 0)];
+        assert_eq!(wanted.map(|(words, _)| (words, count(words))), wanted, "{path}");
+    }
+    let (accepted, words) = test(&files, root.path());
+    assert!(accepted && !words.contains("[warn]"), "{words}");
+}
+
+#[test]
 fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
     let root = tempfile::tempdir().expect("a folder");
     let (files, _) = render(model(), root.path());

@@ -41,14 +41,14 @@ pub const ROWS: &[Row] = &[
         key: "access.trusted-proxies",
         form: Form::List,
         default: "[]",
-        doc: "Proxies in front of this host whose X-Forwarded headers are believed, and whose other headers about the client, such as `Forwarded` or `CF-Connecting-IP`, reach backends; docs/security.md lists them. Empty believes nobody.",
+        doc: "Proxies in front of this host whose X-Forwarded headers are believed, and whose other headers about the client, such as `Forwarded` or `CF-Connecting-IP`, reach backends; docs/security.md lists them. Empty believes nobody. With `listen.proxy-protocol` they are believed what they tell by that protocol, and no header of a request.",
         set: |settings, value| put(&mut settings.translate.trusted_proxies, value),
     },
     Row {
         key: "access.append-forwarded-for",
         form: Form::Boolean,
         default: "false",
-        doc: "Append the address of the client to X-Forwarded-For instead of replacing the header.",
+        doc: "Append the address of the client to the X-Forwarded-For of a trusted proxy instead of replacing the header. With `listen.proxy-protocol` it is replaced all the same, because the client wrote it.",
         set: |settings, value| put(&mut settings.translate.append_forwarded_for, value),
     },
     Row {

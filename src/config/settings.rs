@@ -252,6 +252,11 @@ impl Settings {
         if self.gate.http_port == self.gate.https_port && self.gate.http_port != 0 {
             found.push(("listen.https-port", "HTTP and HTTPS cannot share a port".into()));
         }
+        if self.gate.proxy_protocol && self.translate.trusted_proxies.is_empty() {
+            let why = "nobody is believed about clients, so every address would be the load balancer's: name it in \
+                       access.trusted-proxies";
+            found.push(("listen.proxy-protocol", why.into()));
+        }
         if self.manifests.is_some() && self.cluster.kubeconfig.is_some() {
             found.push(("manifests", "a folder and a cluster cannot be served at once: leave out kubeconfig".into()));
         }

@@ -175,6 +175,13 @@ const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.gate.http2, value),
     },
     Row {
+        key: "listen.proxy-protocol",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether clients of both ports begin with a header of the PROXY protocol (version 1 or 2), as load balancers of TCP connections send it for them. Connections without it are closed. Of those in `access.trusted-proxies`, which has to name somebody, the client's address and the port that it connected to are taken from it; headers of requests are believed of nobody then.",
+        set: |settings, value| put(&mut settings.gate.proxy_protocol, value),
+    },
+    Row {
         key: "listen.status",
         form: Form::Text,
         default: r#""127.0.0.1:10246""#,

@@ -74,6 +74,8 @@ pub struct NeighbourListen {
     pub ssl: bool,
     /// Whether it speaks HTTP/2 by parameter of `listen`.
     pub http2: bool,
+    /// Whether it has clients begin with a header of the PROXY protocol.
+    pub proxy_protocol: bool,
     /// Whether an IPv6 socket takes IPv4 too, by `ipv6only=off`.
     pub dual_stack: bool,
     /// Whether nginx reads it before our files. Where nobody says `default_server`, the first is it.
@@ -242,6 +244,7 @@ fn listen(place: &str, arguments: &[String]) -> Vec<NeighbourListen> {
             default_server: has("default_server") || has("default"),
             ssl: has("ssl"),
             http2: has("http2"),
+            proxy_protocol: has("proxy_protocol"),
             dual_stack: has("ipv6only=off"),
             before_ours: false,
         })
@@ -283,8 +286,7 @@ mod tests {
     fn reads_sites_through_includes() {
         let main = "user www-data www; worker_processes 4; events { worker_connections 768; } pid /run/nginx.pid; load_module modules/a.so; include mods;\n\
             http { gzip on; include sites; include ours; server { server_name A.example ~^B\\D$; listen 8080; } }";
-        let site =
-            "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2; }";
+        let site = "server { listen 80 default_server; listen [::]:80 default_server ipv6only=off;\nlisten 443 ssl http2 proxy_protocol; }";
         let found = survey(&file("main", main), &Instance::default(), &mut |pattern| match pattern {
             "mods" => Some(vec![file("mods", "load_module b.so;")]),
             "ours" => None,
@@ -296,6 +298,7 @@ mod tests {
             .iter()
             .map(|listen| {
                 let flags = (listen.default_server, listen.ssl, listen.http2, listen.dual_stack);
+                assert_eq!(listen.proxy_protocol, listen.place == "site:2");
                 (listen.place.as_str(), listen.address.to_string(), flags, listen.before_ours)
             })
             .collect();

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::model::Model;
+use crate::model::{Cidr, Model};
 
 /// What the administrator decides about listeners and paths.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub struct GateOptions {
     pub public_https_port: u16,
     /// Whether HTTP/2 is offered.
     pub http2: bool,
+    /// Whether clients begin with a header of the PROXY protocol, on both ports.
+    pub proxy_protocol: bool,
     /// Loopback address that serves the generation number and stub_status.
     pub status: SocketAddr,
     /// The folder that nginx will see as the current generation, for example `/etc/nginx/ingressd/current`.
@@ -39,6 +41,7 @@ impl Default for GateOptions {
             https_port: 443,
             public_https_port: 443,
             http2: true,
+            proxy_protocol: false,
             status: SocketAddr::from(([127, 0, 0, 1], 10246)),
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
@@ -67,6 +70,8 @@ pub struct Listen {
     pub address: SocketAddr,
     /// Whether TLS is spoken.
     pub ssl: bool,
+    /// Whether clients begin with a header of the PROXY protocol.
+    pub proxy_protocol: bool,
     /// Whether our catch-all server is the default of this socket.
     pub default_server: bool,
 }
@@ -123,6 +128,8 @@ pub struct Decisions {
     pub shared_servers: bool,
     /// Whether the client's address may come from a header (`realip` module).
     pub real_ip: bool,
+    /// Load balancers that are believed about clients when they tell them by the PROXY protocol.
+    pub proxies: Vec<Cidr>,
     /// Whether `keepalive_min_timeout` is known (1.27.4).
     pub keepalive_min_timeout: bool,
 }

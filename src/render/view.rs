@@ -23,7 +23,7 @@ pub struct Shared {
     pub unlimited_connections: bool,
     /// Whether servers take back a certificate of the host for backends.
     pub nothing: bool,
-    /// Whether anybody is believed about clients.
+    /// Whether headers of anybody are believed about clients.
     pub believes: bool,
     /// Whether backends of some host get the detailed headers.
     pub detailed: bool,
@@ -33,8 +33,12 @@ pub struct Shared {
     pub scheme: Word,
     /// The variable with the address that the connection came from.
     pub peer: Word,
-    /// Proxies that are believed.
+    /// Whether anybody is believed about the port that clients connect to.
+    pub trusts: bool,
+    /// Who that is.
     pub trusted: Vec<Word>,
+    /// The variable with the port that they tell.
+    pub told_port: Word,
     /// Whether the client is added to the list it sent.
     pub append: bool,
     /// Policies of strict transport security.
@@ -119,8 +123,8 @@ pub struct Server {
     pub detailed: bool,
     /// Whether anybody is believed about clients.
     pub believes: bool,
-    /// Proxies that are believed about the client's address, none or one list.
-    pub trusted: Vec<Networks>,
+    /// Who is believed about the client's address, and by which word; none or one.
+    pub real_ip: Vec<RealIp>,
     /// The variable with the policy of strict transport security, none or one.
     pub hsts: Vec<Word>,
     /// What it takes back of the host's `http` level.
@@ -164,10 +168,12 @@ pub struct ClientHeaders {
     pub told: bool,
 }
 
-/// A list of networks.
+/// Who is believed about the client's address.
 #[derive(Debug, Serialize)]
-pub struct Networks {
-    /// The networks.
+pub struct RealIp {
+    /// What tells it: a header, or nginx's word for the PROXY protocol.
+    pub header: Word,
+    /// The networks of those who are believed.
     pub networks: Vec<Word>,
 }
 

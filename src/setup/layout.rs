@@ -219,6 +219,7 @@ mod tests {
             default_server,
             ssl: false,
             http2: false,
+            proxy_protocol: false,
             dual_stack: false,
             before_ours,
         };

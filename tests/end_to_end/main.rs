@@ -35,6 +35,7 @@ mod operation;
 mod own_addresses;
 mod paths;
 mod protocols;
+mod proxy_protocol;
 mod quarantine;
 mod rebinding;
 mod redirects;

@@ -34,9 +34,10 @@ fn words(key: &Key) -> String {
         Effect::Annotation(name) => format!("default of the annotation `{name}`"),
         Effect::Setting(name, _) => format!("takes the place of the setting `{name}`"),
         Effect::Server(row, _) => format!("`{}` in every server", row.name),
-        Effect::Forwarded(_) => "says with the others whose `X-Forwarded` headers are believed, in the place of the \
+        Effect::Forwarded(_) => "says with the others who is believed about clients, in the place of the \
                                  setting `access.trusted-proxies`: `use-forwarded-headers` or `enable-real-ip` switches \
-                                 it on or off, `proxy-real-ip-cidr` lists the proxies; without a list, and without the \
+                                 it on or off for `X-Forwarded` headers, `use-proxy-protocol` switches it on for the PROXY \
+                                 protocol alone, `proxy-real-ip-cidr` lists the proxies; without a list, and without the \
                                  setting, everybody is believed, with a finding"
             .to_owned(),
         Effect::Host(directive) => format!("no effect: belongs to nginx.conf of each node as `{directive}`"),

@@ -23,7 +23,7 @@ pub(super) enum Effect {
     Setting(&'static str, Written),
     /// It is a directive of every server.
     Server(&'static DirectiveRow, fn(&str) -> Result<Vec<Argument>, Refused>),
-    /// With others it says whose forwarded headers are believed; its form.
+    /// With others it says who is believed about clients; its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
     /// It belongs to nginx.conf, as this directive.
     Host(&'static str),
@@ -267,7 +267,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("use-gzip", "false", GZIP),
     setting("use-http2", "listen.http2", switch),
     unserved("use-port-in-redirects", "false", NOT_YET),
-    unserved("use-proxy-protocol", "false", NOT_YET),
+    setting("use-proxy-protocol", "listen.proxy-protocol", switch),
     host("variables-hash-bucket-size", "variables_hash_bucket_size"),
     host("variables-hash-max-size", "variables_hash_max_size"),
     annotation("whitelist-source-range"),

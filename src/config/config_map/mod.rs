@@ -70,6 +70,7 @@ impl Layer<'_> {
     /// Reads all keys; whether everything that protects something can be used.
     fn read(&mut self, data: &BTreeMap<String, String>) -> bool {
         let mut is_safe = true;
+        let had_protocol = self.settings.gate.proxy_protocol;
         for (name, value) in data {
             let origin = Origin::field(self.id, Field::Data(name.clone().into()));
             let Some(key) = keys::find(name) else {
@@ -83,7 +84,7 @@ impl Layer<'_> {
                 is_safe &= self.apply(key, value, &origin);
             }
         }
-        self.believe(data);
+        self.believe(data, had_protocol);
         is_safe
     }
 
@@ -149,12 +150,21 @@ impl Layer<'_> {
         Ok(())
     }
 
-    /// Whose forwarded headers are believed, which several keys say together.
-    fn believe(&mut self, data: &BTreeMap<String, String>) {
+    /// Who is believed about clients, which several keys say together. `had_protocol` is what the settings say of the PROXY protocol.
+    fn believe(&mut self, data: &BTreeMap<String, String>, had_protocol: bool) {
         let read = |key: &str| data.get(key).and_then(|value| boolean(value).ok());
+        let origin = |key: &'static str| Origin::field(self.id, Field::Data(key.into()));
         let asked = [read("use-forwarded-headers"), read("enable-real-ip")];
+        let protocol = self.settings.gate.proxy_protocol;
+        if protocol && asked[0] == Some(true) {
+            let note = "clients are known by the PROXY protocol alone: whoever speaks it passes on headers that \
+                        clients send, so nobody is believed about these; take the key out";
+            self.find(Reason::UnsupportedKey, origin("use-forwarded-headers"), note);
+        }
+        // Who was to be believed for the protocol may pass on headers of strangers.
+        let denies = asked.contains(&Some(false)) || (had_protocol && !protocol);
         let trusted = &mut self.settings.translate.trusted_proxies;
-        match (asked.contains(&Some(true)), asked.contains(&Some(false))) {
+        match (protocol || asked.contains(&Some(true)), denies) {
             (true, _) => {}
             (false, true) => return trusted.clear(),
             (false, false) => return,
@@ -164,7 +174,7 @@ impl Layer<'_> {
             (Some(Ok(listed)), _) => *trusted = listed,
             (None, Ok(everybody)) if trusted.is_empty() => {
                 *trusted = everybody;
-                let origin = Origin::field(self.id, Field::Data("use-forwarded-headers".into()));
+                let origin = origin(if protocol { "use-proxy-protocol" } else { "use-forwarded-headers" });
                 let note = "every client is believed about its address, and gets past lists of addresses with that: \
                             list the proxies in proxy-real-ip-cidr, or in the setting access.trusted-proxies";
                 self.find(Reason::UnsupportedKey, origin, note);

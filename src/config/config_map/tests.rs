@@ -6,6 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::keys::{Effect, KEYS};
 use super::*;
+use crate::model::Cidr;
 use crate::source::Stored;
 use crate::translate::annotation::{Trust, value::address_list};
 
@@ -154,6 +155,47 @@ fn forwarded_headers_are_believed_of_the_proxies_that_are_listed() {
     assert_eq!(under(&[("use-forwarded-headers", "true")]), one);
     assert_eq!(under(&[("use-forwarded-headers", "false")]), []);
     assert_eq!(under(&[]), one);
+}
+
+#[test]
+fn the_proxy_protocol_is_believed_of_those_who_are_listed() {
+    let of = |layered: Layered| {
+        let told: Vec<_> = layered.findings.iter().map(|finding| finding.origin.field.to_string()).collect();
+        (layered.settings.gate.proxy_protocol, layered.settings.translate.trusted_proxies, told.join(" "))
+    };
+    let [listed, own] = ["10.0.0.0/8", "192.0.2.1"].map(|text| address_list(text).unwrap());
+    let everybody = address_list("0.0.0.0/0,::/0").unwrap();
+    let [key, headers, list] = ["use-proxy-protocol", "use-forwarded-headers", "proxy-real-ip-cidr"];
+    let mut with_own = settings();
+    with_own.translate.trusted_proxies.clone_from(&own);
+    let mut with_protocol = with_own.clone();
+    with_protocol.gate.proxy_protocol = true;
+    let (none, own_list) = (settings(), || own.clone());
+    type Row<'r> = (&'r Settings, &'r [(&'r str, &'r str)], (bool, Vec<Cidr>, &'r str));
+    let rows: &[Row<'_>] = &[
+        (&none, &[(key, "true"), (list, "10.0.0.0/8")], (true, listed.clone(), "")),
+        // As with ingress-nginx, whoever is not listed otherwise is believed; here out loud.
+        (&none, &[(key, "true")], (true, everybody, "data[use-proxy-protocol]")),
+        (&with_own, &[(key, "true")], (true, own_list(), "")),
+        (&none, &[(key, "maybe")], (false, Vec::new(), "data[use-proxy-protocol]")),
+        // What is said of headers concerns headers.
+        (&none, &[(key, "true"), (list, "10.0.0.0/8"), (headers, "false")], (true, listed.clone(), "")),
+        (
+            &none,
+            &[(key, "true"), (list, "10.0.0.0/8"), (headers, "true")],
+            (true, listed.clone(), "data[use-forwarded-headers]"),
+        ),
+        (&with_protocol, &[(headers, "false")], (true, own_list(), "")),
+        (&with_protocol, &[(list, "10.0.0.0/8")], (true, listed.clone(), "")),
+        // Load balancers are no proxies that clear what clients send.
+        (&with_protocol, &[(key, "false")], (false, Vec::new(), "")),
+        (&with_protocol, &[(key, "false"), (headers, "true"), (list, "10.0.0.0/8")], (false, listed, "")),
+        (&with_own, &[(key, "false")], (false, own_list(), "")),
+    ];
+    for (settings, data, (protocol, trusted, told)) in rows {
+        let expected = (*protocol, trusted.clone(), (*told).to_owned());
+        assert_eq!(of(settings.layered(&snapshot(data))), expected, "{data:?}");
+    }
 }
 
 #[test]

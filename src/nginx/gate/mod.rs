@@ -42,6 +42,11 @@ pub fn gate(
         let words = "nginx has no ngx_http_realip_module: the trusted proxies are not believed about their clients";
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
     }
+    // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
+    let proxies = match options.proxy_protocol {
+        true => std::mem::take(&mut model.forwarded.trusted),
+        false => Vec::new(),
+    };
     if !has_tls && options.https_port != 0 {
         let asks = |server: &&Arc<crate::model::Server>| server.tls != TlsTermination::Default;
         for server in model.servers.iter().filter(asks) {
@@ -93,6 +98,7 @@ pub fn gate(
         // A block has one first name for all of its hosts.
         shared_servers: options.shared_servers && !neighbours.tells_server_name,
         real_ip: capabilities.has(Module::RealIp),
+        proxies,
         keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
     };
     findings.sort();

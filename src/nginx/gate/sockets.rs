@@ -47,7 +47,7 @@ pub fn choose(
         }
         for address in &options.addresses {
             let address = SocketAddr::new(*address, port);
-            if let Some(listen) = socket(address, ssl, neighbours, findings) {
+            if let Some(listen) = socket(address, ssl, neighbours, options, findings) {
                 sockets.default_server_taken |= ssl && !listen.default_server;
                 sockets.listens.push(listen);
             }
@@ -57,7 +57,13 @@ pub fn choose(
     sockets
 }
 
-fn socket(address: SocketAddr, ssl: bool, neighbours: &Neighbours, findings: &mut Vec<Finding>) -> Option<Listen> {
+fn socket(
+    address: SocketAddr,
+    ssl: bool,
+    neighbours: &Neighbours,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> Option<Listen> {
     let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
     let others = || neighbours.listens.iter();
     let both = |other: &&NeighbourListen| {
@@ -77,6 +83,23 @@ fn socket(address: SocketAddr, ssl: bool, neighbours: &Neighbours, findings: &mu
         let words = format!("{} serves {theirs} on {address}: nothing is served there over {ours}", other.place);
         tell(Reason::HostConflict, words);
         return None;
+    }
+    // nginx takes it of all clients of a socket as soon as one site asks for it.
+    let proxy_protocol = options.proxy_protocol;
+    if let Some(other) = same.iter().find(|other| other.proxy_protocol != proxy_protocol) {
+        let place = &other.place;
+        let words = match proxy_protocol {
+            true => format!(
+                "{place} shares {address} with us and has no proxy_protocol: because of listen.proxy-protocol, nginx closes \
+                 connections to that site too that begin without the PROXY protocol; give the site an address or a port of its own"
+            ),
+            false => format!(
+                "{place} has proxy_protocol on {address}: nginx closes connections to hosts of the cluster too that begin \
+                 without it, and takes no address of a client from it there; set listen.proxy-protocol and \
+                 access.trusted-proxies, or give the site an address or a port of its own"
+            ),
+        };
+        tell(Reason::HostConflict, words);
     }
     let narrower = |other: &&NeighbourListen| {
         address.ip().is_unspecified()
@@ -118,7 +141,7 @@ fn socket(address: SocketAddr, ssl: bool, neighbours: &Neighbours, findings: &mu
         }
         (None, None) => true,
     };
-    Some(Listen { address, ssl, default_server })
+    Some(Listen { address, ssl, proxy_protocol, default_server })
 }
 
 fn http2(

@@ -25,6 +25,7 @@ fn neighbour(address: &str, flags: &[&str]) -> NeighbourListen {
         default_server: has("default_server"),
         ssl: has("ssl"),
         http2: has("http2"),
+        proxy_protocol: has("proxy_protocol"),
         dual_stack: has("ipv6only=off"),
         before_ours: has("first"),
     }
@@ -159,4 +160,54 @@ fn without_an_indispensable_module_nothing_is_served_out_loud() {
         let words = format!("nginx has no {name}: nothing can be served");
         assert_eq!((plan, notes), (Plan::default(), vec![(Reason::MissingCapability, &*words)]), "{name}");
     }
+}
+
+#[test]
+fn the_proxy_protocol_is_spoken_on_whole_sockets() {
+    type Row<'r> = (bool, &'r [(&'r str, &'r [&'r str])], Option<&'r str>);
+    let rows: &[Row<'_>] = &[
+        (true, &[], None),
+        (true, &[("0.0.0.0:80", &["default_server", "proxy_protocol"])], None),
+        (true, &[("0.0.0.0:80", &["default_server"])], Some("shares 0.0.0.0:80 with us and has no proxy_protocol")),
+        (
+            false,
+            &[("[::]:443", &["ssl", "http2", "proxy_protocol", "default_server"])],
+            Some("has proxy_protocol on [::]:443"),
+        ),
+        // Other addresses and ports are other sockets.
+        (true, &[("0.0.0.0:8080", &[]), ("127.0.0.1:81", &[])], None),
+        (false, &[("0.0.0.0:8080", &["proxy_protocol"])], None),
+    ];
+    for (proxy_protocol, others, expected) in rows {
+        let listens = others.iter().map(|(address, flags)| neighbour(address, flags)).collect();
+        let neighbours = Neighbours { listens, ..Neighbours::default() };
+        let options = GateOptions { proxy_protocol: *proxy_protocol, ..GateOptions::default() };
+        let (plan, findings) = gate(model(), &Capabilities::profile(Version(1, 22, 1)), &neighbours, &options);
+        assert!(plan.decisions.listens.iter().all(|listen| listen.proxy_protocol == *proxy_protocol));
+        assert_eq!(plan.decisions.listens.len(), 4, "{others:?}");
+        let conflicts = findings.iter().filter(|finding| finding.reason == Reason::HostConflict);
+        let notes: Vec<_> = conflicts.map(|finding| &*finding.note).collect();
+        match expected {
+            None => assert_eq!(notes, [""; 0], "{others:?}"),
+            Some(words) => assert!(matches!(&*notes, [note] if note.contains(words)), "{others:?}: {notes:?}"),
+        }
+    }
+}
+
+#[test]
+fn who_is_believed_by_the_proxy_protocol_is_not_believed_by_headers() {
+    let trusted: Vec<crate::model::Cidr> = vec!["10.0.0.0/8".parse().expect("a network")];
+    let forwarded = crate::model::Forwarded { trusted: trusted.clone(), append: false };
+    let gated = |capabilities: &Capabilities, proxy_protocol| {
+        let model = Model { forwarded: forwarded.clone(), ..model() };
+        let options = GateOptions { proxy_protocol, ..GateOptions::default() };
+        let (plan, findings) = gate(model, capabilities, &Neighbours::default(), &options);
+        (plan.model.forwarded.trusted, plan.decisions.proxies.clone(), findings.len())
+    };
+    let capabilities = Capabilities::profile(Version(1, 22, 1));
+    assert_eq!(gated(&capabilities, false), (trusted.clone(), Vec::new(), 0));
+    assert_eq!(gated(&capabilities, true), (Vec::new(), trusted, 0));
+    let mut lacking = capabilities;
+    lacking.modules.remove(&Module::RealIp);
+    assert_eq!(gated(&lacking, true), (Vec::new(), Vec::new(), 1));
 }

@@ -192,7 +192,12 @@ fn head(
 ) -> Result<view::Server, Refused> {
     let decisions = facts.decisions;
     let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
-    let trusted: Vec<_> = facts.forwarded.trusted.iter().map(Word::network).collect();
+    let (header, believed) = match decisions.proxies.is_empty() {
+        true => ("X-Forwarded-For", &facts.forwarded.trusted),
+        false => ("proxy_protocol", &decisions.proxies),
+    };
+    let real_ip =
+        || view::RealIp { header: Word::fixed(header), networks: believed.iter().map(Word::network).collect() };
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
     let detailed = server.handover == Handover::Detailed;
@@ -208,10 +213,7 @@ fn head(
         grpc,
         detailed,
         believes: facts.forwarded.believes(),
-        trusted: match decisions.real_ip && facts.forwarded.believes() {
-            true => vec![view::Networks { networks: trusted }],
-            false => Vec::new(),
-        },
+        real_ip: (decisions.real_ip && !believed.is_empty()).then(real_ip).into_iter().collect(),
         hsts: hsts.cloned().into_iter().collect(),
         resets: resets(decisions, |name| {
             let asked = server.client_certificates.as_deref();
@@ -237,8 +239,12 @@ pub fn resets(decisions: &Decisions, concerns: impl Fn(&str) -> bool) -> Vec<vie
 
 fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {
     let default = listen.default_server && *name == ServerName::CatchAll;
-    let parameters =
-        [(listen.ssl, "ssl"), (listen.ssl && http2 == Http2::Parameter, "http2"), (default, "default_server")];
+    let parameters = [
+        (listen.ssl, "ssl"),
+        (listen.ssl && http2 == Http2::Parameter, "http2"),
+        (listen.proxy_protocol, "proxy_protocol"),
+        (default, "default_server"),
+    ];
     let parameters = parameters.into_iter().filter(|(set, _)| *set).map(|(_, word)| Word::fixed(word));
     Words::join([Word::address(listen.address)].into_iter().chain(parameters))
 }

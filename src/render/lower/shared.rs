@@ -42,6 +42,8 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         resets: resets(decisions, |name| !name.starts_with("proxy_") && !client_certificates::RESETS.contains(&name)),
         stub_status,
     });
+    let believes = plan.model.forwarded.believes();
+    let trusted = if believes { &plan.model.forwarded.trusted } else { &decisions.proxies };
     let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
     Ok(view::Shared {
         unlimited_requests: takes_back("limit_req"),
@@ -50,12 +52,14 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         names_hash: names_hash.into_iter().collect(),
         variables_hash_max_size: decisions.variables_hash_max_size,
         variables_hash_bucket_size: decisions.variables_hash_bucket_size,
-        believes: plan.model.forwarded.believes(),
+        believes,
         detailed: plan.model.servers.iter().any(|server| server.handover == Handover::Detailed),
         plain_port: plain_port(decisions),
-        scheme: Word::fixed(if plan.model.forwarded.believes() { "$ingressd\u{2}_scheme" } else { "$scheme" }),
+        scheme: Word::fixed(if believes { "$ingressd\u{2}_scheme" } else { "$scheme" }),
         peer: Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" }),
-        trusted: plan.model.forwarded.trusted.iter().map(Word::network).collect(),
+        trusts: !trusted.is_empty(),
+        trusted: trusted.iter().map(Word::network).collect(),
+        told_port: Word::fixed(if believes { "$http_x_forwarded_port" } else { "$proxy_protocol_server_port" }),
         append: plan.model.forwarded.append,
         hsts: policies.iter().map(hsts).collect::<Result<_, _>>()?,
         status: status.into_iter().collect(),

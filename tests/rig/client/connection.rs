@@ -8,7 +8,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ClientConfig;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
 
@@ -32,6 +32,8 @@ pub struct Start {
     pub address: Option<IpAddr>,
     /// The network; `None` for the test's own.
     pub namespace: Option<Namespace>,
+    /// What is sent before anything else, as a load balancer does.
+    pub first: Vec<u8>,
 }
 
 /// Why there is no answer.
@@ -146,8 +148,9 @@ pub async fn tcp(to: SocketAddr, from: &Start) -> Result<TcpStream, Failure> {
         if let Some(address) = from.address {
             socket.bind(SocketAddr::new(address, 0))?;
         }
-        let stream = socket.connect(to).await?;
+        let mut stream = socket.connect(to).await?;
         stream.set_nodelay(true)?;
+        stream.write_all(&from.first).await?;
         Ok(stream)
     };
     connect.await.map_err(Failure::Connect)

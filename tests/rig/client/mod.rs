@@ -127,6 +127,12 @@ impl Request {
         self
     }
 
+    /// Sends these bytes as soon as it is connected, before TLS and the request.
+    pub fn behind(mut self, first: impl Into<Vec<u8>>) -> Self {
+        self.from.first = first.into();
+        self
+    }
+
     /// Connects from another network than the test's.
     pub fn within(mut self, namespace: &Namespace) -> Self {
         self.from.namespace = Some(namespace.clone());
