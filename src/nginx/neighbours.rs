@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::syntax::Directive;
-use crate::model::Instance;
+use crate::model::{Instance, Transport};
 
 /// A configuration file of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,12 @@ pub struct Neighbours {
     pub lenient_headers: Option<String>,
     /// Names that other sites claim, in nginx's order.
     pub server_names: Vec<SiteName>,
+    /// `listen` lines of TCP and UDP services that are not ours.
+    pub stream_listens: Vec<StreamListen>,
+    /// No block `stream` includes our files.
+    pub leaves_streams_out: bool,
+    /// Ports that other programs have of those that are asked for.
+    pub occupied: BTreeSet<(Transport, SocketAddr)>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
@@ -80,6 +86,17 @@ pub struct NeighbourListen {
     pub before_ours: bool,
 }
 
+/// One `listen` of a TCP or UDP service that is not ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamListen {
+    /// The file and line, for messages.
+    pub place: String,
+    /// What is spoken there.
+    pub transport: Transport,
+    /// The address; unspecified for a bare port.
+    pub address: SocketAddr,
+}
+
 /// How deep files may include each other before the rest is left unread.
 const DEEPEST_INCLUDE: u8 = 16;
 
@@ -94,7 +111,7 @@ pub fn survey(
     include: &mut dyn FnMut(&str) -> Option<Vec<ParsedFile>>,
 ) -> HostConfiguration {
     let mut found = HostConfiguration::default();
-    let mut siblings = BTreeMap::new();
+    let (mut siblings, mut includes_streams) = (BTreeMap::new(), false);
     let mut walk = Walk { include, depth: 0, ours_read: false };
     walk.each(main, &mut |walk, path, directive| {
         let first = directive.arguments.first();
@@ -112,10 +129,19 @@ pub fn survey(
                 let sibling = sibling(&mut siblings, path, directive);
                 found.neighbours.at_http_level(walk, path, directive, sibling.map(|sibling| own < sibling));
             }),
+            ("stream", _) => {
+                // Which sites are read before ours is a question of `http` alone.
+                let before = std::mem::replace(&mut walk.ours_read, false);
+                walk.inside(path, directive, &mut |walk, path, directive| {
+                    found.neighbours.at_stream_level(walk, path, directive);
+                });
+                includes_streams |= std::mem::replace(&mut walk.ours_read, before);
+            }
             _ => {}
         }
     });
     found.includes_ours = walk.ours_read;
+    found.neighbours.leaves_streams_out = !includes_streams;
     found
 }
 
@@ -153,6 +179,23 @@ impl Neighbours {
         self.server_names.extend(names.into_iter().filter(|_| behind != Some(true)).map(named));
         let complete = |listen: NeighbourListen| NeighbourListen { ssl: listen.ssl || ssl, before_ours, ..listen };
         self.listens.extend(listens.into_iter().map(complete));
+    }
+
+    fn at_stream_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive) {
+        if directive.name != "server" {
+            return;
+        }
+        walk.inside(path, directive, &mut |_, path, directive| {
+            let ("listen", Some((address, parameters))) = (directive.name.as_str(), directive.arguments.split_first())
+            else {
+                return;
+            };
+            let is_udp = parameters.iter().any(|parameter| parameter == "udp");
+            let transport = if is_udp { Transport::Udp } else { Transport::Tcp };
+            let place = format!("{path}:{}", directive.line);
+            let listen = |address| StreamListen { place: place.clone(), transport, address };
+            self.stream_listens.extend(addresses(address).into_iter().map(listen));
+        });
     }
 
     fn look_for_leniency(&mut self, path: &str, directive: &Directive) {

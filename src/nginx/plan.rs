@@ -123,6 +123,10 @@ pub struct Decisions {
     pub shared_servers: bool,
     /// Whether the client's address may come from a header (`realip` module).
     pub real_ip: bool,
+    /// Addresses on which TCP and UDP services listen.
+    pub stream_addresses: Vec<IpAddr>,
+    /// Whether their clients' addresses may come from the PROXY protocol.
+    pub stream_real_ip: bool,
     /// Whether `keepalive_min_timeout` is known (1.27.4).
     pub keepalive_min_timeout: bool,
 }

@@ -112,6 +112,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("split", example(split())),
         source!("limits", example(limits())),
         source!("list", Some(json!(list()))),
+        source!("stream", Some(json!(stream()))),
+        source!("stream_upstream", Some(json!(stream_upstream()))),
     ]
 }
 
@@ -231,6 +233,24 @@ fn upstream() -> Result<Value, Refused> {
         endpoints,
         keepalive: vec![NUMBER]
     }))
+}
+
+fn stream() -> view::Stream {
+    view::Stream {
+        listens: vec![words()],
+        trusted: vec![WORD],
+        timeout: WORD,
+        next_upstream: vec![view::NextUpstream { timeout: WORD, tries: NUMBER }],
+        tries_others: true,
+        responses: vec![NUMBER],
+        sends_proxy_protocol: true,
+        upstream: WORD,
+    }
+}
+
+fn stream_upstream() -> view::StreamUpstream {
+    let endpoints = vec![view::Endpoint { address: WORD, weight: vec![NUMBER] }];
+    view::StreamUpstream { name: WORD, endpoints, empty: true }
 }
 
 fn cors() -> Result<Value, Refused> {

@@ -367,6 +367,47 @@ pub struct Upstream {
     pub keepalive: Vec<Number>,
 }
 
+/// A TCP or UDP service.
+#[derive(Debug, Serialize)]
+pub struct Stream {
+    /// Addresses with what is spoken there.
+    pub listens: Vec<Words>,
+    /// Proxies that are believed about their clients.
+    pub trusted: Vec<Word>,
+    /// How long nothing may be sent.
+    pub timeout: Word,
+    /// Bounds for trying other endpoints; none or one.
+    pub next_upstream: Vec<NextUpstream>,
+    /// Whether others are tried.
+    pub tries_others: bool,
+    /// How many datagrams are an answer; none or one.
+    pub responses: Vec<Number>,
+    /// Whether endpoints get a header of the PROXY protocol.
+    pub sends_proxy_protocol: bool,
+    /// The name of the endpoints.
+    pub upstream: Word,
+}
+
+/// Bounds for trying other endpoints.
+#[derive(Debug, Serialize)]
+pub struct NextUpstream {
+    /// For how long.
+    pub timeout: Word,
+    /// How many.
+    pub tries: Number,
+}
+
+/// Endpoints of TCP or UDP services.
+#[derive(Debug, Serialize)]
+pub struct StreamUpstream {
+    /// Its name.
+    pub name: Word,
+    /// The endpoints.
+    pub endpoints: Vec<Endpoint>,
+    /// Whether there are none: nginx takes no upstream without a server.
+    pub empty: bool,
+}
+
 /// An endpoint.
 #[derive(Debug, Serialize)]
 pub struct Endpoint {

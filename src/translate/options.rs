@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::annotation::{Table, Trust};
-use super::{ANNOTATIONS, AllowedHosts, Limits};
+use super::{ANNOTATIONS, AllowedHosts, Limits, StreamOptions};
 use crate::model::{Certificate, Cidr};
 
 /// Whose semantics an object has.
@@ -157,6 +157,8 @@ pub struct Options {
     pub append_forwarded_for: bool,
     /// Which hosts which namespace may claim; empty lets every namespace claim every host.
     pub allowed_hosts: Vec<AllowedHosts>,
+    /// TCP and UDP services.
+    pub streams: StreamOptions,
     /// How much one object and one namespace may ask for.
     pub limits: Limits,
     /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
@@ -222,6 +224,7 @@ impl Default for Options {
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
+            streams: StreamOptions::default(),
             limits: Limits::default(),
             now: 0,
         }

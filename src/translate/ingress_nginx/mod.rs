@@ -22,6 +22,7 @@ mod redirect;
 mod removed;
 mod rewrite;
 mod server;
+pub mod services;
 mod snippet;
 
 use super::annotation::{Index, Table};
