@@ -3,6 +3,7 @@
 mod access;
 mod document;
 mod hosts;
+mod ingress_nginx;
 mod layers;
 mod limits;
 mod pacing;

@@ -37,6 +37,8 @@ pub struct Settings {
     pub log: Log,
     /// How names behind Services are resolved.
     pub names: Names,
+    /// Objects of an ingress-nginx whose place this takes.
+    pub ingress_nginx: IngressNginx,
     /// The meaning of objects. Read it through [`Settings::translate_options`], which adds what follows from the rest.
     pub translate: translate::Options,
     /// Listeners and paths. Read it through [`Settings::gate_options`].
@@ -91,6 +93,20 @@ pub struct Names {
     pub resolvers: Vec<SocketAddr>,
     /// Least time between two questions for a name.
     pub interval: Duration,
+}
+
+/// Objects of an ingress-nginx whose place this takes, each with namespace and name.
+#[derive(Debug, Clone, Default)]
+pub struct IngressNginx {
+    /// The ConfigMap that its flag `--configmap` names.
+    pub config_map: Option<(Arc<str>, Arc<str>)>,
+}
+
+impl IngressNginx {
+    /// All ConfigMaps that are read.
+    pub fn config_maps(&self) -> impl Iterator<Item = &(Arc<str>, Arc<str>)> {
+        self.config_map.iter()
+    }
 }
 
 /// When changes are carried out.
@@ -159,6 +175,7 @@ impl Default for Settings {
             control_socket: PathBuf::new(),
             log: Log::default(),
             names: Names::default(),
+            ingress_nginx: IngressNginx::default(),
             translate: translate::Options::default(),
             gate: nginx::GateOptions::default(),
         };

@@ -4,7 +4,7 @@ use toml_edit::Value;
 
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put};
-use super::{access, hosts, limits, pacing, publishing};
+use super::{access, hosts, ingress_nginx, limits, pacing, publishing};
 use crate::source::{Selector, is_namespace};
 
 /// One key.
@@ -51,6 +51,7 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("upstreams", "How backends are reached"),
     ("access", "Who is let in, and whose forwarded headers are believed"),
     ("tls", "Certificates and redirects to https"),
+    ("ingress-nginx", "Objects of an ingress-nginx whose place this takes"),
     ("limits", "How much one object and one namespace may ask for"),
     ("nginx", "The nginx of this host, which ingressd never starts or stops"),
     ("apply", "How configuration is put in place"),
@@ -71,7 +72,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 }
 
 /// Where the rows of each section stand.
-const TABLES: &[&[Row]] = &[ROWS, access::ROWS, hosts::ROWS, limits::ROWS, pacing::ROWS, publishing::ROWS];
+const TABLES: &[&[Row]] =
+    &[ROWS, access::ROWS, hosts::ROWS, ingress_nginx::ROWS, limits::ROWS, pacing::ROWS, publishing::ROWS];
 
 /// Those of most sections.
 const ROWS: &[Row] = &[

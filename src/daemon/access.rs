@@ -1,6 +1,6 @@
 //! What the daemon may do in a cluster, permission by permission, and the manifests that grant exactly that; it must not know how any of it is used.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::config::Settings;
@@ -75,6 +75,10 @@ pub const LEASES: &[Permission] = &[permission(
     "who leads and which nodes are there",
 )];
 
+/// In the namespaces of ConfigMaps that the settings name.
+pub const CONFIG_MAPS: &[Permission] =
+    &[permission("", "configmaps", &["get", "list", "watch"], "the ConfigMaps that the settings name")];
+
 /// Resources that are in no namespace: a Role cannot grant them.
 pub const WITHOUT_NAMESPACE: &[&str] = &["ingressclasses", "nodes", "namespaces"];
 
@@ -94,6 +98,8 @@ pub struct Grant {
     pub without: Vec<&'static str>,
     /// A Service outside of these namespaces that is watched.
     pub service: Option<(Arc<str>, Arc<str>)>,
+    /// The namespaces of ConfigMaps that are read.
+    pub config_maps: BTreeSet<Arc<str>>,
 }
 
 impl Default for Grant {
@@ -104,6 +110,7 @@ impl Default for Grant {
             namespaces: Vec::new(),
             without: Vec::new(),
             service: None,
+            config_maps: BTreeSet::new(),
         }
     }
 }
@@ -131,6 +138,7 @@ impl Grant {
             namespaces: cluster.namespaces.clone(),
             without,
             service: publish.service.as_ref().filter(|_| publish.mode == Mode::Service).filter(outside).cloned(),
+            config_maps: settings.ingress_nginx.config_maps().map(|(namespace, _)| Arc::clone(namespace)).collect(),
         }
     }
 
@@ -165,6 +173,10 @@ impl Grant {
         for namespace in &self.namespaces {
             let text = rules.entry(namespace.to_string()).or_default();
             served.iter().for_each(|permission| text.push_str(&rule(permission)));
+        }
+        for namespace in &self.config_maps {
+            let text = rules.entry(namespace.to_string()).or_default();
+            CONFIG_MAPS.iter().for_each(|permission| text.push_str(&rule(permission)));
         }
         if let Some((namespace, name)) = &self.service {
             let text = rules.entry(namespace.to_string()).or_default();
@@ -319,6 +331,13 @@ mod tests {
                 "RoleBinding shop/reader:edge".to_owned(),
             ]
         );
+    }
+
+    #[test]
+    fn config_maps_are_read_where_the_settings_name_them() {
+        let grant = Grant::of(&settings(&[("ingress-nginx.configmap", "ingress-nginx/controller")]), "ingressd");
+        let roles: Vec<_> = outline(&grant).into_iter().filter(|line| line.starts_with("Role ")).collect();
+        assert_eq!(roles, ["Role ingress-nginx/ingressd configmaps", "Role ingressd/ingressd leases"]);
     }
 
     #[test]

@@ -19,7 +19,6 @@ use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{HostName, Kind, ObjectId, Origin};
 use crate::render::{Digest, FileSet};
-use crate::source::cluster::Name;
 use crate::source::{Snapshot, Version};
 use crate::translate::{Accepted, Claims, Namespaces};
 
@@ -119,7 +118,7 @@ pub struct Report {
     /// What each namespace costs nginx, as estimated.
     pub costs: Vec<(Arc<str>, Cost)>,
     /// The Secrets that versions refer to which are served though they are not the newest.
-    pub held: BTreeSet<Name>,
+    pub held: BTreeSet<ObjectId>,
     /// See [`Product::claims`].
     pub claims: Arc<Claims>,
     /// See [`Product::due`].

@@ -12,7 +12,8 @@ use super::error::Error;
 use super::link::Link;
 use super::status::ReadFrom;
 use crate::config::Settings;
-use crate::source::cluster::{ClusterSource, Holder, Name, Scope, WatchHealth, WatchOptions};
+use crate::model::{Kind, ObjectId};
+use crate::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOptions};
 use crate::source::{DirectorySource, Snapshot};
 use crate::translate::EndpointMode;
 
@@ -124,10 +125,10 @@ impl Feed {
         Feed { readings, task, holder }
     }
 
-    /// Has the source read these Secrets too, though no object refers to them as it is now.
-    pub fn hold(&self, secrets: &BTreeSet<Name>) {
+    /// Has the source read these objects too, though no object refers to them as it is now.
+    pub fn hold(&self, objects: &BTreeSet<ObjectId>) {
         if let Some(holder) = &self.holder {
-            holder.hold(secrets);
+            holder.hold(objects);
         }
     }
 
@@ -167,10 +168,12 @@ fn scope(settings: &Settings) -> Scope {
 fn watch_options(settings: &Settings) -> WatchOptions {
     let scope = scope(settings);
     let translate = &settings.translate;
-    let certificate = translate.default_certificate.iter();
+    let name = |kind: Kind| move |(namespace, name): &(Arc<str>, Arc<str>)| ObjectId::new(kind, namespace, name);
+    let certificate = translate.default_certificate.iter().map(name(Kind::Secret));
+    let config_maps = settings.ingress_nginx.config_maps().map(name(Kind::ConfigMap));
     WatchOptions {
         scope,
-        secrets: certificate.map(|(namespace, name)| (namespace.to_string(), name.to_string())).collect(),
+        named: certificate.chain(config_maps).collect(),
         nodes_required: translate.modes().contains(&EndpointMode::NodePort),
         labels: translate.needs_labels(),
         ..WatchOptions::default()

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::model::{Kind, ObjectId};
-use crate::source::cluster::{self, Name};
+use crate::source::cluster;
 use crate::source::{List, Snapshot, Stored, Version};
 
 /// Where an earlier version of one object is found.
@@ -86,9 +86,8 @@ pub fn put_back_secrets(
     refuses: impl Fn(&ObjectId) -> bool,
     store: &impl Earlier,
 ) {
-    for (namespace, name) in secrets_of(snapshot, id) {
-        let secret = ObjectId::new(Kind::Secret, &namespace, &name);
-        if snapshot.secret(&namespace, &name).is_none() && !refuses(&secret) {
+    for secret in secrets_of(snapshot, id) {
+        if snapshot.secret(&secret.namespace, &secret.name).is_none() && !refuses(&secret) {
             // There is no version that the earlier one would have to differ from.
             let not = Version("".into());
             put_back_in(&mut snapshot.secrets, &secret, &confirmed.secrets, Some(&not), store);
@@ -97,7 +96,7 @@ pub fn put_back_secrets(
 }
 
 /// The names of the Secrets that an Ingress refers to, as it is in the snapshot; none for other kinds.
-pub fn secrets_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<Name> {
+pub fn secrets_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
     let ingress = (id.kind == Kind::Ingress).then(|| find(&snapshot.ingresses, id)).flatten();
     ingress.map(|stored| cluster::secrets_of(&stored.object)).unwrap_or_default()
 }

@@ -9,7 +9,6 @@ use super::{Cycle, Product, Stages};
 use crate::daemon::objects;
 use crate::finding::Finding;
 use crate::model::ObjectId;
-use crate::source::cluster::Name;
 use crate::source::{LeftOut, Snapshot, Version};
 
 /// How often a snapshot is translated in one attempt at most, while refused versions are put back.
@@ -52,7 +51,7 @@ impl Cycle {
         snapshot: &'a Snapshot,
         stages: &mut impl Stages,
         searches: &Searches,
-    ) -> (Cow<'a, Snapshot>, Product, BTreeSet<Name>) {
+    ) -> (Cow<'a, Snapshot>, Product, BTreeSet<ObjectId>) {
         let mut excluded = self.excluded(snapshot, searches);
         let mut about_refused: Vec<Finding> = Vec::new();
         for pass in 1.. {

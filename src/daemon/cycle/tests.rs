@@ -370,7 +370,7 @@ fn an_earlier_version_has_the_secrets_that_it_refers_to() {
     for version in ["a@2", "a@3"] {
         let report = cycle.turn(&edited(version, &[]), &mut rules);
         assert_eq!(rules.made, ["a@1", "secret-both@2", "secret-new@1", "secret-old@1"], "{version}");
-        assert_eq!(report.held, old.map(|name| ("shop".to_owned(), name.to_owned())).into());
+        assert_eq!(report.held, old.map(|name| ObjectId::new(Kind::Secret, "shop", name)).into());
         // One that is there is served as it is now, and one that is gone as it was.
         cycle.turn(&edited(version, &["secret-old@1b"]), &mut rules);
         cycle.turn(&edited(version, &[]), &mut rules);

@@ -1,11 +1,11 @@
-//! Asks for Secrets that came to be referred to after their watch had told of them; it must not know why they are wanted.
+//! Asks for objects that came to be referred to after their watch had told of them; it must not know why they are wanted.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Client;
 use kube::api::GetParams;
 use kube::core::Request;
@@ -13,10 +13,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::depth;
 use super::found::Found;
-use super::kind::Item;
-use super::references::Name;
+use super::kind::{Item, Watched};
 use super::sink::Shared;
 use super::words::words;
+use crate::model::{Kind, ObjectId};
 
 /// How many are asked for at once.
 const AT_ONCE: usize = 8;
@@ -43,40 +43,52 @@ pub async fn fetch(client: Client, shared: Arc<Shared>) {
         }
         while asked.len() < AT_ONCE
             && left > 0
-            && let Some((name, since)) = next()
+            && let Some((id, since)) = next()
         {
             left -= 1;
-            let client = &client;
+            let (client, shared) = (&client, &*shared);
             asked.push(async move {
-                let answer = ask(client, &name).await;
-                if let Err(why) = &answer {
-                    tracing::debug!("the Secret {}/{} cannot be asked for: {why}", name.0, name.1);
-                    // It counts as one that is asked for meanwhile: an API server that is in trouble is not asked more often.
-                    tokio::time::sleep(PAUSE).await;
+                match id.kind {
+                    Kind::ConfigMap => answer::<ConfigMap>(client, shared, &id, since).await,
+                    // No other kind is kept by reference.
+                    _ => answer::<Secret>(client, shared, &id, since).await,
                 }
-                (name, since, answer)
             });
         }
-        let answered = tokio::select! {
-            Some(answered) = asked.next() => Some(answered),
-            () = shared.missing.notified(), if left > 0 => None,
-            () = sleep_until(second + SECOND), if left == 0 => None,
-        };
-        match answered {
-            Some((name, since, Ok(item))) => {
-                shared.stores().answered(&name, since, item);
-                shared.changed.notify_one();
-            }
-            Some((name, _, Err(_))) => shared.stores().missing().put_back(&name),
-            None => {}
+        tokio::select! {
+            Some(()) = asked.next() => {}
+            () = shared.missing.notified(), if left > 0 => {}
+            () = sleep_until(second + SECOND), if left == 0 => {}
         }
     }
 }
 
-/// The Secret, `None` when there is none.
-async fn ask(client: &Client, (namespace, name): &Name) -> Result<Option<Item<Secret>>, String> {
-    let path = <Secret as kube::Resource>::url_path(&(), Some(namespace));
-    let mut request = Request::new(path).get(name, &GetParams::default()).map_err(|error| error.to_string())?;
+/// Asks for one object and keeps the answer.
+async fn answer<K>(client: &Client, shared: &Shared, id: &ObjectId, since: Instant)
+where
+    K: Watched + kube::Resource<DynamicType = ()>,
+{
+    match ask::<K>(client, id).await {
+        Ok(item) => {
+            shared.stores().answered(id, since, item);
+            shared.changed.notify_one();
+        }
+        Err(why) => {
+            tracing::debug!("{id} cannot be asked for: {why}");
+            // It counts as one that is asked for meanwhile: an API server that is in trouble is not asked more often.
+            tokio::time::sleep(PAUSE).await;
+            shared.stores().missing().put_back(id);
+        }
+    }
+}
+
+/// The object, `None` when there is none.
+async fn ask<K>(client: &Client, id: &ObjectId) -> Result<Option<Item<K>>, String>
+where
+    K: Watched + kube::Resource<DynamicType = ()>,
+{
+    let path = K::url_path(&(), Some(&id.namespace));
+    let mut request = Request::new(path).get(&id.name, &GetParams::default()).map_err(|error| error.to_string())?;
     request.extensions_mut().insert("get");
     let answer = tokio::time::timeout(ANSWER_TIMEOUT, client.request_text(request));
     match answer.await.map_err(|_| "no answer in time".to_owned())? {

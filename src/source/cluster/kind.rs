@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Namespace, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -11,7 +11,7 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use super::found::{Found, Known, Undecodable};
-use super::references::{self, Name};
+use super::references;
 use super::store::Store;
 use super::stores::Stores;
 use crate::model::{Kind, ObjectId};
@@ -51,7 +51,7 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
     fn store(stores: &mut Stores) -> &mut Store<Self>;
 
     /// The objects of kinds kept by reference that it may refer to.
-    fn references(_kept: &Self::Kept) -> BTreeSet<Name> {
+    fn references(_kept: &Self::Kept) -> BTreeSet<ObjectId> {
         BTreeSet::new()
     }
 
@@ -85,7 +85,7 @@ impl Watched for Ingress {
         &mut stores.ingresses
     }
 
-    fn references(kept: &Self) -> BTreeSet<Name> {
+    fn references(kept: &Self) -> BTreeSet<ObjectId> {
         references::of_ingress(kept)
     }
 
@@ -177,6 +177,23 @@ impl Watched for Secret {
 
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.secrets
+    }
+}
+
+impl Watched for ConfigMap {
+    type Kept = Self;
+
+    const MODEL_KIND: Kind = Kind::ConfigMap;
+    /// As large as a Secret.
+    const PAGE: u32 = 100;
+    const REFERENCED: bool = true;
+
+    fn keep(self) -> Self {
+        self
+    }
+
+    fn store(stores: &mut Stores) -> &mut Store<Self> {
+        &mut stores.config_maps
     }
 }
 

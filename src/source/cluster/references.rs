@@ -1,16 +1,18 @@
-//! Which Secrets objects may refer to, so that only those stay in memory; it must not know what any annotation means.
+//! Which Secrets and ConfigMaps objects may refer to, so that only those stay in memory; it must not know what any annotation means.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
+use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
+use crate::model::{Kind, ObjectId};
 use crate::source::validation::is_subdomain;
 
-/// Namespace and name.
-pub type Name = (String, String);
+/// A kind, in a namespace or everywhere: what one list holds.
+type Listing = (Kind, Option<String>);
 
 /// How the keys of annotations end that name a Secret, in every dialect; no other value is taken for a name.
 const SUFFIX: &str = "-secret";
@@ -26,46 +28,46 @@ pub fn may_refer(key: &str) -> bool {
 
 /// Names of Secrets that an Ingress may refer to: those in its `tls`, and the values of annotations that may name one, alone or
 /// behind a namespace. That is more than its dialect would find, and never less.
-pub fn of_ingress(ingress: &Ingress) -> BTreeSet<Name> {
+pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
     let own = ingress.metadata.namespace.as_deref().unwrap_or_default();
     let tls = ingress.spec.iter().flat_map(|spec| spec.tls.iter().flatten());
     let of_tls = tls.filter_map(|tls| tls.secret_name.as_deref());
     let annotations = ingress.metadata.annotations.iter().flatten().filter(|(key, _)| may_refer(key));
     let values = annotations.take(MOST_ANNOTATIONS).map(|(_, value)| value.trim());
-    let name = |text: &str| match text.split_once('/') {
+    let parts = |text: &'_ str| match text.split_once('/') {
         Some((namespace, name)) => (namespace.to_owned(), name.to_owned()),
         None => (own.to_owned(), text.to_owned()),
     };
-    let possible = |(namespace, name): &Name| is_subdomain(namespace) && is_subdomain(name);
-    of_tls.chain(values).map(name).filter(possible).collect()
+    let possible =
+        of_tls.chain(values).map(parts).filter(|(namespace, name)| is_subdomain(namespace) && is_subdomain(name));
+    possible.map(|(namespace, name)| ObjectId::new(Kind::Secret, &namespace, &name)).collect()
 }
 
 /// What is referred to, and what of it is still to be asked for.
 #[derive(Debug, Default)]
 pub struct References {
     /// How many objects, and settings, refer to it.
-    counts: BTreeMap<Name, usize>,
-    /// Parts of the cluster whose Secrets were listed: what comes to be referred to later has to be asked for.
-    listed: BTreeSet<Option<String>>,
-    /// By part that is being listed: what came to be referred to since, as pages that came before may have had it.
-    fresh: BTreeMap<Option<String>, BTreeSet<Name>>,
+    counts: BTreeMap<ObjectId, usize>,
+    /// What was listed: what comes to be referred to later has to be asked for.
+    listed: BTreeSet<Listing>,
+    /// By what is being listed: what came to be referred to since, as pages that came before may have had it.
+    fresh: BTreeMap<Listing, BTreeSet<ObjectId>>,
     missing: Missing,
 }
 
 impl References {
     /// References that are always there.
-    pub fn fixed(names: impl IntoIterator<Item = Name>) -> Self {
+    pub fn fixed(names: impl IntoIterator<Item = ObjectId>) -> Self {
         References { counts: names.into_iter().map(|name| (name, 1)).collect(), ..References::default() }
     }
 
     /// Whether anything refers to it.
-    pub fn holds(&self, namespace: &str, name: &str) -> bool {
-        // A tuple of borrowed strings is no key of this map; looking names up is rare enough.
-        self.counts.contains_key(&(namespace.to_owned(), name.to_owned()))
+    pub fn holds(&self, id: &ObjectId) -> bool {
+        self.counts.contains_key(id)
     }
 
     /// The references of one object changed. Gives what nothing refers to any more.
-    pub fn change(&mut self, before: &BTreeSet<Name>, after: &BTreeSet<Name>) -> Vec<Name> {
+    pub fn change(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
         for name in after.difference(before) {
             let count = self.counts.entry(name.clone()).or_default();
             *count += 1;
@@ -89,37 +91,34 @@ impl References {
         dropped
     }
 
-    fn add(&mut self, name: &Name) {
-        let section = |namespaced: bool| namespaced.then(|| name.0.clone());
-        for section in [section(false), section(true)] {
-            if let Some(fresh) = self.fresh.get_mut(&section) {
-                fresh.insert(name.clone());
+    fn add(&mut self, id: &ObjectId) {
+        for listing in [(id.kind, None), (id.kind, Some(id.namespace.to_string()))] {
+            if let Some(fresh) = self.fresh.get_mut(&listing) {
+                fresh.insert(id.clone());
             }
-            if self.listed.contains(&section) {
-                self.missing.add(name);
+            if self.listed.contains(&listing) {
+                self.missing.add(id);
             }
         }
     }
 
-    /// A list of Secrets begins, in a namespace or everywhere.
-    pub fn begin(&mut self, section: Option<&str>) {
-        self.fresh.insert(section.map(str::to_owned), BTreeSet::new());
+    /// A list of a kind begins, in a namespace or everywhere.
+    pub fn begin(&mut self, kind: Kind, section: Option<&str>) {
+        self.fresh.insert((kind, section.map(str::to_owned)), BTreeSet::new());
     }
 
     /// It is complete. Gives what may have been on it unnoticed, which is asked for now.
-    pub fn end(&mut self, section: Option<&str>) -> BTreeSet<Name> {
-        let section = section.map(str::to_owned);
-        let fresh = self.fresh.remove(&section).unwrap_or_default();
-        fresh.iter().for_each(|name| self.missing.add(name));
-        self.listed.insert(section);
+    pub fn end(&mut self, kind: Kind, section: Option<&str>) -> BTreeSet<ObjectId> {
+        let listing = (kind, section.map(str::to_owned));
+        let fresh = self.fresh.remove(&listing).unwrap_or_default();
+        fresh.iter().for_each(|id| self.missing.add(id));
+        self.listed.insert(listing);
         fresh
     }
 
     /// The watch told of it: whatever else is answered about it is older.
-    pub fn told(&mut self, namespace: &str, name: &str) {
-        if !self.missing.since.is_empty() {
-            self.missing.remove(&(namespace.to_owned(), name.to_owned()));
-        }
+    pub fn told(&mut self, id: &ObjectId) {
+        self.missing.remove(id);
     }
 
     /// What is to be asked for.
@@ -128,69 +127,69 @@ impl References {
     }
 }
 
-/// What is to be asked for, each namespace in its turn: whoever names many Secrets waits for them alone.
+/// What is to be asked for, each namespace in its turn: whoever names many objects waits for them alone.
 #[derive(Debug, Default)]
 pub struct Missing {
     /// Everything that was not answered yet, and since when it is missing.
-    since: BTreeMap<Name, Instant>,
+    since: BTreeMap<ObjectId, Instant>,
     /// What of it nobody asks for at this moment, by namespace.
-    waiting: BTreeMap<String, BTreeSet<String>>,
+    waiting: BTreeMap<Arc<str>, BTreeSet<ObjectId>>,
     /// The namespace that had its turn last.
-    last: String,
+    last: Arc<str>,
     /// What came to be missing, in order, down to the youngest that still is.
-    arrivals: Vec<(Instant, Name)>,
+    arrivals: Vec<(Instant, ObjectId)>,
 }
 
 impl Missing {
-    fn add(&mut self, name: &Name) {
+    fn add(&mut self, id: &ObjectId) {
         let now = Instant::now();
-        if let Entry::Vacant(entry) = self.since.entry(name.clone()) {
+        if let Entry::Vacant(entry) = self.since.entry(id.clone()) {
             entry.insert(now);
-            self.arrivals.push((now, name.clone()));
-            self.wait(name);
+            self.arrivals.push((now, id.clone()));
+            self.wait(id);
         }
     }
 
-    fn wait(&mut self, (namespace, name): &Name) {
-        self.waiting.entry(namespace.clone()).or_default().insert(name.clone());
+    fn wait(&mut self, id: &ObjectId) {
+        self.waiting.entry(Arc::clone(&id.namespace)).or_default().insert(id.clone());
     }
 
-    fn remove(&mut self, name: &Name) -> bool {
-        self.stop_waiting(name);
-        self.since.remove(name).is_some()
+    fn remove(&mut self, id: &ObjectId) -> bool {
+        self.stop_waiting(id);
+        self.since.remove(id).is_some()
     }
 
-    fn stop_waiting(&mut self, (namespace, name): &Name) {
-        if let Some(names) = self.waiting.get_mut(namespace) {
-            names.remove(name);
-            if names.is_empty() {
-                self.waiting.remove(namespace);
+    fn stop_waiting(&mut self, id: &ObjectId) {
+        if let Some(waiting) = self.waiting.get_mut(&id.namespace) {
+            waiting.remove(id);
+            if waiting.is_empty() {
+                self.waiting.remove(&id.namespace);
             }
         }
     }
 
     /// What is asked for next, of the namespace whose turn it is, and since when it is missing.
-    pub fn take(&mut self) -> Option<(Name, Instant)> {
-        let later = self.waiting.range::<str, _>((Bound::Excluded(self.last.as_str()), Bound::Unbounded)).next();
-        let (namespace, names) = later.or_else(|| self.waiting.first_key_value())?;
-        let name = (namespace.clone(), names.first()?.clone());
-        self.last.clone_from(&name.0);
-        self.stop_waiting(&name);
-        let since = *self.since.get(&name)?;
-        Some((name, since))
+    pub fn take(&mut self) -> Option<(ObjectId, Instant)> {
+        let later = self.waiting.range::<str, _>((Bound::Excluded(&*self.last), Bound::Unbounded)).next();
+        let (_, waiting) = later.or_else(|| self.waiting.first_key_value())?;
+        let id = waiting.first()?.clone();
+        self.last = Arc::clone(&id.namespace);
+        self.stop_waiting(&id);
+        let since = *self.since.get(&id)?;
+        Some((id, since))
     }
 
     /// No answer came: it is asked for again, if it still is to be.
-    pub fn put_back(&mut self, name: &Name) {
-        if self.since.contains_key(name) {
-            self.wait(name);
+    pub fn put_back(&mut self, id: &ObjectId) {
+        if self.since.contains_key(id) {
+            self.wait(id);
         }
     }
 
     /// An answer came about what is missing since then. Whether it counts: the watch may have told of it meanwhile, or nothing
     /// may have referred to it for a while in which nobody listened.
-    pub fn answered(&mut self, name: &Name, since: Instant) -> bool {
-        self.since.get(name) == Some(&since) && self.remove(name)
+    pub fn answered(&mut self, id: &ObjectId, since: Instant) -> bool {
+        self.since.get(id) == Some(&since) && self.remove(id)
     }
 
     /// Since when that is missing which came last.
@@ -209,8 +208,14 @@ impl Missing {
 mod tests {
     use super::*;
 
-    fn names(names: &[(&str, &str)]) -> BTreeSet<Name> {
-        names.iter().map(|(namespace, name)| ((*namespace).to_owned(), (*name).to_owned())).collect()
+    const SECRET: Kind = Kind::Secret;
+
+    fn secret(namespace: &str, name: &str) -> ObjectId {
+        ObjectId::new(SECRET, namespace, name)
+    }
+
+    fn names(names: &[(&str, &str)]) -> BTreeSet<ObjectId> {
+        names.iter().map(|(namespace, name)| secret(namespace, name)).collect()
     }
 
     #[test]
@@ -245,17 +250,17 @@ mod tests {
         let mut references = References::default();
         let (early, late, later) = (names(&[("a", "early")]), names(&[("a", "late")]), names(&[("a", "later")]));
         references.change(&BTreeSet::new(), &early);
-        references.begin(None);
+        references.begin(SECRET, None);
         references.change(&BTreeSet::new(), &late);
         assert!(references.missing().take().is_none(), "the list may still bring it");
-        assert_eq!(references.end(None), late);
+        assert_eq!(references.end(SECRET, None), late);
         let (name, since) = references.missing().take().unwrap();
         assert_eq!(late, [name.clone()].into());
         references.change(&BTreeSet::new(), &later);
         let (other, other_since) = references.missing().take().unwrap();
         assert_eq!((later, references.missing().take()), ([other.clone()].into(), None));
         // What the watch tells meanwhile is newer than the answer.
-        references.told("a", "late");
+        references.told(&secret("a", "late"));
         assert!(!references.missing().answered(&name, since));
         assert!(references.missing().answered(&other, other_since));
         // So is what it told while nothing referred to it.
@@ -268,13 +273,13 @@ mod tests {
     #[test]
     fn each_namespace_has_its_turn() {
         let mut references = References::default();
-        references.end(None);
-        let flood: BTreeSet<Name> = (0..9999).map(|number| ("a".to_owned(), format!("{number:04}"))).collect();
+        references.end(SECRET, None);
+        let flood: BTreeSet<_> = (0..9999).map(|number| secret("a", &format!("{number:04}"))).collect();
         references.change(&BTreeSet::new(), &flood);
         let mut order = Vec::new();
         let mut take = |references: &mut References| {
             let (name, since) = references.missing().take().unwrap();
-            order.push(name.0.clone());
+            order.push(name.namespace.to_string());
             (name, since)
         };
         take(&mut references);
@@ -295,15 +300,15 @@ mod tests {
     #[test]
     fn the_youngest_is_the_last_that_is_still_missing() {
         let mut references = References::default();
-        references.end(None);
+        references.end(SECRET, None);
         assert_eq!(references.missing().youngest(), None);
         references.change(&BTreeSet::new(), &names(&[("a", "old")]));
         let old = references.missing().youngest();
         references.change(&BTreeSet::new(), &names(&[("b", "new")]));
         assert!(references.missing().youngest() > old && old.is_some());
-        references.told("b", "new");
+        references.told(&secret("b", "new"));
         assert_eq!(references.missing().youngest(), old);
-        references.told("a", "old");
+        references.told(&secret("a", "old"));
         assert_eq!(references.missing().youngest(), None);
         assert!(references.missing.arrivals.is_empty());
     }
@@ -324,21 +329,21 @@ mod tests {
         references.change(&BTreeSet::new(), &both);
         references.change(&BTreeSet::new(), &names(&[("a", "one")]));
         assert_eq!(references.change(&both, &BTreeSet::new()), []);
-        assert_eq!(references.change(&names(&[("a", "one")]), &BTreeSet::new()), [("a".to_owned(), "one".to_owned())]);
-        assert!(references.holds("a", "fixed") && !references.holds("a", "one"));
+        assert_eq!(references.change(&names(&[("a", "one")]), &BTreeSet::new()), [secret("a", "one")]);
+        assert!(references.holds(&secret("a", "fixed")) && !references.holds(&secret("a", "one")));
     }
 
     #[test]
     fn sections_are_lists_of_their_own() {
         let mut references = References::default();
-        references.begin(Some("a"));
-        references.begin(Some("b"));
-        references.end(Some("b"));
+        references.begin(SECRET, Some("a"));
+        references.begin(SECRET, Some("b"));
+        references.end(SECRET, Some("b"));
         references.change(&BTreeSet::new(), &names(&[("a", "x"), ("b", "x")]));
         let mut missing = || references.missing().take().map(|(name, _)| name);
-        assert_eq!((missing(), missing()), (Some(("b".to_owned(), "x".to_owned())), None));
-        references.end(Some("a"));
+        assert_eq!((missing(), missing()), (Some(secret("b", "x")), None));
+        references.end(SECRET, Some("a"));
         let mut missing = || references.missing().take().map(|(name, _)| name);
-        assert_eq!((missing(), missing()), (Some(("a".to_owned(), "x".to_owned())), None));
+        assert_eq!((missing(), missing()), (Some(secret("a", "x")), None));
     }
 }

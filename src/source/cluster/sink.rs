@@ -22,9 +22,9 @@ pub struct Shared {
     stores: Mutex<Stores>,
     /// Something differs.
     pub changed: Notify,
-    /// There may be Secrets to ask for.
+    /// There may be objects to ask for.
     pub missing: Notify,
-    /// Whether every Ingress was told, so that it is known which Secrets are referred to.
+    /// Whether every Ingress was told, so that it is known which objects are referred to.
     pub referred: watch::Sender<bool>,
     /// Grows when other namespaces are selected.
     pub relist: watch::Sender<u64>,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{Namespace, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 use tokio::sync::watch;
@@ -15,13 +15,12 @@ use super::clients::{Clients, Line};
 use super::fetch::fetch;
 use super::health::{Need, Section};
 use super::kind::Watched;
-use super::references::Name;
 use super::sink::{NamespaceSink, ObjectSink, Shared};
 use super::stores::{Reading, Stores};
 use super::stream::{Stream, Timing};
-use crate::model::Kind;
+use crate::model::{Kind, ObjectId};
 
-/// How long a reading waits at most for Secrets that are being asked for: what refers to them came a moment ago.
+/// How long a reading waits at most for objects that are being asked for: what refers to them came a moment ago.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Which namespaces are watched.
@@ -41,8 +40,8 @@ pub enum Scope {
 pub struct WatchOptions {
     /// Where.
     pub scope: Scope,
-    /// Secrets that the settings name, by namespace and name.
-    pub secrets: Vec<(String, String)>,
+    /// Secrets and ConfigMaps that the settings name. ConfigMaps are watched in the namespaces of these.
+    pub named: BTreeSet<ObjectId>,
     /// Whether nothing can be served without Nodes.
     pub nodes_required: bool,
     /// Whether labels of namespaces decide about anything: then they are waited for, unless we may not see them.
@@ -60,14 +59,14 @@ pub struct ClusterSource {
     tasks: JoinSet<()>,
 }
 
-/// Has a source keep Secrets that nothing in the cluster refers to any more.
+/// Has a source keep objects that nothing in the cluster refers to any more.
 #[derive(Debug)]
 pub struct Holder(Arc<Shared>);
 
 impl Holder {
     /// These and no others from now on.
-    pub fn hold(&self, secrets: &BTreeSet<Name>) {
-        if self.0.stores().hold(secrets) {
+    pub fn hold(&self, objects: &BTreeSet<ObjectId>) {
+        if self.0.stores().hold(objects) {
             self.0.missing.notify_one();
             self.0.changed.notify_one();
         }
@@ -78,7 +77,7 @@ impl ClusterSource {
     /// Begins to watch.
     pub fn start(clients: &Clients, options: &WatchOptions) -> Self {
         let mut source = ClusterSource {
-            shared: Shared::new(Stores::new(options.secrets.iter().cloned())),
+            shared: Shared::new(Stores::new(options.named.iter().cloned())),
             timing: options.timing,
             line: clients.line(),
             tasks: JoinSet::new(),
@@ -100,6 +99,10 @@ impl ClusterSource {
         source.watch::<Node>(clients, None, nodes, false);
         if options.labels && !selects {
             source.watch::<Namespace>(clients, None, Need::Optional, false);
+        }
+        let config_maps = options.named.iter().filter(|id| id.kind == Kind::ConfigMap);
+        for namespace in config_maps.map(|id| Arc::clone(&id.namespace)).collect::<BTreeSet<_>>() {
+            source.watch::<ConfigMap>(clients, Some(namespace), Need::Required, false);
         }
         for section in sections {
             source.watch::<Ingress>(clients, section.clone(), Need::Required, selects);

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use k8s_openapi::api::core::v1::{Namespace, Node, Secret, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 use super::health::{Need, Section, WatchHealth};
 use super::kind::{Item, Watched};
-use super::references::{Missing, Name, References};
+use super::references::{Missing, References};
 use super::store::{Effect, Store, Unusable};
 use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
@@ -26,11 +26,12 @@ pub struct Stores {
     pub(super) services: Store<Service>,
     pub(super) endpoint_slices: Store<EndpointSlice>,
     pub(super) secrets: Store<Secret>,
+    pub(super) config_maps: Store<ConfigMap>,
     pub(super) nodes: Store<Node>,
     pub(super) namespaces: Store<Namespace>,
     references: References,
-    /// Secrets that are kept for whoever reads snapshots, whatever refers to them here.
-    held: BTreeSet<Name>,
+    /// Objects that are kept for whoever reads snapshots, whatever refers to them here.
+    held: BTreeSet<ObjectId>,
     /// The namespaces that the settings select by their labels; `None` when they do not.
     selected: Option<BTreeSet<String>>,
     health: BTreeMap<(&'static str, Section), WatchHealth>,
@@ -80,8 +81,8 @@ impl Reading {
 }
 
 impl Stores {
-    /// Nothing is known yet; `fixed` are Secrets that the settings name.
-    pub fn new(fixed: impl IntoIterator<Item = Name>) -> Self {
+    /// Nothing is known yet; `fixed` are objects that the settings name.
+    pub fn new(fixed: impl IntoIterator<Item = ObjectId>) -> Self {
         Stores { references: References::fixed(fixed), ..Stores::default() }
     }
 
@@ -99,7 +100,7 @@ impl Stores {
     pub fn keeps<K: Watched>(&self, namespace: &str, name: &str) -> bool {
         match K::REFERENCED {
             // What is referred to may be where nothing is served, if the administrator lets Ingresses reach so far.
-            true => self.references.holds(namespace, name),
+            true => self.references.holds(&ObjectId::new(K::MODEL_KIND, namespace, name)),
             false => !K::NAMESPACED || self.selected.as_ref().is_none_or(|selected| selected.contains(namespace)),
         }
     }
@@ -108,7 +109,7 @@ impl Stores {
     pub fn apply<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         if K::REFERENCED {
-            self.references.told(&id.namespace, &id.name);
+            self.references.told(&id);
         }
         let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(&known.object));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(&stored.object));
@@ -136,7 +137,7 @@ impl Stores {
     /// A watch told that something is gone.
     pub fn delete<K: Watched>(&mut self, namespace: &str, name: &str) {
         if K::REFERENCED {
-            self.references.told(namespace, name);
+            self.references.told(&ObjectId::new(K::MODEL_KIND, namespace, name));
         }
         let before = K::store(self).list().find(namespace, name).map(|known| K::references(&known.object));
         let effect = K::store(self).delete(namespace, name);
@@ -150,7 +151,7 @@ impl Stores {
     /// A list begins.
     pub fn begin<K: Watched>(&mut self, section: &Section) {
         if K::REFERENCED {
-            self.references.begin(section.as_deref());
+            self.references.begin(K::MODEL_KIND, section.as_deref());
         }
     }
 
@@ -160,9 +161,9 @@ impl Stores {
             let items = outside.into_iter().map(|bare| Item { id: Arc::clone(&bare.id), outcome: Ok(bare) });
             store.replace(section.as_deref(), items.collect(), |_| false);
         }
-        let fresh = if K::REFERENCED { self.references.end(section.as_deref()) } else { BTreeSet::new() };
-        let spared =
-            |id: &ObjectId| !fresh.is_empty() && fresh.contains(&(id.namespace.to_string(), id.name.to_string()));
+        let fresh =
+            if K::REFERENCED { self.references.end(K::MODEL_KIND, section.as_deref()) } else { BTreeSet::new() };
+        let spared = |id: &ObjectId| fresh.contains(id);
         let before = K::store(self).list().clone();
         let effect = K::store(self).replace(section.as_deref(), items, spared);
         let after = K::store(self).list().clone();
@@ -212,16 +213,20 @@ impl Stores {
         }
     }
 
-    /// These Secrets are kept from now on, whatever refers to them; whether they differ from those before.
-    pub fn hold(&mut self, secrets: &BTreeSet<Name>) -> bool {
-        let before = std::mem::replace(&mut self.held, secrets.clone());
-        self.refer(&before, secrets);
-        before != *secrets
+    /// These objects are kept from now on, whatever refers to them; whether they differ from those before.
+    pub fn hold(&mut self, objects: &BTreeSet<ObjectId>) -> bool {
+        let before = std::mem::replace(&mut self.held, objects.clone());
+        self.refer(&before, objects);
+        before != *objects
     }
 
-    fn refer(&mut self, before: &BTreeSet<Name>, after: &BTreeSet<Name>) {
-        for (namespace, name) in self.references.change(before, after) {
-            let effect = self.secrets.delete(&namespace, &name);
+    fn refer(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) {
+        for id in self.references.change(before, after) {
+            let effect = match id.kind {
+                Kind::ConfigMap => self.config_maps.delete(&id.namespace, &id.name),
+                // No other kind is kept by reference.
+                _ => self.secrets.delete(&id.namespace, &id.name),
+            };
             self.note(effect);
         }
     }
@@ -233,15 +238,15 @@ impl Stores {
         }
     }
 
-    /// What Secrets are to be asked for.
+    /// What objects are to be asked for.
     pub fn missing(&mut self) -> &mut Missing {
         self.references.missing()
     }
 
     /// What came of asking for one that is missing since then; `None` when there is none.
-    pub fn answered(&mut self, name: &Name, since: tokio::time::Instant, item: Option<Item<Secret>>) {
-        if let (true, Some(item)) = (self.missing().answered(name, since), item) {
-            let effect = self.secrets.apply(item);
+    pub fn answered<K: Watched>(&mut self, id: &ObjectId, since: tokio::time::Instant, item: Option<Item<K>>) {
+        if let (true, Some(item)) = (self.missing().answered(id, since), item) {
+            let effect = K::store(self).apply(item);
             self.note(effect);
         }
     }
@@ -295,6 +300,7 @@ impl Stores {
             self.services.problems(),
             self.endpoint_slices.problems(),
             self.secrets.problems(),
+            self.config_maps.problems(),
             self.nodes.problems(),
             self.namespaces.problems(),
         ];
@@ -315,6 +321,7 @@ impl Stores {
             services: self.services.list().clone(),
             endpoint_slices: self.endpoint_slices.list().clone(),
             secrets: self.secrets.list().clone(),
+            config_maps: self.config_maps.list().clone(),
             nodes: self.nodes.list().clone(),
             namespaces: self.namespaces.list().clone(),
             unseen: self.unseen(),

@@ -1,6 +1,7 @@
 //! Which Secrets are kept, asked for and waited for; it must not know what refers to them in earnest.
 
 use super::*;
+use crate::model::{Kind, ObjectId};
 
 #[tokio::test(start_paused = true)]
 async fn only_secrets_that_are_referred_to_are_kept() {
@@ -48,7 +49,7 @@ async fn secrets_can_be_held_that_nothing_refers_to() {
     let mut source = start(&double);
     let (snapshot, _) = until(&mut source, |_, _| true).await;
     assert!(snapshot.secrets.is_empty());
-    let (holder, held) = (source.holder(), [("shop".to_owned(), "old".to_owned())].into());
+    let (holder, held) = (source.holder(), [ObjectId::new(Kind::Secret, "shop", "old")].into());
     holder.hold(&held);
     until(&mut source, |snapshot, _| names(&snapshot.secrets) == ["old"]).await;
     // It is followed, and the same wish changes nothing.
@@ -75,4 +76,25 @@ async fn what_stays_missing_is_waited_for_once() {
     }
     // The clock stands still unless everybody waits.
     assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_others() {
+    let double = Double::default();
+    let named = |value: &str| json!({ "metadata": { "namespace": "edge", "name": "named" }, "data": { "a": value } });
+    double.put("configmaps", named("1"));
+    double.put("configmaps", json!({ "metadata": { "namespace": "edge", "name": "other" } }));
+    let options = WatchOptions { named: [ObjectId::new(Kind::ConfigMap, "edge", "named")].into(), ..options() };
+    let mut source = ClusterSource::start(&Clients::of(&double.client()), &options);
+    let (snapshot, _) = until(&mut source, |_, _| true).await;
+    assert_eq!(names(&snapshot.config_maps), ["named"]);
+    double.put("configmaps", named("2"));
+    let value = |snapshot: &Snapshot| Some(snapshot.config_map("edge", "named")?.object.data.as_ref()?["a"].clone());
+    until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some("2")).await;
+    double.delete("configmaps", "edge", "named");
+    until(&mut source, |snapshot, _| snapshot.config_maps.is_empty()).await;
+    // Nobody who names none has them read.
+    let double = Double::default();
+    until(&mut start(&double), |_, _| true).await;
+    assert!(!double.requests().iter().any(|request| request.ends_with("configmaps")));
 }
