@@ -27,7 +27,7 @@ pub use origin::{Field, Kind, ObjectId, Origin};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use split::{Branch, Share, Split, Test};
-pub use stream::{Listener, NextUpstream, Port, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
+pub use stream::{Listener, Port, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{

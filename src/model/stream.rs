@@ -78,25 +78,26 @@ pub struct StreamUpstream {
 pub struct StreamPolicy {
     /// How long nothing may be sent in either direction.
     pub timeout: Duration,
-    /// How another endpoint is tried where the first cannot be connected to; `None` tries none.
-    pub next_upstream: Option<NextUpstream>,
+    /// Whether another endpoint is tried where one cannot be connected to.
+    pub next_upstream: bool,
+    /// For how long others are tried; zero for no bound.
+    pub next_upstream_timeout: Duration,
+    /// How many are tried; 0 for all.
+    pub next_upstream_tries: u32,
     /// How many datagrams answer one of a client; after the last the session ends. 0 expects none.
     pub responses: u32,
-}
-
-/// Bounds for trying one endpoint after the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NextUpstream {
-    /// For how long; zero for no bound.
-    pub timeout: Duration,
-    /// How many; 0 for all.
-    pub tries: u32,
 }
 
 impl Default for StreamPolicy {
     fn default() -> Self {
         let timeout = Duration::from_secs(600);
-        StreamPolicy { timeout, next_upstream: Some(NextUpstream { timeout, tries: 3 }), responses: 1 }
+        StreamPolicy {
+            timeout,
+            next_upstream: true,
+            next_upstream_timeout: timeout,
+            next_upstream_tries: 3,
+            responses: 1,
+        }
     }
 }
 

@@ -376,25 +376,18 @@ pub struct Stream {
     pub trusted: Vec<Word>,
     /// How long nothing may be sent.
     pub timeout: Word,
-    /// Bounds for trying other endpoints; none or one.
-    pub next_upstream: Vec<NextUpstream>,
-    /// Whether others are tried.
-    pub tries_others: bool,
+    /// Whether other endpoints are tried.
+    pub next_upstream: bool,
+    /// For how long.
+    pub next_upstream_timeout: Word,
+    /// How many.
+    pub next_upstream_tries: Number,
     /// How many datagrams are an answer; none or one.
     pub responses: Vec<Number>,
     /// Whether endpoints get a header of the PROXY protocol.
     pub sends_proxy_protocol: bool,
     /// The name of the endpoints.
     pub upstream: Word,
-}
-
-/// Bounds for trying other endpoints.
-#[derive(Debug, Serialize)]
-pub struct NextUpstream {
-    /// For how long.
-    pub timeout: Word,
-    /// How many.
-    pub tries: Number,
 }
 
 /// Endpoints of TCP or UDP services.

@@ -35,10 +35,6 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
         let parameters = parameters.into_iter().filter(|(is_set, _)| *is_set).map(|(_, word)| Word::fixed(word));
         Words::join([address].into_iter().chain(parameters))
     };
-    let next_upstream = policy
-        .next_upstream
-        .iter()
-        .map(|next| view::NextUpstream { timeout: Word::time(next.timeout), tries: Number(next.tries.into()) });
     let is_believed = listener.proxy_protocol && decisions.stream_real_ip;
     let filled = engine.fill(
         "stream",
@@ -46,8 +42,9 @@ fn service(stream: &Stream, decisions: &Decisions, trusted: &[Cidr], engine: &En
             listens: decisions.stream_addresses.iter().map(listen).collect(),
             trusted: trusted.iter().filter(|_| is_believed).map(Word::network).collect(),
             timeout: Word::time(policy.timeout),
-            next_upstream: next_upstream.collect(),
-            tries_others: policy.next_upstream.is_some(),
+            next_upstream: policy.next_upstream,
+            next_upstream_timeout: Word::time(policy.next_upstream_timeout),
+            next_upstream_tries: Number(policy.next_upstream_tries.into()),
             responses: is_udp.then_some(Number(policy.responses.into())).into_iter().collect(),
             sends_proxy_protocol: stream.sends_proxy_protocol && !is_udp,
             upstream: Word::own(&names::stream_upstream(&stream.upstream))?,
