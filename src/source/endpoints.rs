@@ -154,7 +154,7 @@ mod tests {
     use k8s_openapi::api::discovery::v1::EndpointConditions;
     use serde_json::{Value, json};
 
-    use super::{Condition, Endpoints, Family, condition};
+    use super::{Condition, Endpoints, Family, Transport, condition};
 
     fn read(slice: Value) -> Endpoints {
         Endpoints::from(serde_json::from_value::<super::EndpointSlice>(slice).unwrap())

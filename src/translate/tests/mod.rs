@@ -13,6 +13,7 @@ mod modes;
 mod order;
 mod over_time;
 mod served;
+mod streams;
 mod tenants;
 
 use super::{ClassRule, Dialect, HostOwnership, Names, Options, Translation, Translator, host};
