@@ -124,7 +124,7 @@ const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHIN
 /// An endpoint, for each unit of its weight, that is found by consistent hashing.
 const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
 /// A TCP or UDP service with its sockets.
-const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 20_000, test: 60, ..NOTHING };
+const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 40, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
 /// The variables of a session and its cookie.

@@ -407,10 +407,40 @@ mod tests {
     #[test]
     fn ends_when_a_file_includes_itself() {
         let endless = file("a", "include a;");
+        let found = survey(&endless, &Instance::default(), &mut |_| Some(vec![endless.clone()]));
+        let neighbours = Neighbours { leaves_streams_out: true, ..Neighbours::default() };
+        assert_eq!(found, HostConfiguration { neighbours, ..HostConfiguration::default() });
+    }
+
+    #[test]
+    fn what_listens_in_stream_blocks_and_whether_ours_is_there_is_known() {
+        let main = "include mods; http { include ours; server { listen 80; } }";
+        let services = "stream { server { listen 53 udp; listen [::1]:53 udp; }\nserver { listen 192.0.2.1:5432; }\ninclude ours; }";
+        let of = |services: &str| {
+            survey(&file("main", main), &Instance::default(), &mut |pattern| match pattern {
+                "mods" => Some(vec![file("mods", services)]),
+                _ => None,
+            })
+        };
+        let found = of(services);
+        let listens = found.neighbours.stream_listens.iter();
+        let listens: Vec<_> =
+            listens.map(|listen| (&*listen.place, listen.transport, listen.address.to_string())).collect();
         assert_eq!(
-            survey(&endless, &Instance::default(), &mut |_| Some(vec![endless.clone()])),
-            HostConfiguration::default()
+            listens,
+            [
+                ("mods:1", Transport::Udp, "0.0.0.0:53".to_owned()),
+                ("mods:1", Transport::Udp, "[::1]:53".to_owned()),
+                ("mods:2", Transport::Tcp, "192.0.2.1:5432".to_owned()),
+            ]
         );
+        assert!(!found.neighbours.leaves_streams_out && found.includes_ours);
+        assert!(!found.neighbours.listens[0].before_ours, "our files of http come before the site");
+        // Each of the two blocks has to include ours.
+        let found = of(&services.replace("include ours;", ""));
+        assert!(found.neighbours.leaves_streams_out && found.includes_ours);
+        let found = survey(&file("main", services), &Instance::default(), &mut |_| None);
+        assert!(!found.neighbours.leaves_streams_out && !found.includes_ours);
     }
 
     #[test]

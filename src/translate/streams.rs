@@ -115,3 +115,31 @@ pub fn build<'a>(
     }
     (streams, upstreams)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Kind, ObjectId, Port};
+
+    #[test]
+    fn of_two_the_first_in_the_order_of_objects_has_a_port() {
+        let claim = |transport, number, name: &str| Claim {
+            origin: Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", name))),
+            listener: Listener { port: Port { transport, number }, proxy_protocol: false },
+            namespace: "a",
+            service: "b",
+            port: PortReference::First,
+            sends_proxy_protocol: false,
+        };
+        let (tcp, udp) = (Transport::Tcp, Transport::Udp);
+        let claims = vec![claim(tcp, 7, "two"), claim(udp, 7, "two"), claim(tcp, 7, "one"), claim(tcp, 6, "two")];
+        let mut findings = Vec::new();
+        let settled = settle(claims, &StreamOptions::default(), &mut findings);
+        let settled: Vec<_> =
+            settled.iter().map(|claim| format!("{} {}", claim.listener.port, claim.origin.object.name)).collect();
+        assert_eq!(settled, ["TCP port 6 two", "TCP port 7 one", "UDP port 7 two"]);
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!((finding.reason, &*finding.origin.object.name), (Reason::PortConflict, "two"));
+        assert!(finding.note.contains("ConfigMap a/one has it"), "{finding}");
+    }
+}

@@ -179,7 +179,7 @@ fn manifests(sort: &Sort, objects: usize) -> String {
         }
     }
     if sort.name == "streams" {
-        let entries = (0..objects).map(|number| format!("'{}': default/s{number}-0:80:PROXY:PROXY", 10_000 + number));
+        let entries = (0..objects).map(|number| format!("'{}': default/s{number}-0:80:PROXY:PROXY", 20_000 + number));
         let (entries, name) = (entries.collect::<Vec<_>>().join(", "), inputs::TCP_SERVICES.1);
         write!(
             text,
@@ -208,8 +208,8 @@ fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);
     // What hosts share is cheaper than what is estimated.
     let options = GateOptions { shared_servers: false, ..GateOptions::default() };
-    let (plan, _) =
-        nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &Neighbours::default(), &options);
+    let neighbours = Neighbours { worker_connections: Some(2048), ..Neighbours::default() };
+    let (plan, _) = nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &neighbours, &options);
     (Renderer::default().render(&plan), sum)
 }
 

@@ -97,7 +97,7 @@ impl Judge {
             None => Default::default(),
         };
         let configuration = format!(
-            "{module}pid {root}/pid;\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log {access_log};\nclient_body_temp_path {root}/t1;\n\
+            "{module}pid {root}/pid;\nerror_log stderr;\nevents {{ worker_connections 2048; }}\nhttp {{\naccess_log {access_log};\nclient_body_temp_path {root}/t1;\n\
                  proxy_temp_path {root}/t2;\nfastcgi_temp_path {root}/t3;\nuwsgi_temp_path {root}/t4;\nscgi_temp_path {root}/t5;\n\
                  geo $ingressd_generation {{ default 1; }}\ninclude {root}/http/*.conf;\n}}\n{stream}"
         );

@@ -10,6 +10,9 @@ use crate::nginx::{Capabilities, GateOptions, Neighbours};
 
 use super::host;
 
+/// The connections of a worker where nginx.conf does not say.
+const CONNECTIONS: u32 = 512;
+
 /// Leaves out what cannot be served.
 pub fn fit(
     model: &mut Model,
@@ -35,6 +38,7 @@ pub fn fit(
         }
         holder.is_none()
     });
+    findings.extend(too_many(model, neighbours, options));
     let used: BTreeSet<_> = model.streams.iter().map(|stream| &stream.upstream).collect();
     model.stream_upstreams.retain(|upstream| used.contains(&upstream.id));
     let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
@@ -61,6 +65,24 @@ fn impossible(capabilities: &Capabilities, neighbours: &Neighbours, options: &Ga
         )
     };
     neighbours.leaves_streams_out.then(include)
+}
+
+/// Leaves out the services with the highest ports, where nginx has no room for the sockets of all of them: each takes one of the
+/// connections that a worker has, and nginx that has too few takes no configuration at all.
+fn too_many(model: &mut Model, neighbours: &Neighbours, options: &GateOptions) -> Option<Finding> {
+    let connections = neighbours.worker_connections.unwrap_or(CONNECTIONS);
+    let (all, addresses) = (model.streams.len(), options.addresses.len().max(1));
+    let room = usize::try_from(connections / 2).unwrap_or(usize::MAX) / addresses;
+    model.streams.truncate(room);
+    let words = || {
+        format!(
+            "{} of {all} TCP and UDP services are left out, those with the highest ports: nginx.conf gives each worker \
+             {connections} connections, of which listening sockets may take half; set worker_connections to at least {}",
+            all - room,
+            2 * all * addresses
+        )
+    };
+    (all > room).then(|| Finding::new(Reason::HostConflict, host(), words()))
 }
 
 /// Who has the port on one of our addresses.
@@ -157,6 +179,23 @@ mod tests {
         let neighbours = Neighbours { leaves_streams_out: true, ..Neighbours::default() };
         fit(nothing, &all, &neighbours, &options, &mut findings);
         assert_eq!(findings, [], "whoever serves none needs nothing");
+    }
+
+    #[test]
+    fn sockets_leave_room_for_connections() {
+        let all = Capabilities::profile(Version(1, 22, 1));
+        let of = |connections, addresses: &[&str]| {
+            fitted(&all, &Neighbours { worker_connections: Some(connections), ..Neighbours::default() }, addresses)
+        };
+        let both = ["0.0.0.0", "::"];
+        assert_eq!(of(12, &both), (ALL.to_owned(), Vec::new()));
+        assert_eq!(of(6, &["0.0.0.0"]), (ALL.to_owned(), Vec::new()));
+        let (left, findings) = of(11, &both);
+        assert_eq!(
+            (&*left, findings.len(), findings[0].reason),
+            ("TCP port 53, TCP port 5432", 1, Reason::HostConflict)
+        );
+        assert!(findings[0].note.contains("1 of 3") && findings[0].note.contains("at least 12"), "{findings:?}");
     }
 
     #[test]

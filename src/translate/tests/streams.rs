@@ -153,7 +153,7 @@ fn nobody_has_a_port_of_ours_or_another_ones() {
         udp,
         options(),
         &[dns],
-        &["tcp 80 PortConflict", "tcp 10254 PortConflict", "udp 80 ForbiddenTarget"],
+        &["tcp 10254 PortConflict", "tcp 80 PortConflict", "udp 80 ForbiddenTarget"],
     );
     // Two ConfigMaps, or one that is named twice, may ask for the ports of both protocols.
     check(
