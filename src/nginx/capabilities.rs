@@ -85,6 +85,11 @@ impl Capabilities {
         self.modules.contains(&module)
     }
 
+    /// Whether it has TCP and UDP services.
+    pub fn has_stream(&self) -> bool {
+        self.has(Module::Stream)
+    }
+
     /// The module's name as nginx writes it.
     pub fn name(module: Module) -> String {
         let flag = FLAGS.iter().find(|(row, ..)| *row == module).map_or("", |(_, name, _)| *name);

@@ -9,7 +9,6 @@ use super::layout::{Layout, Site, claims};
 use super::state::{Content, Mode, Owned, State};
 use crate::apply::Survey;
 use crate::config::Settings;
-use crate::model::catalogue::Module;
 use crate::source::cluster::DEFAULT_KUBECONFIG;
 
 /// What the packages install, where the folder of generations is the default one.
@@ -200,7 +199,7 @@ fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
     if layout.stream_includes_ours {
         return Ok(Planned::Nothing(format!("nginx includes {pattern}")));
     }
-    if !ground.survey.capabilities.has(Module::Stream) {
+    if !ground.survey.capabilities.has_stream() {
         return Ok(Planned::Left(
             "this nginx has no stream module, and nothing is served over TCP or UDP without it; when you want that, install \
              it (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL) and run this again"

@@ -99,7 +99,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     let (has, lacks): (Vec<_>, Vec<_>) = MODULES.iter().partition(|gives| capabilities.has(gives.module));
     let mut lines: Vec<_> = lacks.into_iter().map(|gives| without(gives, &facts.settings)).collect();
     lines.insert(0, Line::ok(format!("{} modules that are of use are there", has.len())));
-    if !capabilities.has(Module::Stream) {
+    if !capabilities.has_stream() {
         let text = "no ngx_stream_module: nothing can be served over TCP or UDP";
         let package = "libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL";
         lines.push(match facts.settings.ingress_nginx.has_streams() {
@@ -196,7 +196,7 @@ pub fn includes(facts: &Facts) -> Vec<Line> {
             Line::error(text, "ingressd setup --yes")
         }
     };
-    let has_stream = nginx.survey.capabilities.has(Module::Stream);
+    let has_stream = nginx.survey.capabilities.has_stream();
     let stream = match (nginx.layout.stream_includes_ours, has_stream) {
         (true, true) => Line::ok(format!("nginx includes {}/stream/*.conf", current.display())),
         (true, false) => Line::error(

@@ -51,7 +51,7 @@ pub fn fit(
 
 /// Why nothing at all can be served, and what to do.
 fn impossible(capabilities: &Capabilities, neighbours: &Neighbours, options: &GateOptions) -> Option<String> {
-    if !capabilities.has(Module::Stream) {
+    if !capabilities.has_stream() {
         return Some(
             "this nginx has no ngx_stream_module; install it (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and \
              RHEL) and run `ingressd setup --yes`"
