@@ -163,7 +163,6 @@ reasons! {
     AddressesLeftOut, Warning, Author, "some addresses get no requests", "DNS tells more addresses of a Service of type ExternalName than are used (`limits.addresses-of-name`); those that are in use stay.";
     UnsupportedBackend, Warning, Author, "the route answers 404", "The backend is a resource other than a Service; the route answers 404.";
     MissingSecret, Warning, Author, "what needs the Secret is served without it, or closed", "The Secret does not exist; what needs it is served without it or closed, as the note says.";
-    MissingConfigMap, Warning, Operator, "what the ConfigMap would say is not served", "The settings name a ConfigMap that does not exist; what it would say is not served until it does.";
     PortConflict, Error, Operator, "nothing is served on the port", "A TCP or UDP service asks for a port of the host that something else has: ingressd or nginx itself, another site of nginx, another program, or another entry. Nothing is served on it, and whoever has the port keeps it. Take another port, or free it.";
     InvalidSecret, Error, Author, "the Secret is not used as it is now", "The Secret cannot be used; the last good version, if there is one, goes on being served.";
     InvalidCertificate, Error, Author, "the last good certificate is served, or the default one", "The certificate and key cannot be used; the last good certificate, or the default one, is served.";
@@ -179,6 +178,9 @@ reasons! {
     UnknownField, Warning, Author, "the field has no effect", "The object has no such field at that place, often one that is indented too far or too little; it has no effect. `ingressd check` tells it, with the nearest field that there is; an API server drops it, or refuses the object when `kubectl` asks it to.";
     UnknownAnnotation, Warning, Author, "the key has no effect", "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "the key has no effect", "The key is known but has no effect here, or not yet; the note says what to use instead.";
+    MissingConfigMap, Error, Operator, "what the ConfigMap would say does not count, or is not served", "A ConfigMap that the settings name does not exist. Create it, or take it out of section `ingress-nginx` of the settings.";
+    UnknownKey, Warning, Author, "the key has no effect", "The ConfigMap has a key that is not known; the nearest known key is named.";
+    UnsupportedKey, Warning, Author, "the key has no effect", "The key of the ConfigMap is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "the route answers 503", "The route answers 503 because something that protects it cannot be set up, and does not count as served. An object with nothing but such routes keeps the addresses in its status and gets no new ones.";
     Quarantined, Error, Author, "this version of the object is not served", "nginx refused this version of the object, or could not take the configuration with it: for want of memory or time; its last good version, if there is one, goes on being served.";
     MoreFindings, Warning, Author, "more is wrong with the object than is told", "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";

@@ -217,6 +217,7 @@ fn model() -> Model {
     let address = |text: &str| Endpoint { address: text.parse::<SocketAddr>().expect("an address"), weight: 1 };
     let two = vec![address("10.244.0.1:8080"), address("[fd00::1]:8080")];
     Model {
+        server_directives: Vec::new(),
         zones: [(origin().object.namespace.clone(), ByteSize(80 << 10))].into(),
         servers: servers.into_iter().map(Arc::new).collect(),
         upstreams: vec![

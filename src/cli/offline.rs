@@ -7,7 +7,7 @@ use super::exit::Exit;
 use super::settings::SettingsArguments;
 use crate::apply::Survey;
 use crate::config::{Nginx, Settings};
-use crate::daemon::{Dns, look_up, to_look_with};
+use crate::daemon::{Dns, look_up, options_under, to_look_with};
 use crate::finding::{Finding, limit};
 use crate::model::Instance;
 use crate::model::catalogue::Version;
@@ -90,6 +90,11 @@ impl Manifests {
             complain!("ingressd: {error}");
             Exit::NoInput
         })?;
+        let layered = settings.layered(&snapshot);
+        let options = match settings.ingress_nginx.config_map {
+            Some(_) => options_under(&options, &layered.settings),
+            None => options,
+        };
         let most_findings = options.limits.findings_of_object;
         let (mut translator, claims) = (Translator::new(options), std::sync::Arc::default());
         let mut translation = translator.translate(&snapshot, &Names::default(), &claims);
@@ -100,8 +105,9 @@ impl Manifests {
         }
         let ours = translation.accepted.len();
         let (capabilities, neighbours) = self.host(&settings);
-        let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &settings.gate_options());
+        let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &layered.settings.gate_options());
         let mut findings = translation.findings;
+        findings.extend(layered.findings);
         // What keeps a part of an object from being served is said once, in the words of an API server.
         let known: Vec<_> = snapshot.findings.iter().map(|known| (known.reason, known.origin.clone())).collect();
         findings.retain(|finding| {

@@ -1,6 +1,7 @@
 //! What the administrator wrote: one row for each key feeds the reader, the man page and the sample; it must not know what the settings do.
 
 mod access;
+mod config_map;
 mod document;
 mod hosts;
 mod ingress_nginx;
@@ -13,6 +14,7 @@ mod table;
 mod templates;
 mod value;
 
+pub use config_map::{Layered, document as config_map_reference};
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Place, Sources};
 pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};

@@ -1,4 +1,5 @@
-//! What files are made of, written down before they are applied; it must not know whether nginx takes them.
+//! The objects that a set of files is made of, written down before the files are applied; it must
+//! not know whether nginx takes them.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -21,8 +22,9 @@ fn file(state: &Path) -> PathBuf {
     state.join("candidates.json")
 }
 
-/// Writes the objects that are `worth` it and not `kept`, for files of this digest, a line each. Without `kept`, all of them.
-/// What cannot be written is a warning: it would be missed only if the daemon were killed.
+/// Writes the objects that are `worth` it and not `kept`, for files of this digest, a line each.
+/// Without `kept`, all of them. A failure is a warning: the file is needed only if the daemon is
+/// killed.
 pub fn propose(
     state: &Path,
     served: &Snapshot,
@@ -52,7 +54,8 @@ fn write(
     objects::visit(served, &mut proposal);
     proposal.result?;
     if proposal.count == 0 {
-        // What an earlier file holds is kept already, and may hold secrets that are gone.
+        // The objects of an earlier file are kept already, and it may hold Secrets that were
+        // deleted.
         return remove(path);
     }
     writeln!(output, "{END}")?;

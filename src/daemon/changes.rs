@@ -1,4 +1,5 @@
-//! Which objects changed since nginx got what it has; it must not know what is made of them.
+//! Which objects changed since the generation in place was made; it must not know what is made of
+//! them.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -21,7 +22,8 @@ pub struct Changes {
 enum Before {
     /// What a run before this one left, of which no more than the versions of Ingresses is known.
     Earlier(Arc<Contents>),
-    /// What this run put there. To keep it costs next to nothing: snapshots share their objects.
+    /// The snapshot of this run's generation. It costs next to nothing: snapshots share their
+    /// objects.
     Own(Box<Snapshot>),
 }
 
@@ -58,7 +60,7 @@ impl Changes {
                     let service = service.map(|name| ObjectId::new(Kind::Service, &slice.id.namespace, name));
                     found.extend(service.map(|service| (Arc::new(service), Change::Changed)));
                 });
-                // What happened to the Service itself says more.
+                // A change of the Service itself says more than one of its slices.
                 let mut add = |id: &Arc<ObjectId>, change| {
                     found.insert(Arc::clone(id), change);
                 };
@@ -74,7 +76,7 @@ impl Changes {
     }
 }
 
-/// Tells of each object of two lists that differs.
+/// Reports each object that differs between two lists.
 fn compare<K>(before: &List<K>, now: &List<K>, mut tell: impl FnMut(&Stored<K>, Change)) {
     // Lists that nobody changed are shared.
     if std::ptr::eq(before.as_ptr(), now.as_ptr()) && before.len() == now.len() {

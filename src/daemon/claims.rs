@@ -20,7 +20,8 @@ pub fn kept_in(state: &Path) -> Arc<Claims> {
     }))
 }
 
-/// Keeps them, also over a power cut: without them the dates of objects decide. What cannot be written is a warning.
+/// Writes the claims so that they survive a power cut: without them the creation dates of objects
+/// decide. A failure is a warning.
 pub fn keep(state: &Path, claims: &Claims) {
     let file = state.join(FILE);
     if let Err(why) = state_file::write_synced(&file, &claims.write().collect::<Vec<_>>()) {

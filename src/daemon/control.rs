@@ -30,7 +30,7 @@ const MOST_EXCHANGES: usize = 16;
 pub struct Control {
     listener: UnixListener,
     path: PathBuf,
-    /// Of the file, by which it is told from another one that has taken its place.
+    /// Device and inode of the file, to recognise another one in its place.
     inode: u64,
     room: Arc<Semaphore>,
 }
@@ -58,7 +58,7 @@ impl Control {
         Ok(Control { listener, path: path.to_owned(), inode, room: Arc::new(Semaphore::new(MOST_EXCHANGES)) })
     }
 
-    /// Whether those who ask there reach this socket.
+    /// Whether a client at this path reaches this socket.
     pub fn is_at(&self, path: &Path) -> bool {
         self.path == path && std::fs::symlink_metadata(path).is_ok_and(|file| file.ino() == self.inode)
     }
@@ -143,7 +143,7 @@ async fn read(stream: &mut UnixStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&request).into_owned())
 }
 
-/// Waits until the order is carried out, for as long as whoever gave it does.
+/// Waits until the order is carried out, as long as its sender does.
 async fn obey(orders: &Orders, wish: Wish, stream: &mut UnixStream) -> io::Result<String> {
     let mut more = [0];
     let answer = tokio::select! {

@@ -35,16 +35,18 @@ mod weighing;
 /// How often files are made and applied in one cycle at most, while culprits are looked for.
 const MOST_ATTEMPTS: usize = 100;
 
-/// After so many of them all suspects go back to what nginx ran before, so that everybody else's changes get through.
+/// After so many attempts all suspects go back to what nginx ran before, so that everybody else's
+/// changes are served.
 const PATIENT_ATTEMPTS: usize = 50;
 
-/// What a cycle has done by others: from a snapshot to files, and from files to a running nginx.
+/// The stages that a cycle uses: from a snapshot to files, and from files to a running nginx.
 pub trait Stages {
     /// What time it is.
     fn now(&self) -> Instant {
         Instant::now()
     }
-    /// Everything that may judge objects otherwise tomorrow, by one name: nginx with its modules, and ourselves.
+    /// Names everything that judges objects: the version of nginx with its modules, and that of
+    /// ingressd.
     fn judge(&self) -> Arc<str>;
     /// Translates, gates and renders.
     fn make(&mut self, snapshot: &Snapshot) -> Product;
@@ -163,7 +165,7 @@ pub struct Cycle {
     keeper: Keeper,
     /// What nginx runs, last good versions included; empty before the first confirmation.
     confirmed: Arc<Snapshot>,
-    /// The files of which it is written down what they are made of.
+    /// The files whose objects are written down.
     proposed: Option<Digest>,
     /// Whether nginx has taken anything since these settings are in force, and the administrator's templates with it.
     taken: bool,
@@ -171,11 +173,11 @@ pub struct Cycle {
     stragglers: Stragglers,
     /// The time, as it was when nginx answered last.
     now: Instant,
-    /// Since when nginx is asked for what nobody was charged with.
+    /// The time that attempts take from here on is not yet charged to a namespace.
     began: Instant,
     /// How many versions of each namespace were refused since then.
     refused: BTreeMap<Arc<str>, u32>,
-    /// How often in a row nginx was killed while it read something new.
+    /// How often in a row nginx was killed while it read a new configuration.
     kills: u32,
 }
 
@@ -214,7 +216,7 @@ impl Cycle {
         self.now = stages.now();
         self.begin_to_count();
         let mut searches = Searches { waiting: self.waiting(snapshot), ..Searches::default() };
-        // What came of the changes of everybody else, once those come that wait for them.
+        // The result for everybody else's changes, once the changes that wait for them are tried.
         let mut others: Option<Report> = None;
         let mut attempts = 0;
         let mut tests = Vec::new();
@@ -235,16 +237,18 @@ impl Cycle {
                 blame_templates(&mut outcome);
             }
             match &outcome {
-                // New templates are the first suspect. Once nginx has taken something made with them, what changed since is.
+                // New templates are the first suspect. Once nginx has run files that were made
+                // with them, the objects that changed since are.
                 Outcome::Refused { .. } if by_templates && !self.taken => {
                     if self.ends_well(&mut searches, snapshot, attempts) {
                         continue;
                     }
                 }
                 Outcome::Refused { complaints, .. } => {
-                    // What nginx refuses however it is written is the fault of objects.
+                    // What nginx refuses with either templates is caused by objects.
                     let complaints = own.as_ref().filter(|own| !own.is_empty()).unwrap_or(complaints);
-                    // Alone, whoever shared a file is blamed by name; or nobody is, and sharing was the fault.
+                    // With files of their own, the objects that shared one can be told apart; or
+                    // nginx accepts them, and sharing was the cause.
                     let doubt = complaints.iter().find(|complaint| is_doubtful(complaint));
                     let is_last = attempts >= MOST_ATTEMPTS;
                     if !is_last && doubt.is_some_and(|complaint| stages.part(&complaint.words)) {
@@ -269,8 +273,9 @@ impl Cycle {
                         }
                         continue;
                     }
-                    // Who is guilty of much stays found: the next cycle goes on from there. But where taking objects out did
-                    // not help, whoever was blamed in this cycle is innocent for all we know.
+                    // Objects that were too much stay in quarantine, and the next cycle goes on
+                    // from there. But where taking objects out did not help, those that were
+                    // blamed in this cycle may be innocent.
                     if !is_last {
                         self.quarantine.restore(before);
                     }
@@ -288,7 +293,8 @@ impl Cycle {
                     self.convict_killers(why, snapshot, (&served, &product.files));
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
-                // One that does not run says nothing about whoever is out for the moment.
+                // An nginx that does not run says nothing about the objects that are left out for
+                // the moment.
                 Outcome::Ready { .. } if searches.weighing.is_some() => {
                     (served, product, held) = self.make(snapshot, stages, &Searches::default());
                 }
@@ -319,7 +325,7 @@ impl Cycle {
                     |namespace: &str| searches.waiting.iter().any(|waiting| *waiting.id.namespace == *namespace);
                 self.stragglers.caught_up(self.now, |namespace| !waits(namespace));
             }
-            // That nginx got the changes of everybody else is worth telling, whatever came after.
+            // Report that nginx got the changes of everybody else, whatever came after.
             if let (Some(others), Outcome::Unchanged { .. }) = (others, &report.outcome) {
                 report.outcome = others.outcome;
             }
@@ -346,7 +352,8 @@ impl Cycle {
     fn propose(&mut self, served: &Snapshot, worth: &BTreeSet<Arc<ObjectId>>, files: &FileSet) {
         let digest = files.digest();
         if self.proposed != Some(digest) {
-            // While the store is being written nobody knows what it holds: everything is proposed then.
+            // While the store is being written its contents are not known: everything is written
+            // down then.
             let kept = self.store.try_lock().ok();
             candidates::propose(&self.state, served, worth, digest, kept.as_deref());
             self.proposed = Some(digest);
@@ -379,7 +386,7 @@ impl Cycle {
     }
 }
 
-/// Whether several objects may have caused it, and nothing tells which.
+/// Whether several objects may have caused it, and it is not known which.
 fn is_doubtful(complaint: &Complaint) -> bool {
     complaint.origin.is_none() && complaint.suspects.len() > 1
 }
@@ -395,7 +402,7 @@ fn blame_templates(outcome: &mut Outcome) {
     }
 }
 
-/// What an outcome means for whoever runs the host.
+/// The finding about the host that follows from an outcome.
 fn findings_of(outcome: &Outcome) -> Vec<Finding> {
     let nginx = Arc::new(ObjectId::new(Kind::Host, "", "nginx"));
     let tell = |reason, note: String| vec![Finding::new(reason, Origin::object(&nginx), note)];

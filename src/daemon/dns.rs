@@ -23,7 +23,7 @@ pub enum Looked {
     Addresses(Vec<IpAddr>, Duration),
     /// DNS knows that there is no address; one clause says what it said.
     Nothing(&'static str),
-    /// Nobody knows; one clause says why.
+    /// No answer; one clause says why.
     Failed(String),
 }
 
@@ -53,7 +53,7 @@ impl Dns {
         options.timeout = TIMEOUT;
         options.attempts = ATTEMPTS;
         options.use_hosts_file = ResolveHosts::Never;
-        // Whoever asks remembers the answer, and asks again when it is time.
+        // The caller keeps the answer and asks again when it is due.
         options.cache_size = 0;
         Dns { resolver: builder.build().map_err(|error| error.to_string()) }
     }

@@ -1,4 +1,5 @@
-//! Where others reach the daemon, open and answered over every version of the settings that does not move it; it must not know what is asked there.
+//! The http endpoints and the control socket, which outlive settings that do not move them; it
+//! must not know what is requested there.
 
 use std::io;
 use std::net::SocketAddr;
@@ -24,7 +25,7 @@ use crate::model::HostName;
 /// The http endpoints and the socket of commands.
 #[derive(Debug)]
 pub struct Entrance {
-    /// `None` when it was let go for another address, which could not be had beside it.
+    /// `None` when it was closed for another address, which could not be opened beside it.
     http: Option<Arc<Http>>,
     commands: Arc<Commands>,
     heartbeat: Arc<Heartbeat>,
@@ -51,7 +52,8 @@ struct Commands {
 }
 
 impl Entrance {
-    /// Opens what these settings name. What they name as those before did goes on as it is.
+    /// Opens what these settings name, and keeps open what the settings before named in the same
+    /// way.
     pub async fn open(
         settings: &Settings,
         reporter: &Reporter,
@@ -99,7 +101,7 @@ impl Entrance {
         None
     }
 
-    /// Closes what no other entrance goes on with; returns when it is free.
+    /// Closes what the next settings do not keep open; returns when it is free.
     pub async fn close(self) {
         close(self.http).await;
         if let Some(mut commands) = Arc::into_inner(self.commands) {
@@ -107,7 +109,7 @@ impl Entrance {
         }
     }
 
-    /// Whether this node is taken out, as that changes.
+    /// Whether this node is drained, as that changes.
     pub fn drained(&self) -> watch::Receiver<bool> {
         self.commands.drain.watch()
     }
@@ -214,7 +216,8 @@ mod tests {
         assert_eq!(asked.await.unwrap(), r#"{"drained":true}"#);
         assert!(*same.drained().borrow());
 
-        // Another folder has marks of its own, and who asks reaches them.
+        // Another state folder has a mark of its own for a drained node, and requests reach that
+        // one.
         world.settings.apply.state.set_file_name("elsewhere");
         let mut moved = world.open(Some(&mut same)).await;
         assert!(!*moved.drained().borrow() && *same.drained().borrow());
@@ -229,7 +232,7 @@ mod tests {
         moved.close().await;
         assert!(!old.exists());
 
-        // One that somebody removed is made again, and stays when the one before ends.
+        // A socket that was removed is created again, and stays when the one before is closed.
         std::fs::remove_file(&world.settings.control_socket).unwrap();
         let mut other = other;
         let again = world.open(Some(&mut other)).await;

@@ -1,4 +1,5 @@
-//! Snapshots of the source as they change, read apart from the loop; it must not know what is done with them.
+//! Reads the source beside the main loop and passes on snapshots as they change; it must not know
+//! what is done with them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -28,7 +29,7 @@ pub struct Reading {
     pub noticed: Option<Instant>,
     /// When the source was last known to be as the snapshot says.
     pub read: Option<Instant>,
-    /// The source is watched and would have told of any change: it still is as the snapshot says.
+    /// The source is watched and would have reported any change: the snapshot is current.
     pub current: bool,
     /// Why the source cannot be read now.
     pub failure: Option<Arc<str>>,
@@ -72,7 +73,7 @@ impl Feed {
                 let snapshot;
                 (source, snapshot) = match read.await {
                     Ok(read) => read,
-                    // The loop must not go on with what was read before as if it were current.
+                    // The main loop must not take the last snapshot for current.
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(_) => return,
                 };
@@ -114,7 +115,7 @@ impl Feed {
                         failure: told.failure(),
                         // It counts what is in the snapshot: an earlier one with a later number would pass for what it is not.
                         revision: if told.snapshot.is_some() { told.revision } else { reading.revision },
-                        // What nobody looked at yet was noticed earlier than this.
+                        // A change that was not taken yet was noticed earlier than this one.
                         noticed: told.noticed.or(reading.noticed),
                         snapshot: told.snapshot.or_else(|| reading.snapshot.take()),
                         watches: told.watches,
@@ -125,7 +126,8 @@ impl Feed {
         Feed { readings, task, holder }
     }
 
-    /// Has the source read these objects too, though no object refers to them as it is now.
+    /// Lets the source keep these objects too, although the newest versions of others do not refer
+    /// to them.
     pub fn hold(&self, objects: &BTreeSet<ObjectId>) {
         if let Some(holder) = &self.holder {
             holder.hold(objects);

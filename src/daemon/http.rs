@@ -31,7 +31,7 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Largest head of a request in bytes.
 const LARGEST_HEAD: usize = 16 << 10;
 
-/// How old the last turn of the loop may be for the daemon to count as alive.
+/// How long ago the main loop may have turned last for the daemon to count as alive.
 const OLDEST_TURN: Duration = Duration::from_secs(30);
 
 /// What answers are drawn from.
@@ -88,7 +88,8 @@ async fn connection(stream: TcpStream, facts: Facts, attention: Attention) {
 }
 
 async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Bytes>> {
-    // A page in a browser on this host could have a name of its own lead here, and would then be let read the answer.
+    // A page in a browser on this host could resolve a name of its own to this address, and could
+    // then read the answer (DNS rebinding).
     if !names(request).all(|name| is_known(name, &facts.hosts.borrow())) {
         let words = "ask by an IP address, by localhost, or by a name in http.hosts\n";
         return text(StatusCode::MISDIRECTED_REQUEST, words.to_owned());
@@ -105,7 +106,8 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
             age if age < OLDEST_TURN => text(StatusCode::OK, "ok\n".to_owned()),
             age => text(StatusCode::SERVICE_UNAVAILABLE, format!("the loop last turned {} s ago\n", age.as_secs())),
         },
-        // Whoever sends requests here by asking this must send them elsewhere, though those that still come are served.
+        // Load balancers that ask this must send requests elsewhere, although those that still
+        // come are served.
         "/readyz" if status.told.drained => text(StatusCode::SERVICE_UNAVAILABLE, "drained\n".to_owned()),
         "/readyz" => match status.ready() {
             Ok(()) => text(StatusCode::OK, readiness(&status)),
@@ -122,7 +124,8 @@ async fn answer(request: &Request<Incoming>, facts: &Facts) -> Response<Full<Byt
     }
 }
 
-/// The names by which a request asks for us; programs older than HTTP/1.1 use none. What is no text is a name that nobody knows.
+/// The host of a request; programs older than HTTP/1.1 send none. A value that is not text counts
+/// as an unknown name.
 fn names(request: &Request<Incoming>) -> impl Iterator<Item = &str> {
     let of_headers = request.headers().get_all(HOST).iter().map(|value| value.to_str().unwrap_or_default());
     of_headers.chain(request.uri().authority().map(Authority::as_str))

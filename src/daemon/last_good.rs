@@ -17,8 +17,8 @@ use crate::render::Digest;
 use crate::source::{List, Place, Snapshot, Stored, Version};
 use crate::translate::Claims;
 
-/// One file for each object, named by digests of the object's name and of its version: a glance at the folder tells
-/// which versions are kept, and the objects need not be held in memory a second time.
+/// One file for each object, named by digests of the object's name and of its version: the names
+/// in the folder say which versions are kept, and the objects need not be in memory a second time.
 #[derive(Debug)]
 pub struct LastGood {
     folder: PathBuf,
@@ -258,7 +258,7 @@ impl Keeper {
         }
     }
 
-    /// Ends it. Whoever waits for the disk is a thread of its own, so that the loop goes on.
+    /// Ends it. A thread of its own waits for the disk, so that the main loop goes on.
     pub async fn close(self) {
         // It fails only when the process ends, and then nobody asks.
         let _ = tokio::task::spawn_blocking(move || drop(self)).await;

@@ -20,7 +20,8 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// When they name no source, or a kubeconfig of no use. A cluster that is away is no error.
+    /// When they name no source, or a kubeconfig that cannot be used. A cluster that is away is no
+    /// error.
     pub async fn of(settings: &Settings, earlier: Option<&Link>) -> Result<Option<Self>, Error> {
         let standard = Path::new(DEFAULT_KUBECONFIG);
         let kubeconfig = match (&settings.manifests, &settings.cluster.kubeconfig) {

@@ -62,8 +62,8 @@ pub fn set(settings: &Log) -> Result<(), Error> {
 }
 
 fn filter(settings: &Log) -> Result<EnvFilter, Error> {
-    // What this library says of failures is told of each watch, once; and it would say what Secrets hold. What the other
-    // says of each question to DNS is of no use to whoever runs the daemon.
+    // kube reports failures that the watches log themselves, once, and it would log the contents
+    // of Secrets. The resolver reports each query to DNS, which helps no administrator.
     let directives =
         format!("kube_client=off,hickory_net=warn,hickory_resolver=warn,hickory_proto=warn,{}", settings.level);
     EnvFilter::try_new(directives).map_err(|_| Error::Level(settings.level.clone()))
@@ -93,7 +93,8 @@ where
     fmt::layer().with_writer(std::io::stderr).with_target(false).with_ansi(std::io::stderr().is_terminal())
 }
 
-/// systemd tells device and inode of the stream that it connected; it may have been redirected since.
+/// `JOURNAL_STREAM` has device and inode of the stream that systemd connected; it may have been
+/// redirected since.
 fn stderr_is_the_journal() -> bool {
     let Some(told) = std::env::var("JOURNAL_STREAM").ok() else { return false };
     let Some((device, inode)) = told.split_once(':') else { return false };
@@ -124,7 +125,8 @@ enum Line {
 }
 
 impl FindingLog {
-    /// Logs what is new and what was mended, of each namespace no more than `most` lines within a minute.
+    /// Logs findings that are new and findings that are gone, of each namespace at most `most`
+    /// lines within a minute.
     pub fn update(&mut self, findings: &[Finding], generation: Option<u64>, most: usize, now: Instant) {
         let (new, mended) = self.difference(findings);
         self.lines.retain(|_, (began, _)| now.saturating_duration_since(*began) < PERIOD);

@@ -127,7 +127,7 @@ impl Metrics {
         tests.iter().for_each(|test| self.test_duration.observe(test.as_secs_f64()));
     }
 
-    /// Counts how an attempt ended; `waited` is the time since the oldest change that it carried.
+    /// Counts how an attempt ended; `waited` is the time since its oldest change.
     pub fn count(&self, cause: Cause, outcome: &Outcome, waited: Option<Duration>) {
         let result = match outcome.of_nginx() {
             // What nginx is kept at is in itself.

@@ -47,7 +47,7 @@ pub use feed::{Feed, Reading};
 pub use link::Link;
 pub use names::look_up;
 pub use offline::{Offline, without_daemon};
-pub use options::to_look_with;
+pub use options::{to_look_with, under as options_under};
 pub use order::Wish;
 pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};

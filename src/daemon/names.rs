@@ -1,4 +1,5 @@
-//! Keeps the answers of DNS about names of Services current, apart from the loop; it must not know what they are used for.
+//! Keeps the answers of DNS about names of Services current, beside the main loop; it must not
+//! know what they are used for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -42,7 +43,7 @@ struct Keeper {
     limits: Limits,
     file: PathBuf,
     known: BTreeMap<HostName, Answer>,
-    /// Names that are not asked for, because there are too many.
+    /// Names that are not requested, because there are too many.
     refused: BTreeSet<HostName>,
     agenda: Agenda,
     bulletin: Bulletin,
@@ -72,7 +73,8 @@ impl NameWatch {
         self.want(wanted);
     }
 
-    /// Whether it should be found out what is served before a cycle begins, because it may be that of a name of which nothing is known.
+    /// Whether the snapshot should be translated before a cycle begins, because something that is
+    /// served may refer to a name without any answer.
     pub fn are_open(&self) -> bool {
         self.wishes.are_open(&self.answers.borrow())
     }
@@ -82,7 +84,7 @@ impl NameWatch {
         self.wishes.begin();
     }
 
-    /// What is served of what was judged asks for these names.
+    /// The names to which something that is served refers, after that translation.
     pub fn judged(&mut self, served: BTreeMap<HostName, Namespaces>) {
         let wanted = self.wishes.judged(served);
         self.want(wanted);
@@ -128,7 +130,7 @@ impl Drop for NameWatch {
 impl Keeper {
     fn new(dns: Dns, least: Duration, limits: Limits, state: &Path) -> Self {
         let file = state.join("names.json");
-        // Without servers nobody could ever tell that an answer is out of date.
+        // Without servers an answer could never be updated.
         let known = if dns.is_set() { read(&file) } else { BTreeMap::new() };
         let told = Arc::new(Names(known.clone()));
         Keeper {
@@ -273,7 +275,8 @@ async fn ask(dns: &Dns, name: &HostName, patience: Duration) -> Looked {
     asked.unwrap_or_else(|_| Looked::Failed(format!("DNS gave no answer within {} s", patience.as_secs())))
 }
 
-/// What an answer means after the one before. Addresses stay while nobody knows better, and of too many those that are in use.
+/// Merges an answer with the one before. Addresses stay while DNS fails; where there are too many,
+/// those that are in use stay.
 fn judged(before: Option<&Answer>, looked: Looked, most: usize) -> Answer {
     let known = before.map(|answer| answer.addresses.as_slice()).unwrap_or_default();
     match looked {

@@ -1,4 +1,4 @@
-//! What systemd is told; it must not know what any of it means.
+//! Messages to systemd (sd_notify); it must not know what they mean.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
@@ -15,12 +15,12 @@ use super::status::Status;
 /// How much longer systemd is asked to wait each time that the start takes longer.
 const EXTENSION: Duration = Duration::from_secs(30);
 
-/// The line to systemd; without systemd nothing happens.
+/// The socket of systemd; without systemd nothing happens.
 #[derive(Debug, Default)]
 pub struct Notifier {
     ready: bool,
     line: String,
-    /// What systemd has to hear and has not, in order: its socket was full.
+    /// Messages that were not sent yet, in order, because the socket was full.
     unsent: VecDeque<String>,
 }
 
@@ -90,7 +90,8 @@ fn text(states: &[NotifyState<'_>]) -> String {
     states.iter().map(|state| format!("{state}\n")).collect()
 }
 
-/// Whether it is said, or nobody will ever listen. A full socket is no reason to stop serving, nor to wait.
+/// Whether the message was sent, or never can be. A full socket is no reason to stop serving, nor
+/// to wait.
 fn send(text: &str) -> bool {
     let Some(address) = std::env::var_os("NOTIFY_SOCKET") else { return true };
     match send_to(&address, text) {
@@ -102,7 +103,7 @@ fn send(text: &str) -> bool {
     }
 }
 
-/// The library's own way of sending waits while the socket is full, and it is the loop that would wait.
+/// The library blocks while the socket is full, which would block the main loop.
 fn send_to(address: &OsStr, text: &str) -> io::Result<()> {
     let address = match address.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name)?,

@@ -1,4 +1,5 @@
-//! What the administrator wants done while no daemon runs; it must not know how that was found out.
+//! Carries out orders of the administrator while no daemon runs; it must not know how that was
+//! found out.
 
 use super::control::Control;
 use super::error::Error;
@@ -10,7 +11,8 @@ use crate::config::Settings;
 /// How it ended.
 pub type Offline = Result<Result<String, String>, Error>;
 
-/// Carries out a wish in the place of a daemon, none of which can start meanwhile. The answer is for people.
+/// Carries out an order in the place of the daemon, which cannot start meanwhile. The answer is
+/// for people.
 ///
 /// # Errors
 ///

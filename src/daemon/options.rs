@@ -1,4 +1,5 @@
-//! What only this host knows of a translation, beside the settings: its addresses, its clock, its memory and its certificate; it must not know objects.
+//! The options of a translation that come from this host, beside the settings: its addresses, its
+//! clock, its memory and its certificate; it must not know objects.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -24,8 +25,16 @@ pub fn of_host(settings: &Settings, certificate: Certificate) -> translate::Opti
     options
 }
 
-/// The addresses of this host and of the other nodes, each with a port of our own listeners, sorted. Our ports are ours on every address of
-/// them, because a request sent to one would come back for ever; whatever else listens there takes us for the node itself.
+/// The options of other settings, with what this host adds to them.
+pub fn under(host: &translate::Options, settings: &Settings) -> translate::Options {
+    let translate::Options { own_addresses, self_signed, limits, now, .. } = host.clone();
+    translate::Options { own_addresses, self_signed, limits, now, ..settings.translate_options() }
+}
+
+/// The addresses of this host and of the other nodes, each with a port of our own listeners,
+/// sorted. The ports of our listeners count on each of these addresses, because a request sent to
+/// one would come back for ever. Other programs that listen there would take nginx for the node
+/// itself.
 pub fn own_addresses(settings: &Settings, peers: &BTreeSet<IpAddr>) -> Vec<SocketAddr> {
     let published = settings.publish.addresses.iter().filter_map(|announced| match announced {
         Announced::Fixed(Address::Ip(address)) => Some(*address),

@@ -1,4 +1,5 @@
-//! What the administrator orders while the daemon runs, and how that is answered; it must not know how it was asked for.
+//! Orders of the administrator while the daemon runs, and their answers; it must not know how an
+//! order arrives.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ pub enum Wish {
     Reload,
 }
 
-/// A wish, and whoever waits for the answer.
+/// An order and where its answer goes.
 #[derive(Debug)]
 pub struct Order {
     /// The wish.
@@ -27,13 +28,14 @@ pub struct Order {
     reply: Reply,
 }
 
-/// Where the answer goes; nobody may wait for it any more.
+/// Where the answer goes; the sender of the order may be gone.
 type Reply = oneshot::Sender<Result<String, String>>;
 
-/// How many orders may wait at the same time: they keep no room from those who only ask.
+/// The longest queue of orders: they must not use up the connections of those who only ask for the
+/// status.
 const MOST_ORDERS: usize = 8;
 
-/// Takes orders; clones give them to the same daemon.
+/// The sending end of the queue of orders; clones share the queue.
 #[derive(Debug, Clone)]
 pub struct Orders {
     sender: mpsc::Sender<Order>,
@@ -53,12 +55,12 @@ impl Orders {
     }
 }
 
-/// Where orders arrive, and who waits for what becomes of them.
+/// The receiving end of the queue of orders, and those that wait for an answer.
 #[derive(Debug)]
 pub struct Desk {
     orders: Orders,
     arriving: mpsc::Receiver<Order>,
-    /// Who waits for the work that is under way, or for the cycle after it.
+    /// Those that wait for the work that is under way, or for the cycle after it.
     obeyed: Option<Reply>,
     resumed: Option<Reply>,
 }
@@ -85,14 +87,15 @@ impl Desk {
         self.arriving.recv().await
     }
 
-    /// What is to be done now, while whoever gave the order waits; nothing when he does not any more.
+    /// The order to carry out now; none when its sender has stopped waiting.
     pub fn begin(&mut self, order: Order) -> Option<Wish> {
         let waits = !order.reply.is_closed();
         self.obeyed = waits.then_some(order.reply);
         waits.then_some(order.wish)
     }
 
-    /// It was done, or could not be. Whoever wants what the cluster says waits for the cycle that applies it, if one follows.
+    /// The order was carried out, or failed. The sender of `--resume` waits for the cycle that
+    /// applies the cluster's state, if one follows.
     pub fn obeyed(&mut self, wish: Wish, result: Result<String, String>, follows: bool) {
         let Some(reply) = self.obeyed.take() else { return };
         match (wish, result) {
@@ -101,7 +104,7 @@ impl Desk {
                     answer(earlier, Err("another order followed before it was done".into()));
                 }
             }
-            // Nobody is kept waiting for a cluster that may be away.
+            // Nothing waits for a cluster that may be away.
             (Wish::Resume, Ok(done)) => {
                 answer(reply, Ok(format!("{done}; what is wanted now is applied as soon as it has been read")));
             }
@@ -129,7 +132,7 @@ impl Desk {
     }
 }
 
-/// Whoever asked may have gone.
+/// The sender may be gone.
 fn answer(reply: Reply, result: Result<String, String>) {
     drop(reply.send(result));
 }
@@ -198,7 +201,8 @@ mod tests {
         assert!(first.await.unwrap().unwrap_err().contains("another order"));
         second.abort();
 
-        // More orders than there is room for are refused at once, and no order keeps its place for longer than it waits.
+        // Orders beyond the length of the queue are refused at once, and an order whose sender is
+        // gone gives up its place.
         let orders = desk.orders();
         let waiting: Vec<_> = (0..MOST_ORDERS).map(|_| Box::pin(orders.give(Wish::Resume))).collect();
         let mut waiting = futures_util::future::join_all(waiting);

@@ -5,7 +5,8 @@ use std::time::Duration;
 use crate::apply::Crowd;
 use crate::config::Pacing;
 
-/// Of how much time reloads take one part at most: while nginx reads a configuration, its clients share the processors with it.
+/// Reloads take one part in this many of the time: while nginx reads a configuration, it shares
+/// the processors with requests.
 const SHARE: u32 = 5;
 
 /// How often old workers are looked at while a change waits for them.
@@ -21,8 +22,8 @@ pub struct Pacer {
     last: Option<Reload>,
     /// The running cycle.
     running: Option<Running>,
-    /// Until when there is rest after a cycle without a reload: objects that change all the time and mean nothing to nginx take no
-    /// more than half of a processor.
+    /// The end of the pause after a cycle without a reload: objects that change all the time and
+    /// mean nothing to nginx take no more than half of a processor.
     rests: Duration,
     /// Old workers that still serve, and when they were looked at.
     crowd: Crowd,
@@ -74,7 +75,7 @@ impl Pacer {
         self.waiting_since.get_or_insert(now);
     }
 
-    /// A cycle begins and takes every change so far with it. Gives the moment of the oldest.
+    /// A cycle begins and includes every change so far. Returns the moment of the oldest.
     pub fn began(&mut self, now: Duration) -> Option<Duration> {
         self.running = Some(Running { began: now, draining: self.crowd.draining });
         self.waiting_since.take()
@@ -111,7 +112,7 @@ impl Pacer {
         Some(if self.looked < calm || look < due { Next::Look(look) } else { Next::Cycle(due) })
     }
 
-    /// As close as reloads come while they leave no old workers behind.
+    /// The least time between reloads that leave no old workers behind.
     fn spacing(&self) -> Duration {
         self.last.map_or(Duration::ZERO, |last| last.cost.saturating_mul(SHARE)).max(self.rules.spacing)
     }
@@ -123,8 +124,9 @@ impl Pacer {
         self.spacing().max(if has_grown { self.rules.ceiling } else { Duration::ZERO })
     }
 
-    /// What no change is too urgent for: the closer old workers come to their ceiling, the more time they get to end by themselves.
-    /// At the ceiling the oldest are ended, so that nobody's connections keep everybody's changes waiting for longer than this.
+    /// The time between reloads that every change waits for: the closer old workers come to their
+    /// ceiling, the more time they get to end by themselves. At the ceiling the oldest are ended,
+    /// so that nobody's connections keep everybody's changes waiting for longer than this.
     fn crowded_spacing(&self) -> Duration {
         let (part, whole) = self.crowd.pressure();
         let of = |number| u32::try_from(number).unwrap_or(u32::MAX);

@@ -16,14 +16,14 @@ use crate::apply::{
     Applier, ApplyError, Cause, Complaint, Contents, Options, Outcome, Pinned, ServedObject, Status, Steps, Survey,
     System, SystemOptions, connections, ports,
 };
-use crate::config::Settings;
+use crate::config::{Layered, Settings};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::cost::by_namespace;
 use crate::model::{CertificateId, HostName, Kind, Model, ObjectId, Origin, Port, Server, Transport};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
 use crate::render::{Digest, FileSet, Renderer, Templates};
-use crate::source::Snapshot;
+use crate::source::{Snapshot, Version};
 use crate::translate::{self, Accepted, Claims, Names, Namespaces, Translation, Translator};
 
 /// How often nginx's version and the other sites of the host are looked at.
@@ -54,7 +54,8 @@ pub struct Pipeline {
     options: translate::Options,
     translator: Translator,
     gate_options: GateOptions,
-    /// Why hosts do not share servers though the settings allow it: what nginx says of those.
+    /// Why hosts do not share servers although the settings allow it: the complaint of nginx about
+    /// shared ones.
     parted: Option<String>,
     names: Arc<Names>,
     /// Those of what nginx serves.
@@ -67,6 +68,8 @@ pub struct Pipeline {
     /// The ports that TCP and UDP services ask for.
     ports: BTreeSet<Port>,
     settings: Settings,
+    /// What a version of the ConfigMap says over the settings; `None` before one was looked for.
+    layer: Option<(Option<Version>, Layered)>,
 }
 
 impl Pipeline {
@@ -116,6 +119,7 @@ impl Pipeline {
             surveyed: Instant::now(),
             ports: BTreeSet::new(),
             settings: settings.clone(),
+            layer: None,
         })
     }
 
@@ -129,7 +133,7 @@ impl Pipeline {
         self.applier.cause()
     }
 
-    /// How many findings of one object are told.
+    /// How many findings of one object are reported.
     pub fn most_findings(&self) -> usize {
         self.options.limits.findings_of_object
     }
@@ -141,15 +145,32 @@ impl Pipeline {
 
     /// The names behind Services to which something refers that would be served.
     pub fn names_of(&mut self, snapshot: &Snapshot) -> BTreeMap<HostName, Namespaces> {
-        self.translator.translate(snapshot, &self.names, &self.claims).names
+        self.translate(snapshot).names
     }
 
-    /// Tells the translation which addresses are ours now: an address that moves among nodes comes while the daemon runs.
+    /// Translates under the ConfigMap that the settings name, as it is in the snapshot.
+    fn translate(&mut self, snapshot: &Snapshot) -> Translation {
+        let version = self.settings.layer_version(snapshot);
+        if self.settings.ingress_nginx.config_map.is_some()
+            && self.layer.as_ref().is_none_or(|(known, _)| *known != version)
+        {
+            let layered = self.settings.layered(snapshot);
+            self.options = options::under(&self.options, &layered.settings);
+            self.translator.set_options(self.options.clone());
+            self.gate_options =
+                GateOptions { shared_servers: self.gate_options.shared_servers, ..layered.settings.gate_options() };
+            self.layer = Some((version, layered));
+        }
+        self.translator.translate(snapshot, &self.names, &self.claims)
+    }
+
+    /// Gives the translation the current addresses of this host: an address that moves between
+    /// nodes comes while the daemon runs.
     pub fn set_peers(&mut self, peers: &BTreeSet<IpAddr>) {
         let own = options::own_addresses(&self.settings, peers);
         if own != self.options.own_addresses {
             self.options.own_addresses = own;
-            self.translator = Translator::new(self.options.clone());
+            self.translator.set_options(self.options.clone());
         }
     }
 
@@ -264,8 +285,8 @@ impl Stages for Pipeline {
     }
 
     fn make(&mut self, snapshot: &Snapshot) -> Product {
-        let Translation { model, mut findings, mut accepted, refused, claims, due, names } =
-            self.translator.translate(snapshot, &self.names, &self.claims);
+        let Translation { model, mut findings, mut accepted, mut refused, claims, due, names } =
+            self.translate(snapshot);
         let certificates = certificates(&model);
         let costs = by_namespace(&model);
         self.ports = model.streams.iter().map(|stream| stream.listener.port).collect();
@@ -291,6 +312,10 @@ impl Stages for Pipeline {
         self.applier.set_contents(Arc::new(contents));
         self.changes.made(snapshot);
         findings.extend(of_gate);
+        if let Some((_, layered)) = &self.layer {
+            findings.extend_from_slice(&layered.findings);
+            refused.extend(layered.refused.clone());
+        }
         findings.extend(self.parted.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         Product { files, findings, accepted, refused, certificates, costs, claims, due, names }
@@ -333,7 +358,7 @@ impl Stages for Pipeline {
 
     fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>> {
         self.settings.templates.digest()?;
-        let model = self.translator.translate(snapshot, &self.names, &self.claims).model;
+        let model = self.translate(snapshot).model;
         let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         let files = Renderer::of(&self.settings.instance, &Templates::default()).render(&plan);
         match self.applier.try_out(&files) {
@@ -357,7 +382,7 @@ fn look(settings: &Settings) -> Result<Survey, ApplyError> {
     )
 }
 
-/// Nobody told nginx to read what we write.
+/// nginx has no include of our files.
 fn not_included(survey: &Survey, options: &GateOptions) -> Finding {
     let configuration = survey.configuration.display();
     let current = options.current.display();

@@ -1,4 +1,5 @@
-//! What of this host's state is published, put together from what the loop learns; it must not know how it is published.
+//! Makes `Served`, the state of this host that is published, from the events of the main loop; it
+//! must not know how it is published.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -23,15 +24,16 @@ use crate::translate::Accepted;
 const HOST_NAME: &str = "/proc/sys/kernel/hostname";
 const MACHINE_ID: &str = "/etc/machine-id";
 
-/// How long an nginx that runs may say nothing, as on a host that has too much to do, before this node is withdrawn: it may well
-/// serve, and its requests would go to the others, who may have as much to do. That it does not run, or serves another generation,
-/// is no silence.
+/// How long an nginx that runs may fail to answer, as on an overloaded host, before this node is
+/// withdrawn: it may well serve, and its requests would go to other nodes, which may be as busy.
+/// That it does not run, or serves another generation, is no silence.
 const SILENCE: Duration = Duration::from_secs(5);
 
 /// What is published, and who does it.
 #[derive(Debug)]
 pub struct Publication {
-    /// Where to and how; `None` when the source is a folder: there is nobody to tell.
+    /// The publisher; `None` when the source is a folder, because there is no cluster to publish
+    /// to.
     link: Option<Link>,
     options: Options,
     counts: Counts,
@@ -48,13 +50,13 @@ pub struct Publication {
     read: Option<u64>,
     /// Since when nginx runs and says nothing.
     silent: Option<Instant>,
-    /// Since when another server is asked, of which not everything was read yet.
+    /// Since when the source reads another API server, of which it has not read everything yet.
     asked_anew: Option<Instant>,
 }
 
 impl Publication {
-    /// Begins, or goes on as under the settings before: who leads and has a Lease keeps it. Nothing is published before the
-    /// first cycle ended.
+    /// Begins, or goes on as under the settings before: a leader keeps its Lease. Nothing is
+    /// published before the first cycle ended.
     pub async fn start(settings: &Settings, link: Option<Link>, counts: &Counts, earlier: Option<Self>) -> Self {
         let options = &settings.publish;
         match earlier {
@@ -62,7 +64,7 @@ impl Publication {
                 // Readings are counted anew.
                 return Publication { cycled: None, confirmed: None, read: None, ..earlier };
             }
-            // Where nothing is served any more, nothing of this node is to be found.
+            // Where the settings do not publish any more, this node is withdrawn.
             Some(earlier) if !earlier.is_at(link.as_ref()) => earlier.leave().await,
             Some(earlier) => earlier.stop().await,
             None => {}
@@ -93,8 +95,8 @@ impl Publication {
         });
     }
 
-    /// Begins anew when the kubeconfig names another server, which may be of another cluster: who leads there, and what its nodes
-    /// serve, has nothing to do with what is known. Tells whether it did.
+    /// Begins anew when the kubeconfig names another server, which may belong to another cluster:
+    /// its leader and members have nothing to do with those known so far. Returns whether it did.
     pub fn follow_server(&mut self) -> bool {
         let server = self.link.as_ref().and_then(|link| link.clients().server());
         if server.is_none() || server == self.server {
@@ -102,8 +104,8 @@ impl Publication {
         }
         let is_other = std::mem::replace(&mut self.server, server).is_some();
         if is_other {
-            // Nothing can be said any more where it was: the record there ends by itself. And nothing is said there of what
-            // was read here.
+            // Nothing can be written to the server before: the record there expires by itself. And
+            // nothing is published to the new one of what was read here.
             self.publisher = None;
             self.forget();
             self.publish();
@@ -111,7 +113,7 @@ impl Publication {
         is_other
     }
 
-    /// Looks whether what publishes still does.
+    /// Checks that the tasks of publishing still run.
     ///
     /// # Panics
     ///
@@ -120,7 +122,7 @@ impl Publication {
         self.publisher.iter().for_each(Publisher::expect_alive);
     }
 
-    /// What was read is of another cluster, perhaps. What nginx serves is what it was.
+    /// The objects read so far may be those of another cluster. nginx serves the same as before.
     fn forget(&mut self) {
         self.served = Served { serving: self.served.serving, ..Served::default() };
         (self.cycled, self.confirmed, self.read, self.earlier) = (None, None, None, None);
@@ -173,7 +175,8 @@ impl Publication {
         self.served.carried.take().or(earlier)
     }
 
-    /// The source was read. Tells whether a cycle is needed to know what of that is served, even if nothing changed.
+    /// The source was read. Returns whether a cycle is needed to know what of that is served, even
+    /// if nothing changed.
     pub fn read(&mut self, reading: &Reading) -> bool {
         let Some(snapshot) = &reading.snapshot else { return false };
         if let Some(since) = self.asked_anew {
@@ -185,7 +188,7 @@ impl Publication {
         self.served.snapshot = Arc::clone(snapshot);
         self.read = Some(reading.revision);
         if self.confirmed == self.read {
-            // Nothing differs but what is published: the generation holds this as well.
+            // Only statuses differ: the generation includes this revision as well.
             self.served.carries = newest(snapshot);
         }
         self.asked_anew.take().is_some()
@@ -200,11 +203,12 @@ impl Publication {
     pub fn concluded(&mut self, report: &Report, pinned: Option<&Pinned>, now: Instant) {
         let Some((revision, snapshot)) = self.cycled.take() else { return };
         let is_first = !std::mem::replace(&mut self.served.informed, true);
-        // Without a route nothing is served of it, as when all its paths are another object's.
+        // An object without a route is not served, as when all its paths belong to another object.
         let is_ours = |accepted: &&Accepted| accepted.routes > 0 || accepted.is_closed();
         let accepted: Vec<_> = report.accepted.iter().filter(is_ours).collect();
-        // After a failure nginx goes on with what it was told before: nothing of that is withdrawn. What came is ours all the same,
-        // and other nodes may serve it. What a pinned generation lacks is told of those that wait.
+        // After a failure nginx goes on with the earlier generation, of which nothing is
+        // withdrawn. New objects are accepted all the same, and other nodes may serve them.
+        // Objects that a pinned generation does not contain are listed as not served.
         let ours = accepted.iter().map(|accepted| Arc::clone(&accepted.id));
         let is_all = is_first || report.outcome.is_in_place() || matches!(report.outcome, Outcome::Pinned { .. });
         let closed = accepted.iter().filter(|accepted| accepted.is_closed()).map(|accepted| Arc::clone(&accepted.id));
@@ -217,12 +221,13 @@ impl Publication {
         self.pin(pinned, now);
         if matches!(report.outcome, Outcome::Confirmed { .. } | Outcome::Unchanged { .. }) {
             self.confirmed = Some(revision);
-            // What was published meanwhile makes no other objects of them.
+            // A status that was published meanwhile makes no new version of an object.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
             self.served.carries = newest(latest);
             let before = self.carried_before();
             let is_served = |accepted: &&Accepted| accepted.served > 0;
-            // Other nodes may have it otherwise whose a host or path is, and serve what is refused here.
+            // On other nodes a host or path may have another owner, so they may serve what is
+            // refused here.
             let (objects, lacking): (Vec<&Accepted>, Vec<_>) = report.accepted.iter().partition(is_served);
             let objects = objects.iter().map(|accepted| (&accepted.id, &accepted.version, accepted.closed));
             self.served.carried = Some(carried(objects, before, now));
@@ -232,8 +237,8 @@ impl Publication {
         }
     }
 
-    /// The administrator wants to stay at a generation, or no longer: it serves what it did when it was made, and nothing
-    /// that is newer.
+    /// The node is pinned or not any more: a pinned generation serves what it did when it was
+    /// made, and nothing that is newer.
     pub fn pin(&mut self, pinned: Option<&Pinned>, now: Instant) {
         let was = std::mem::replace(&mut self.served.pinned, pinned.map(|pinned| pinned.pin.generation));
         let Some(pinned) = pinned else {
@@ -245,7 +250,7 @@ impl Publication {
         self.served.lacks = Arc::default();
         self.confirmed = None;
         let Some(contents) = &pinned.contents else {
-            // Nobody knows: what is published stays, and nothing is added.
+            // What is served is not known: published addresses stay, and none are added.
             (self.served.carried, self.served.carries) = (None, Some(Revision(0)));
             return;
         };
@@ -261,7 +266,7 @@ impl Publication {
         self.served.carries = Some(Revision(contents.revision.unwrap_or_default()));
     }
 
-    /// Tells what is true now, if it differs.
+    /// Publishes the current state, if it differs.
     pub fn tell(&mut self, status: &Status, drained: bool, now: Instant) {
         let serving = self.is_serving(status, now);
         self.served.generation = status.generation;
@@ -270,7 +275,8 @@ impl Publication {
         if *self.served.phase != *status.phase.name() {
             self.served.phase = status.phase.name().into();
         }
-        // What an earlier run left is served whether or not the objects can be read: the node must not go for that.
+        // nginx serves what an earlier run left whether or not the objects can be read: that is no
+        // reason to withdraw the node.
         if self.publisher.is_none() || !(self.served.informed || serving) {
             return;
         }
@@ -293,12 +299,13 @@ impl Publication {
         self.served.serving && now < since + SILENCE
     }
 
-    /// What was told, for whoever asks this host.
+    /// The published state, for status and commands.
     pub fn served(&self) -> &Served {
         &self.served
     }
 
-    /// Ends in good order, as nginx will, too: this node is withdrawn at once.
+    /// Ends in good order because the host goes down, and nginx with it: this node is withdrawn at
+    /// once.
     pub async fn leave(mut self) {
         self.served.serving = false;
         if self.told.borrow().is_some() {
@@ -307,7 +314,8 @@ impl Publication {
         self.stop().await;
     }
 
-    /// Ends in good order; nginx goes on, and so does what is published of this node for the grace period.
+    /// Ends in good order while nginx goes on: the addresses of this node stay published for the
+    /// grace period.
     pub async fn stop(self) {
         if let Some(publisher) = self.publisher {
             publisher.stop().await;
@@ -332,7 +340,7 @@ fn carried<'a>(
     carried.collect()
 }
 
-/// Up to which version this is what the cluster says about Ingresses.
+/// The observed revision of Ingresses.
 pub fn newest(snapshot: &Snapshot) -> Option<Revision> {
     let versions = snapshot.ingresses.iter().map(|stored| stored.revision());
     versions.filter_map(Revision::of).chain(snapshot.position.map(Revision)).max()
@@ -443,7 +451,7 @@ mod tests {
         for (what, routes, closed, is_taken, expected) in [
             ("some of it is closed", 1, 1, true, [1, 1, 0, 0]),
             ("all of it", 0, 2, true, [1, 0, 0, 1]),
-            // nginx goes on answering 503: the address is not to be withdrawn because the disk is full.
+            // nginx goes on answering 503: the address is not withdrawn because the disk is full.
             ("mended, which nginx was not told", 2, 0, false, [1, 0, 0, 1]),
             ("mended", 2, 0, true, [1, 1, 0, 0]),
             ("another's", 0, 0, true, [0, 0, 1, 0]),
@@ -505,7 +513,7 @@ mod tests {
         assert!(!publication.read(&heard(&watch)));
         publication.began();
         publication.forget();
-        // The cycle that was under way, and what was known before, are of the other one.
+        // The cycle that was under way, and earlier snapshots, belong to the other cluster.
         publication.concluded(&report(vec![accepted("a", "1", 1)]), None, Instant::now());
         assert!(!publication.read(&heard(&watch)), "nothing came from the new one yet");
         publication.began();

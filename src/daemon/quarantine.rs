@@ -27,7 +27,8 @@ pub struct Entry {
     pub judge: Arc<str>,
 }
 
-/// Object versions that are not to be served. A new version of an object is tried afresh, and all are by another judge.
+/// Object versions that are not to be served. A new version of an object is tried again, and all
+/// are when nginx or ingressd is another version.
 #[derive(Debug, Default)]
 pub struct Quarantine {
     entries: BTreeMap<Arc<ObjectId>, Entry>,

@@ -1,4 +1,5 @@
-//! Tells what happened to everyone who listens: status, metrics, log and systemd; it must not decide what happens next.
+//! Reports what happened to status, metrics, log and systemd; it must not decide what happens
+//! next.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ use crate::publish::Outlook;
 use crate::source::{Snapshot, Version};
 use crate::translate::{Accepted, Limits};
 
-/// Everyone who listens, over every version of the settings.
+/// The places that reports go to, which outlive each version of the settings.
 #[derive(Debug)]
 pub struct Reporter {
     status: watch::Sender<Arc<Status>>,
@@ -58,7 +59,7 @@ impl Reporter {
         self.change(|status| status.nginx_version = nginx_version.into());
     }
 
-    /// So much is told from now on.
+    /// The limits on reports from now on.
     pub fn limited(&self, limits: &Limits) {
         self.change(|status| status.limits = limits.clone());
     }
@@ -89,7 +90,7 @@ impl Reporter {
                 status.objects = counts(snapshot);
             }
         });
-        // Each watch of a cluster tells by itself when it fails, and when it is well again.
+        // Each watch of a cluster logs by itself when it fails, and when it works again.
         if let (Some(failure), true) = (&reading.failure, reading.watches.is_empty()) {
             tracing::warn!("the source cannot be read, what is served stays: {failure}");
         }
@@ -111,8 +112,8 @@ impl Reporter {
         });
     }
 
-    /// The generation that nginx names. One answer that does not come in time on a busy host is not believed to mean anything,
-    /// unless another generation was confirmed since the one before.
+    /// The generation that nginx returns. A single answer that does not come in time, as on a busy
+    /// host, is ignored, unless another generation was confirmed since the one before.
     fn served(&mut self, nginx: &Nginx) -> Option<u64> {
         let was_unanswered = std::mem::replace(&mut self.unanswered, nginx.status.served.is_none());
         let status = self.status.borrow();
@@ -127,11 +128,11 @@ impl Reporter {
     /// nginx started, stopped or was restarted by somebody else.
     pub fn nginx_changed(&self, outcome: &Outcome) {
         tracing::info!("nginx changed by itself: {}", describe(outcome));
-        // One that read everything by itself was not told to.
+        // An nginx that was restarted has read everything without a signal of ours.
         if !matches!(outcome, Outcome::Ready { .. } | Outcome::Confirmed { reload: Duration::ZERO, .. }) {
             self.metrics.count(Cause::Nginx, outcome, None);
         }
-        // That an earlier generation runs does not mean that the last one does: the cycle that follows tells.
+        // nginx may run an earlier generation and not the last one: the next cycle finds out.
         if !matches!(outcome, Outcome::Unchanged { .. } | Outcome::Confirmed { .. }) {
             self.change(|status| set_outcome(status, outcome));
         }
@@ -142,12 +143,12 @@ impl Reporter {
         tracing::info!("nginx or another site of this host changed");
     }
 
-    /// A cycle ended; `waited` is the time since the oldest change that it carried.
+    /// A cycle ended; `waited` is the time since its oldest change.
     pub fn concluded(&mut self, cause: Cause, report: Report, nginx: &Nginx, waited: Option<Duration>) {
         let Report { outcome, findings, accepted, judgements, certificates, costs, claims, tests, .. } = report;
         self.metrics.tested(&tests);
         self.metrics.count(cause, &outcome, waited);
-        // Whoever confirmed it had it from nginx a moment ago.
+        // The confirmation has just got this answer from nginx.
         let heard = match &outcome {
             Outcome::Confirmed { generation, .. } => Some(*generation),
             // The first cycle of a run has asked as well.
@@ -162,7 +163,7 @@ impl Reporter {
             set_outcome(status, &outcome);
             status.findings = findings.into();
             status.judgements = judgements.into();
-            // After a failure nginx goes on with what it was told before.
+            // After a failure nginx goes on with the earlier generation.
             if outcome.is_in_place() {
                 status.concluded = true;
                 status.accepted = accepted.into();
@@ -184,7 +185,7 @@ impl Reporter {
         self.findings.update(&status.findings, status.generation, most, Instant::now());
     }
 
-    /// The administrator's wish was carried out, or could not be.
+    /// An order of the administrator was carried out, or failed.
     pub fn obeyed(&mut self, result: &Result<String, String>, nginx: &Nginx) {
         match result {
             Ok(what) => tracing::warn!(GENERATION = nginx.status.confirmed, "{what}"),
@@ -209,7 +210,8 @@ impl Reporter {
     /// The loop turned.
     pub fn turned(&mut self, now: Instant) {
         let status = Arc::clone(&self.status.borrow());
-        // Also when the first change of this run failed: whoever waits for us must not wait for what others broke.
+        // Also when the first change of this run failed: units that wait for this one must not
+        // wait because of a bad object.
         if status.ready().is_ok() {
             self.notifier.ready();
         }
@@ -221,14 +223,14 @@ impl Reporter {
         self.notifier.reloading();
     }
 
-    /// New settings are in force, or those from before still are, and why.
+    /// New settings are in force, or the earlier ones still are, and why.
     pub fn reloaded(&mut self, result: &Result<(), String>) {
         match result {
             Ok(()) => tracing::info!("the settings were read again"),
             Err(why) => tracing::error!("the new settings cannot be used, those in force stay:\n{why}"),
         }
         self.change(|status| status.refused_settings = result.as_ref().err().map(|why| why.as_str().into()));
-        // systemd waits for the end of the reload, whatever it is.
+        // systemd waits for the end of the reload, whatever the result is.
         self.notifier.reloaded();
     }
 
@@ -238,7 +240,7 @@ impl Reporter {
         self.notifier.stopping();
     }
 
-    /// Changes the status and tells whoever waits for it.
+    /// Changes the status and notifies those that wait for it.
     fn change(&self, change: impl FnOnce(&mut Status)) {
         self.status.send_modify(|status| change(Arc::make_mut(status)));
     }

@@ -7,7 +7,8 @@ use crate::apply::Outcome;
 /// First and longest time to the next attempt.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// What failed is tried again, ever more seldom. What single objects made fail is no failure: they wait for a change of their own.
+/// The back-off after failed attempts. A refusal of single objects is no failure: these wait for a
+/// change of their own.
 #[derive(Debug)]
 pub struct Retry {
     due: Option<Instant>,
@@ -39,9 +40,11 @@ impl Retry {
     /// The attempt ended.
     pub fn ended(&mut self, outcome: &Outcome, now: Instant) {
         match outcome {
-            // What waits is no failure; that nginx is down is looked after by whoever looks at nginx.
+            // A generation that waits is no failure; the periodic look at nginx notices when nginx
+            // is up again.
             Outcome::Pinned { outcome, .. } => self.ended(outcome, now),
-            // Refused without a culprit: whoever has to mend it may not be in the cluster.
+            // nginx refused the files and no object is to blame: the cause may be outside of the
+            // cluster.
             Outcome::RolledBack { .. } | Outcome::Killed { .. } | Outcome::Failed { .. } | Outcome::Refused { .. } => {
                 self.due = Some(now + self.patience);
                 self.patience = (self.patience * 2).min(PATIENCE.1);

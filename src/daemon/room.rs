@@ -1,4 +1,4 @@
-//! Room for a number of connections, in which whoever is slow gives way to whoever comes; it must not know what is spoken.
+//! A limit on connections, at which slow ones give way to new ones; it must not know the protocol.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ struct Guest {
     came: Instant,
     /// Known as soon as it is served.
     task: Option<AbortHandle>,
-    /// Its answer is being made: it waits for us, and not we for it.
+    /// Its answer is being made, so it waits for the daemon and not the daemon for it.
     is_answered: bool,
 }
 
@@ -45,8 +45,9 @@ impl Room {
         Arc::new(Room { most, guests: Mutex::default() })
     }
 
-    /// A seat for one more. When all are taken, the oldest connection that keeps us waiting is ended; when none does, the oldest. But
-    /// everybody has the time to say what was sent already, however many come.
+    /// A place for a new connection. When all are taken, the oldest connection that keeps the
+    /// daemon waiting is ended; when none does, the oldest. But each has the time to deliver what
+    /// it has sent already, however many come.
     pub async fn seat(self: &Arc<Self>) -> Seat {
         while let Some(patience) = self.make_room() {
             tokio::time::sleep(patience).await;

@@ -23,7 +23,8 @@ pub enum Request {
 /// Reads the settings from wherever they come, or says what is wrong with them.
 pub type Load = Box<dyn Fn() -> Result<Box<Settings>, String> + Send + Sync>;
 
-/// Runs until it is asked to stop, or until whoever could ask is gone. `status` always holds what is true.
+/// Runs until it is asked to stop, or until nobody is left who could ask. `status` is always
+/// current.
 ///
 /// # Errors
 ///

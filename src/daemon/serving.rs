@@ -1,4 +1,5 @@
-//! The loop under one version of the settings: one event at a time; it must not know what snapshots or files hold, nor who is told.
+//! The main loop under one version of the settings: one event at a time; it must not know what
+//! snapshots or files hold, nor where reports go.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -37,7 +38,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Whatever the settings say, DNS servers are not asked more often.
 const SHORTEST: Duration = Duration::from_millis(100);
 
-/// How long the source may take until it is looked whether nginx serves what an earlier run left.
+/// How long to wait for the source before checking whether nginx serves what an earlier run left.
 const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Everything that can wake the loop.
@@ -52,7 +53,7 @@ enum Event {
     Tick,
 }
 
-/// What goes on from one version of the settings to the next, taken out once nothing can fail any more.
+/// What outlives a version of the settings, handed on once nothing can fail any more.
 #[derive(Default)]
 pub struct Carried {
     entrance: Option<Entrance>,
@@ -90,12 +91,12 @@ pub struct Daemon {
     /// That of the snapshot.
     revision: Option<u64>,
     cause: Cause,
-    /// When the change was noticed that the running cycle carries.
+    /// When the oldest change of the running cycle was noticed.
     carried: Option<Instant>,
     noticed: Option<Instant>,
     /// Until when a cycle waits for the first answer about a name.
     patience: Instant,
-    /// Whether it was found out for the next cycle which names are to be asked for.
+    /// Whether the names to request were determined for the next cycle.
     knows_names: bool,
     /// When time alone makes another cycle necessary.
     ends: Option<Instant>,
@@ -161,8 +162,9 @@ impl Daemon {
         })
     }
 
-    /// Lets go of folders; returns when they are free and what was served last is kept for the next start. What is published
-    /// goes on, and whoever asks something meanwhile is answered by the next.
+    /// Closes the folders; returns when they are free and the last good versions are kept for the
+    /// next start. Publishing goes on, and requests that come meanwhile are answered under the
+    /// next settings.
     pub async fn close(mut self) -> Carried {
         let_go(self.work).await;
         self.desk.settings_change();
@@ -182,7 +184,7 @@ impl Daemon {
             }
         };
         tokio::join!(farewell, let_go(work));
-        // Until now, whoever asks is told that it ends.
+        // Requests that came until now get the answer that the daemon ends.
         entrance.close().await;
     }
 
@@ -230,7 +232,7 @@ impl Daemon {
             reading = self.feed.next() => Event::Read(reading),
             // Its sender lives as long as the control socket.
             Ok(()) = self.drained.changed() => Event::Drained,
-            // Whoever orders something has waited for the cycle that was under way.
+            // An order waits for the cycle that was under way.
             Some(order) = self.desk.next(), if idle => Event::Ordered(order),
             () = self.names.changed() => Event::Resolved,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
@@ -247,7 +249,7 @@ impl Daemon {
         due.map(|due| if self.names.is_waiting() { due.max(self.patience) } else { due })
     }
 
-    /// Whether nothing but a look at old workers is due, of which the next cycle depends.
+    /// Whether only a look at the old workers is due, on which the next cycle depends.
     fn looks_first(&self, now: Instant) -> bool {
         let is_due = self.retry.due().into_iter().chain(self.ends).any(|due| due <= now);
         !is_due && matches!(self.pacer.next(), Some(Next::Look(_)))
@@ -268,7 +270,8 @@ impl Daemon {
             Event::Due if self.looks_first(now) => self.begin_glance(),
             Event::Due => self.begin_cycle(now),
             Event::Done(done) => self.finish(*done, now, reporter),
-            // It is told with everything else after each turn; who is still connected is looked at.
+            // The mark is reported with everything else after each turn; connections are counted
+            // from now on.
             Event::Drained => self.begin_look(),
             Event::Ordered(order) => self.obey(order, load, reporter),
             Event::Tick => self.begin_look(),
@@ -286,9 +289,10 @@ impl Daemon {
         let Some(snapshot) = reading.snapshot else { return };
         self.names.read(Wanted::of(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
-        // What others publish about objects is not a reason to look at all of them again.
+        // Statuses are no reason to look at all objects again.
         if self.revision.replace(reading.revision) != Some(reading.revision) || is_new {
-            // Names that are never answered must not put off what came before: it waits no longer than it would have.
+            // Names that are never answered must not delay earlier changes: these wait no longer
+            // than they would have.
             if self.pacer.next().is_none() {
                 self.patience = now + PATIENCE;
             }
@@ -301,7 +305,7 @@ impl Daemon {
         self.pacer.changed(now - self.began);
     }
 
-    /// What is sent to another node comes back, when that one sends it here.
+    /// A request to another node would come back when that node sends it here.
     fn follow_peers(&mut self, now: Instant) {
         let peers = self.publication.peers();
         if peers != *self.peers {
@@ -314,7 +318,7 @@ impl Daemon {
         let Some(snapshot) = self.snapshot.clone() else { return };
         let Some(work) = self.take_work() else { return };
         self.names.judge();
-        // Once for each cycle: whoever always has another name must not keep it from beginning.
+        // Once for each cycle: endless new names must not keep it from beginning.
         if !std::mem::replace(&mut self.knows_names, true) && self.names.are_open() {
             self.running = Some(work.find_names(snapshot, self.names.answers(), Arc::clone(&self.peers)));
             return;
@@ -348,14 +352,14 @@ impl Daemon {
         }
     }
 
-    /// Other settings are in force, or those from before still are, and why.
+    /// New settings are in force, or the earlier ones still are, and why.
     pub fn reloaded(&mut self, result: Result<(), String>, reporter: &mut Reporter) {
         reporter.reloaded(&result);
         let told = result.map(|()| "the settings were read again and are in force".to_owned());
         self.desk.obeyed(Wish::Reload, told, false);
     }
 
-    /// Takes what is needed to work, if nobody has it.
+    /// Takes the tools of a cycle, unless other work has them.
     fn take_work(&mut self) -> Option<Work> {
         let mut work = self.work.take()?;
         work.set_drained(*self.drained.borrow());
@@ -404,7 +408,8 @@ impl Daemon {
             Finished::Obeyed { wish, result } => {
                 reporter.obeyed(&result, &nginx);
                 self.publication.pin(nginx.pinned.as_ref(), now);
-                // What is pinned, and what is not applied because of it, is told by a cycle; so is what is applied again.
+                // A cycle reports what is pinned and what is not applied because of it, and what
+                // is applied again.
                 let follows = result.is_ok() && self.snapshot.is_some();
                 if follows {
                     self.pacer.changed(now - self.began);

@@ -1,4 +1,5 @@
-//! How each Ingress of ours stands: what was judged in the last cycle beside what nginx serves; it must not know who is told.
+//! The state of each Ingress of ours, from the result of the last cycle and what nginx serves; it
+//! must not know where it is shown.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,7 +31,7 @@ pub struct Judgement {
     pub judged: Judged,
 }
 
-/// What is true of an Ingress, for whoever looks at one.
+/// The state of an Ingress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// Its newest version is served.
@@ -43,7 +44,8 @@ pub enum Standing {
     LastGood,
     /// Nothing of it is served.
     Refused,
-    /// What it says now is not in force yet: the generation is pinned, nginx takes no changes, or a change is on its way.
+    /// Its newest version is not in force yet: the node is pinned, nginx takes no changes, or a
+    /// change is under way.
     Waiting,
 }
 
@@ -60,7 +62,7 @@ impl Standing {
         }
     }
 
-    /// From what is served of it, if it is, and how it was judged, if it is there.
+    /// From what nginx serves of it, if anything, and the result of the last cycle, if it exists.
     pub fn of(served: Option<&Accepted>, judgement: Option<&Judgement>) -> Self {
         let (Some(accepted), Some(judgement)) = (served, judgement) else {
             return match judgement.map(|judgement| judgement.judged) {
@@ -79,8 +81,9 @@ impl Standing {
     }
 }
 
-/// How a cycle judged each Ingress of ours. `newest` is what the source says, completed with earlier versions of what it cannot make
-/// anything of; `accepted` is what is to be served of it, sorted. The result is sorted by object.
+/// How a cycle judged each Ingress of ours. `newest` is what the source says, with earlier
+/// versions of objects that it cannot decode; `accepted` is what is to be served of it, sorted.
+/// The result is sorted by object.
 pub fn judge(newest: &Snapshot, accepted: &[Accepted], findings: &[Finding]) -> Vec<Judgement> {
     let foreign = findings.iter().filter(|finding| finding.reason == Reason::ForeignClass);
     let foreign: HashSet<_> = foreign.map(|finding| &finding.origin.object).collect();

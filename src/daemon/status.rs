@@ -1,4 +1,4 @@
-//! What is true now, for whoever asks: one value from which every answer is drawn; it must not know who asks.
+//! The state of the daemon, one value from which every answer is made; it must not know who asks.
 
 mod document;
 mod inquiry;
@@ -66,11 +66,11 @@ pub enum ReadFrom {
 pub struct Status {
     /// Where the daemon stands.
     pub phase: Phase,
-    /// What failed, or why nginx is held not to run.
+    /// What failed, or why nginx counts as down.
     pub why: Option<Arc<str>>,
     /// The latest generation that nginx was confirmed to run.
     pub generation: Option<u64>,
-    /// The generation that nginx names on its status port; `None` when it does not answer.
+    /// The generation that nginx returns on its status port; `None` when it does not answer.
     pub served: Option<u64>,
     /// The generation that the administrator wants to stay at.
     pub pinned: Option<Pinned>,
@@ -98,7 +98,7 @@ pub struct Status {
     pub objects: Vec<(&'static str, usize)>,
     /// What is wrong.
     pub findings: Arc<[Finding]>,
-    /// What is wrong with the settings that were read last; those from before are in force.
+    /// What is wrong with the settings that were read last; the earlier ones are in force.
     pub refused_settings: Option<Arc<str>>,
     /// How much of it is told.
     pub limits: Limits,
@@ -108,7 +108,7 @@ pub struct Status {
     pub costs: Arc<[(Arc<str>, Cost)]>,
     /// When what is known of the source was last known to be complete.
     pub data_read: Option<Instant>,
-    /// It still is: the source would have told of any change.
+    /// The data is current: the source would have reported any change.
     pub data_current: bool,
     /// What is wrong with the source.
     pub source_failure: Option<Arc<str>>,
@@ -116,7 +116,7 @@ pub struct Status {
     pub watches: Arc<[WatchHealth]>,
     /// What the API server of a cluster was asked.
     pub requests: Option<Arc<Requests>>,
-    /// Who publishes; `None` when the source is a folder.
+    /// The state of publishing; `None` when the source is a folder.
     pub outlook: Option<Outlook>,
     /// What is published of this host.
     pub told: Served,
@@ -133,8 +133,8 @@ impl Status {
         };
         match (self.phase, self.generation, self.served) {
             (Phase::Starting | Phase::NginxDown | Phase::Stopping, ..) | (Phase::Failed, None, _) => Err(phase()),
-            // After a failure nginx goes on with what it was told before: that the last change is missing is told by
-            // phase, metric and finding.
+            // After a failure nginx goes on with the earlier generation: that the last change is
+            // missing is reported by phase, metric and finding.
             (_, Some(confirmed), Some(served)) if served == confirmed => Ok(()),
             (_, _, Some(served)) => Err(format!("nginx serves generation {served}, which is not the confirmed one")),
             (_, _, None) => {
@@ -143,7 +143,7 @@ impl Status {
         }
     }
 
-    /// That the administrator wants to stay at a generation, in a sentence for those who ask whether all is well.
+    /// A sentence for `/readyz` that the node is pinned.
     pub fn pinned_note(&self) -> Option<String> {
         let pinned = self.pinned.as_ref()?;
         Some(format!(
@@ -152,9 +152,9 @@ impl Status {
         ))
     }
 
-    /// How far this node is out of what is published.
+    /// How far the withdrawal of this node is.
     pub fn withdrawal(&self) -> Withdrawal {
-        // A watch that was lost is found out by this node's own word about itself, which has to come back, too.
+        // A lost watch is detected because this node's own record has to come back as well.
         let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress.name());
         let is_current =
             of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
@@ -261,12 +261,13 @@ impl Status {
         format!("{state}: {generation}, {serves}, {findings} findings, {age}, role {}{drained}", self.role())
     }
 
-    /// Whether it is known what is served: not while nginx goes on with what an earlier run left.
+    /// Whether the served objects are known: not while nginx goes on with what an earlier run
+    /// left.
     pub fn is_known(&self) -> bool {
         self.generation.is_none() || self.concluded
     }
 
-    /// What this node is to the others, in one word.
+    /// The role of this node in its group, in one word.
     fn role(&self) -> &'static str {
         match self.outlook.as_ref().map(Outlook::view) {
             None => "standalone",
@@ -305,7 +306,7 @@ impl Status {
     }
 }
 
-/// Which generation is stayed at, and what that keeps from being applied.
+/// The pinned generation, and what is not applied because of it.
 fn place(pinned: &Pinned) -> String {
     let generation = pinned.pin.generation;
     match pinned.waiting {

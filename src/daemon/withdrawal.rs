@@ -1,4 +1,5 @@
-//! How far this node is out of what is published, by what the cluster itself says; it must not know how it is taken out.
+//! How far the withdrawal of a drained node is, by what the cluster itself says; it must not know
+//! how it is carried out.
 
 use std::collections::BTreeSet;
 
@@ -6,18 +7,19 @@ use serde_json::{Value, json};
 
 use crate::publish::{Address, Life, Peer, Served, View, published};
 
-/// What is true of a node that the administrator took out.
+/// The state of a drained node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Withdrawal {
     /// Nothing of it is published by anybody: the source is a folder.
     Unpublished,
     /// A cluster knows of it.
     Published {
-        /// How many Ingresses have an address of this node in their status that no other node stands for.
+        /// How many Ingresses have an address of this node in their status that no other node
+        /// publishes.
         ingresses: usize,
-        /// Whether the cluster has the word of this node that it is out.
+        /// Whether the Lease of this node says in the cluster that it is drained.
         noted: bool,
-        /// Whether what is known of the cluster is what it would say now.
+        /// Whether the data about the cluster is current.
         current: bool,
         /// How many other nodes are published.
         others: usize,

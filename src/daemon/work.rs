@@ -1,4 +1,4 @@
-//! What blocks, and is moved to a thread of its own while it works; it must not know when or why it is asked to.
+//! Work that blocks, on a thread of its own; it must not know when or why it is started.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -18,7 +18,7 @@ use crate::model::HostName;
 use crate::source::Snapshot;
 use crate::translate::{Names, Namespaces};
 
-/// Everything that a cycle needs. Whoever has it works, nobody else does.
+/// The tools of a cycle. They are moved to the thread that works, so there is only one at a time.
 #[derive(Debug)]
 pub struct Work {
     cycle: Cycle,
@@ -66,7 +66,7 @@ pub enum Finished {
         /// nginx's version or another site of the host changed.
         surveyed: bool,
     },
-    /// What the administrator wished.
+    /// An order of the administrator was carried out.
     Obeyed {
         /// That.
         wish: Wish,
@@ -120,7 +120,7 @@ impl Work {
         })
     }
 
-    /// Finds out which names something refers to that would be served.
+    /// Finds out to which names something refers that would be served.
     pub fn find_names(
         mut self,
         snapshot: Arc<Snapshot>,
@@ -150,7 +150,7 @@ impl Work {
         })
     }
 
-    /// Does what the administrator wishes.
+    /// Carries out an order of the administrator.
     pub fn obey(mut self, wish: Wish) -> JoinHandle<Done> {
         spawn_blocking(move || {
             let result = order::carry_out(wish, &mut self.pipeline);
@@ -158,7 +158,8 @@ impl Work {
         })
     }
 
-    /// Ends it: the last good versions are on disk then, which nobody waits for on the loop's own threads.
+    /// Ends the tools. The last good versions are on disk then; the main loop's own threads do not
+    /// wait for that.
     pub async fn close(self) {
         self.cycle.close().await;
     }
@@ -180,7 +181,8 @@ impl Work {
     }
 }
 
-/// The result of a thread. One that panicked has left its work half done: the daemon must not go on as if nothing were.
+/// The result of a thread. A thread that panicked has left its work half done, so the panic is
+/// passed on.
 pub fn joined<T>(result: Result<T, tokio::task::JoinError>) -> T {
     match result {
         Ok(done) => done,

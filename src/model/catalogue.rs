@@ -137,7 +137,40 @@ pub static PROXY_NEXT_UPSTREAM_TIMEOUT: DirectiveRow =
 pub static PROXY_NEXT_UPSTREAM_TRIES: DirectiveRow =
     proxy("proxy_next_upstream_tries", Some("grpc_next_upstream_tries"));
 
-/// Every row, sorted by name.
+const fn client(name: &'static str) -> DirectiveRow {
+    DirectiveRow { name, since: ANY, module: None, grpc: None, security: false }
+}
+
+/// Time for the next part of a request body to come.
+pub static CLIENT_BODY_TIMEOUT: DirectiveRow = client("client_body_timeout");
+/// Buffer for the head of a request.
+pub static CLIENT_HEADER_BUFFER_SIZE: DirectiveRow = client("client_header_buffer_size");
+/// Time for the head of a request to come.
+pub static CLIENT_HEADER_TIMEOUT: DirectiveRow = client("client_header_timeout");
+/// Whether headers with names that nginx holds to be invalid are dropped.
+pub static IGNORE_INVALID_HEADERS: DirectiveRow = client("ignore_invalid_headers");
+/// How many requests a connection may have.
+pub static KEEPALIVE_REQUESTS: DirectiveRow = client("keepalive_requests");
+/// How long a connection may be idle.
+pub static KEEPALIVE_TIMEOUT: DirectiveRow = client("keepalive_timeout");
+/// Buffers for heads of requests that are larger.
+pub static LARGE_CLIENT_HEADER_BUFFERS: DirectiveRow = client("large_client_header_buffers");
+/// Whether names of headers may have underscores.
+pub static UNDERSCORES_IN_HEADERS: DirectiveRow = client("underscores_in_headers");
+
+/// Rows of whole servers, which no route sets for itself, sorted by name.
+pub static OF_SERVERS: &[&DirectiveRow] = &[
+    &CLIENT_BODY_TIMEOUT,
+    &CLIENT_HEADER_BUFFER_SIZE,
+    &CLIENT_HEADER_TIMEOUT,
+    &IGNORE_INVALID_HEADERS,
+    &KEEPALIVE_REQUESTS,
+    &KEEPALIVE_TIMEOUT,
+    &LARGE_CLIENT_HEADER_BUFFERS,
+    &UNDERSCORES_IN_HEADERS,
+];
+
+/// Rows of routes, sorted by name.
 pub static ALL: &[&DirectiveRow] = &[
     &CLIENT_BODY_BUFFER_SIZE,
     &CLIENT_MAX_BODY_SIZE,

@@ -56,6 +56,8 @@ pub struct Model {
     pub default_certificate: Option<CertificateId>,
     /// Which clients are believed about the address, scheme and host of a request.
     pub forwarded: Forwarded,
+    /// What every server says, whatever its host; sorted by name, each at most once.
+    pub server_directives: Vec<Directive>,
     /// How large each zone is in which clients are counted, by the namespace of the object that limits them; elsewhere it is
     /// [`cost::LARGEST_ZONE`].
     pub zones: BTreeMap<Arc<str>, ByteSize>,

@@ -1,4 +1,5 @@
-//! Where clients reach a node, as the status of an Ingress tells it; it must not know how addresses are found or written.
+//! An address at which clients reach a node, as in the status of an Ingress; it must not know how
+//! addresses are found or written.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};

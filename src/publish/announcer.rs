@@ -1,4 +1,4 @@
-//! Writes Events while this node leads, at a steady pace; it must not know what is news.
+//! Writes Events while this node leads, at a steady pace; it must not know which Events are due.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -40,7 +40,8 @@ pub struct Announcer {
     pause: Duration,
     /// The namespace of the Event that could not be written last, when none was written since.
     failed: Option<String>,
-    /// How long each namespace of which one could not be written last rests the next time.
+    /// How long each namespace rests after the next Event that cannot be written, where the last
+    /// one could not.
     rests: HashMap<String, Duration>,
     trouble: Trouble,
 }
@@ -68,7 +69,8 @@ impl Announcer {
         loop {
             let now = Instant::now();
             if !inputs.leadership.borrow_and_update().holds(now) {
-                // The next time it leads, others may have told of some of it: the names of Events keep that apart.
+                // When this node leads again, others may have reported some of it: the names of
+                // Events prevent duplicates.
                 self.chronicle.rest();
                 self.trouble.ceased();
                 self.failed = None;
@@ -84,8 +86,8 @@ impl Announcer {
                 let suppressed = self.chronicle.update(served, &others, now);
                 self.counts.events(EventResult::Suppressed, suppressed);
             }
-            // Everything that is waiting goes before anything new is looked at, unless there is something new, or room for what
-            // found none.
+            // The queue is emptied before the state is compared again, unless the state changed,
+            // or there is room for what found none.
             loop {
                 let next = self.chronicle.due(Instant::now());
                 tokio::select! {
@@ -135,8 +137,9 @@ impl Announcer {
         now
     }
 
-    /// It may be the fault of its namespace, as where a quota counts Events: that one rests, and all others go on, until one of
-    /// another namespace fails next. Gives the time for the next.
+    /// The cause may be its namespace, for example a quota: then that namespace rests and all
+    /// others go on, until an Event of another namespace fails next. Returns when the next one may
+    /// be written.
     fn fail(&mut self, notice: Notice, failure: &Failure) -> Instant {
         let now = Instant::now();
         let namespace = notice.namespace().to_owned();

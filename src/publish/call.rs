@@ -21,7 +21,7 @@ pub enum Failure {
     /// It exists already.
     #[error("it exists: {0}")]
     Exists(String),
-    /// Somebody else was faster.
+    /// Another write came first (a conflict).
     #[error("conflict: {0}")]
     Conflict(String),
     /// The API refuses this one for what it holds.

@@ -1,4 +1,5 @@
-//! What is news: each finding when it appears, each version of an object when it is served; it must not know how news is spread.
+//! Decides which Events are due: one for each finding that appears, and for each version of an
+//! object that begins to be served; it must not know how Events are written.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,58 +17,64 @@ use crate::finding::{Finding, Severity, limit};
 use crate::model::ObjectId;
 use crate::source::{Stored, Version};
 
-/// Findings of one object that are told at once, whatever the settings let others see.
+/// Findings of one object that become Events at once, however many the settings show elsewhere.
 const MOST_OF_OBJECT: usize = 24;
 
-/// Events about one object at once, that there is more among them, and how long until one more.
+/// Events about one object at once, the Event about suppressed ones included, and the time until
+/// one more.
 const PER_OBJECT: (u32, Duration) = (MOST_OF_OBJECT as u32 + 1, Duration::from_secs(60));
 
-/// What appears so soon after this node began to lead may have been there before: some things are found out one after the other.
+/// A finding that appears so soon after this node began to lead may be older than that: some
+/// findings are made one after the other.
 const SETTLING: Duration = Duration::from_secs(60);
 
-/// Most things of which it is remembered how often they came back, and most objects whose share is.
+/// Most findings of which it is remembered how often they came back, and most objects whose rate
+/// is.
 const MOST_REMEMBERED: usize = 10_000;
 
-/// What was told and what is to be told. What finds no room among what waits counts as not told, and is looked for again when
-/// there is room.
+/// What was reported, and the queue of Events. What finds no room in the queue counts as not
+/// reported, and is looked for again when there is room.
 #[derive(Debug, Default)]
 pub struct Chronicle {
     told: HashSet<Finding>,
-    /// How often something told before came back.
+    /// How often something that was reported before came back.
     returned: HashMap<Finding, u32>,
-    /// How long nobody may have led before this node did.
+    /// How long there may have been no leader before this node began to lead.
     interregnum: Duration,
     /// When this node began to lead.
     first: Option<Instant>,
     /// What was wrong at the last look.
     findings: Option<Arc<[Finding]>>,
     others: Vec<Finding>,
-    /// Namespaces of which a warning found no room.
+    /// Namespaces of which a warning found no room in the queue.
     lacks_warnings: HashSet<Arc<str>>,
-    /// The version of each object that was last told to be served, `None` where the first one found no room, and what was
-    /// served then.
+    /// The version of each object that was last reported as served, `None` where the first one
+    /// found no room in the queue, and what was served then.
     synced: HashMap<Arc<ObjectId>, Option<Version>>,
     carried: Option<Arc<[Carried]>>,
-    /// Namespaces of which it found no room that something is served.
+    /// Namespaces of which an Event about a served version found no room in the queue.
     lacks_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
     queue: Queue,
 }
 
 impl Chronicle {
-    /// Nothing is told yet. `interregnum` is how long nobody may have led before this node does.
+    /// Nothing is reported yet. `interregnum` is the longest time without a leader before this
+    /// node leads.
     pub fn new(interregnum: Duration) -> Self {
         Chronicle { interregnum, ..Chronicle::default() }
     }
 
-    /// Takes note of what is true now; what is news waits to be spread. Gives the number of notices that were suppressed.
+    /// Compares the state with what was reported and queues what is new. Returns the number of
+    /// suppressed notices.
     ///
-    /// `others` are findings that do not come from the daemon's rooms.
+    /// `others` are findings of publishing itself.
     pub fn update(&mut self, served: &Served, others: &[Finding], now: Instant) -> usize {
         self.update_findings(served, others, now) + self.update_synced(served, now)
     }
 
-    /// Whether there is room for what found none, so that an update is due although nothing is new.
+    /// Whether the queue has room again for what found none, so that an update is due although
+    /// nothing is new.
     pub fn is_due(&self) -> bool {
         self.is_due_for(Sort::Warning) || self.is_due_for(Sort::Good)
     }
@@ -108,7 +115,8 @@ impl Chronicle {
                 self.lacks_warnings.insert(Arc::clone(namespace));
                 continue;
             }
-            // What is there at first may have been told by whoever led before, or by this node, and is told under that name.
+            // What exists at first may have been reported by the leader before, or by this node:
+            // it gets the same name, so the API answers that it exists.
             let again = if is_first { 0 } else { 1 };
             let occurrence = self.returned.get(finding).map_or(0, |returned| returned + again);
             if let Some(mut notice) = Notice::of_finding(finding, &served.snapshot, occurrence) {
@@ -165,14 +173,15 @@ impl Chronicle {
         suppressed
     }
 
-    /// Whether it was told by whoever led before that this version is served: what has an address was, unless nobody may have led when
-    /// this node began to serve it.
+    /// Whether the leader before has reported that this version is served. It has if the object
+    /// has an address, unless there may have been no leader when this node began to serve it.
     fn is_old(&self, carried: &Carried, stored: &Stored<Ingress>, now: Instant) -> bool {
         let age = now.into_std().saturating_duration_since(carried.since);
         !published(stored).0.is_empty() && (carried.earlier || age >= self.interregnum)
     }
 
-    /// Queues a notice unless there were too many about the object; gives how many were suppressed.
+    /// Queues a notice unless there were too many about the object; returns how many were
+    /// suppressed.
     fn wait(&mut self, id: &Arc<ObjectId>, notice: Notice, now: Instant) -> usize {
         if self.buckets.len() >= MOST_REMEMBERED {
             self.buckets.retain(|_, bucket| !bucket.is_full(now));
@@ -185,30 +194,32 @@ impl Chronicle {
         0
     }
 
-    /// When something may be spread: `None` while nothing waits. A moment that has passed means now.
+    /// When the next notice may be written: `None` while none waits. A moment that has passed
+    /// means now.
     pub fn due(&self, now: Instant) -> Option<Instant> {
         self.queue.due(now)
     }
 
-    /// Takes the notice whose turn it is. What is not spread is put back.
+    /// Takes the notice whose turn it is. One that is not written has to be put back.
     pub fn take(&mut self, now: Instant) -> Option<Notice> {
         self.queue.take(now)
     }
 
-    /// It was not spread, and has another turn.
+    /// The notice was not written and goes back into the queue.
     pub fn put_back(&mut self, notice: Notice) {
         self.queue.push(notice);
     }
 
-    /// It cannot be spread now: all others of its namespace go first, and nothing of the namespace goes before then. It may have been
-    /// spread all the same.
+    /// The notice could not be written: all others of its namespace go first, and nothing of the
+    /// namespace before that moment. It may have been written all the same.
     pub fn defer(&mut self, mut notice: Notice, until: Instant) {
         notice.is_news = false;
         self.queue.rest(notice.regarding.namespace.clone().unwrap_or_default(), until);
         self.queue.push(notice);
     }
 
-    /// This node leads no longer. Whoever leads tells what is true then under the same names; what was counted goes on.
+    /// This node leads no longer. The next leader reports the state under the same names; the
+    /// counters go on.
     pub fn rest(&mut self) {
         *self = Chronicle { returned: std::mem::take(&mut self.returned), ..Chronicle::new(self.interregnum) };
     }

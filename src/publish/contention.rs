@@ -1,4 +1,5 @@
-//! When to stop writing what somebody else keeps overwriting; it must not know what is written.
+//! The back-off from writing what another controller keeps overwriting; it must not know what is
+//! written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30 * 60);
 /// How long it must have been quiet for everything to be forgotten.
 const QUIET: Duration = Duration::from_secs(10 * 60);
 
-/// How often one thing had to be written again because somebody else changed it.
+/// How often one object had to be written again because another controller changed it.
 #[derive(Debug, Clone, Default)]
 pub struct Contention {
     rewrites: u32,
@@ -32,7 +33,7 @@ impl Contention {
         self.last.map(|last| last + self.pause).filter(|until| *until > now)
     }
 
-    /// Whether somebody else keeps changing it.
+    /// Whether another controller keeps changing it.
     pub fn is_contended(&self, now: Instant) -> bool {
         self.rewrites >= FREE && !self.is_over(now)
     }
@@ -55,7 +56,7 @@ impl Contention {
     }
 }
 
-/// What is told about objects that somebody else keeps changing.
+/// The finding about objects that another controller keeps changing.
 pub fn findings(contended: &[Arc<ObjectId>]) -> Vec<Finding> {
     let note = "another controller keeps changing the addresses that stand there, so they are written ever more seldom; \
                 leave the object's class to one controller, or switch off publishing in one of them (here: publish.status)";

@@ -77,10 +77,11 @@ impl Nodes {
 
 /// The addresses that the object should have, sorted.
 ///
-/// A node's address is added when it is known that the node serves the object: that takes a sign of life and a
-/// confirmed generation that carries it. It stays for as long as nothing says that it should go, as a node does that stays
-/// at an earlier generation without the object. So an object that its author closed gets no address, and keeps what it has: names that
-/// follow addresses must not vanish for a moment's mistake.
+/// A node's address is added when the node is known to serve the object: that takes a sign of life
+/// and a confirmed generation that contains it. The address stays until something says that it
+/// should go, such as a node that is pinned to an earlier generation without the object. An object
+/// whose routes are all closed gets no address, and keeps those that it has: DNS names that follow
+/// addresses must not vanish because of a brief mistake.
 pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
     if !subject.accepted {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Who leads: what to do next with the leader's Lease, from what was seen of it and when; it must not know how requests are made.
+//! Leader election: what to do next with the leader's Lease, from what was seen of it and when; it
+//! must not know how requests are made.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,11 +61,11 @@ pub struct Observed {
     pub record: Option<Record>,
     /// When what it says was seen to change.
     pub changed: Instant,
-    /// Whether it may be other by now, so that it has to be read before it can be written.
+    /// Whether it may have changed, so that it has to be read before it can be written.
     pub stale: bool,
 }
 
-/// How we stand.
+/// The state of this candidate.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
     /// What was seen; `None` before the first look.
@@ -111,7 +112,7 @@ pub fn step(now: Instant, us: &str, state: &State, timing: &Timing) -> Action {
     }
     let Some(record) = &observed.record else { return Action::Write { takes: true, transitions: 0 } };
     match &record.holder {
-        // We were here before: nobody took it meanwhile.
+        // This node held the Lease before, and nobody took it meanwhile.
         Some(holder) if **holder == *us => Action::Write { takes: false, transitions: record.transitions },
         Some(_) if now < observed.changed + record.duration.max(timing.duration) => {
             again(now, state.tried, timing, Action::Read)
@@ -120,7 +121,7 @@ pub fn step(now: Instant, us: &str, state: &State, timing: &Timing) -> Action {
     }
 }
 
-/// The action, but not sooner after the last attempt than attempts may follow each other.
+/// The action, but not before the pause after the last attempt is over.
 fn again(now: Instant, tried: Option<Instant>, timing: &Timing, action: Action) -> Action {
     match tried.map(|tried| tried + timing.retry).filter(|due| now < *due) {
         Some(due) => Action::Wait(due),

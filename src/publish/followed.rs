@@ -17,7 +17,8 @@ use super::trouble::Trouble;
 /// How long after a failure it is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How long nothing may come before the object is asked for anew: nobody tells of a connection that is dead.
+/// How long the watch may be silent before the object is requested anew: a dead connection reports
+/// nothing.
 const SILENCE: Duration = Duration::from_secs(300);
 
 /// What is known of an object.
@@ -96,7 +97,7 @@ pub async fn follow<K: Addressed>(api: Api<K>, name: &str, told: watch::Sender<F
                         tell(Followed::Refused);
                     }
                     sleep(RETRY).await;
-                    // A version that the API has forgotten would be asked for again and again.
+                    // After a 410 the old version would be requested again and again.
                     if matches!(error, watcher::Error::WatchStartFailed(_)) {
                         break;
                     }

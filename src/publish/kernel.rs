@@ -1,4 +1,5 @@
-//! What the kernel tells of this host's interfaces and their addresses, asked and heard by netlink; it must not know what it is for.
+//! The interfaces of this host and their addresses, from the kernel by netlink; it must not know
+//! what they are for.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -54,7 +55,7 @@ impl Kernel {
         Ok(Kernel { handle, told: told.map(drop).boxed(), _connection: task })
     }
 
-    /// All interfaces by name. Answers may be lost when very much changes: whoever asks does not wait for ever.
+    /// All interfaces by name. Answers may be lost when very much changes: callers set a deadline.
     ///
     /// # Errors
     ///
@@ -74,12 +75,13 @@ impl Kernel {
         Ok(interfaces.into_values().collect())
     }
 
-    /// Waits until something changed; `false` when the connection has ended. What it was is not told: whoever waits looks again.
+    /// Waits until something changed; `false` when the connection has ended. What changed is not
+    /// returned: callers look again.
     pub async fn changed(&mut self) -> bool {
         self.told.next().await.is_some()
     }
 
-    /// Forgets what has been told so far, as it is seen by the next look.
+    /// Drops pending events, because the next look sees their effect.
     pub fn forget(&mut self) {
         while let Some(Some(())) = self.told.next().now_or_never() {}
     }

@@ -11,13 +11,14 @@ use crate::model::ObjectId;
 /// Most objects and namespaces that are named; annotations of an object may have 256 KiB in all.
 const MOST: usize = 4096;
 
-/// The word for all that is newer than the generation, when too many would have to be named.
+/// Stands for everything newer than the generation, where naming each object would take too much
+/// room.
 const NEWER: &str = "newer";
 
 /// Stands for an object, by namespace and name, or for all of a namespace.
 type Mark = [u8; 8];
 
-/// What a node does not serve, although it is told to.
+/// Accepted objects that a node does not serve.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Lacks {
     /// It serves everything.
@@ -30,7 +31,8 @@ pub enum Lacks {
 }
 
 impl Lacks {
-    /// All but these objects, of which a pinned node (`is_pinned`) lacks those that are newer than its generation.
+    /// All but these objects. On a pinned node (`is_pinned`) they are those that are newer than
+    /// its generation.
     ///
     /// When they are too many, the namespaces with the most of them are named instead: a namespace that fills the list loses
     /// the node's address in its own objects, and in nobody else's.
@@ -60,8 +62,8 @@ impl Lacks {
         Lacks::These(marks)
     }
 
-    /// Whether an object is not served; `needs` is the revision in which its content was first seen, `carries` the one that
-    /// the generation was made from.
+    /// Whether an object is not served; `needs` is the revision in which its content was first
+    /// seen, `carries` the observed revision of the generation.
     pub fn has(&self, id: &ObjectId, needs: Option<Revision>, carries: Option<Revision>) -> bool {
         match self {
             Lacks::Nothing => false,
@@ -84,7 +86,7 @@ impl Lacks {
         }
     }
 
-    /// What stands in a Lease. What makes no sense counts as the most that it could mean.
+    /// Reads the value from a Lease. An invalid one counts as the most that it could mean.
     pub fn read(text: Option<&str>) -> Self {
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Lacks::Nothing };
         let marks = text.split(',').take(MOST + 1).map(|word| {

@@ -18,7 +18,7 @@ use super::membership::asked;
 use super::options::Timing;
 use super::trouble::Trouble;
 
-/// One that would lead.
+/// A candidate for the leader's Lease.
 #[derive(Debug)]
 pub struct Candidate {
     leases: Api<Lease>,
@@ -110,11 +110,11 @@ impl Candidate {
         match self.put(&lease).await {
             Ok(lease) => {
                 self.trouble.worked();
-                // As the API has it: it may have cut the times.
+                // As the API server stored it: it may have shortened the times.
                 self.state.wrote(Record::read(&lease), began);
                 self.lease = Some(lease);
             }
-            // Somebody else was faster, which is no trouble.
+            // Another candidate was faster, which is no failure.
             Err(Failure::Conflict(_) | Failure::Exists(_)) => self.state.failed(began),
             Err(failure) => self.failed(&failure),
         }
@@ -134,7 +134,7 @@ impl Candidate {
         self.state.failed(Instant::now());
     }
 
-    /// Lets go of the Lease, so that nobody has to wait for its end.
+    /// Releases the Lease, so that nobody has to wait until it expires.
     async fn release(mut self) {
         let Some(mut lease) = self.lease.take() else { return };
         let held = Record::read(&lease);

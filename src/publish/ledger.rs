@@ -1,4 +1,5 @@
-//! Which objects have to be written, in which order, and which have to wait: from what is wanted, what the cache says and what was written since; it must not know how writing is done.
+//! Plans the writes of status, from the desired addresses, the cache, and what was written since:
+//! which objects, in which order, and which have to wait; it must not know how writing is done.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
@@ -34,14 +35,15 @@ pub struct Write {
     pub uid: Arc<str>,
     /// The version in the cache.
     pub over: Arc<str>,
-    /// The version that it was decided for, which is newer if the cache is behind what we wrote. Only over that one it is
-    /// written: a write that comes late, from a node that led before, changes nothing.
+    /// The version that the write was decided for, which is newer if the cache is behind what we
+    /// wrote. The write names it, so that a late write of a former leader changes nothing.
     pub at: Arc<str>,
-    /// The addresses, sorted; empty withdraws what we wrote, and only that.
+    /// The addresses, sorted; an empty list withdraws what our group applied, and only that.
     pub addresses: Vec<Address>,
     /// Whether an address is withdrawn to which no more requests should be sent.
     pub urgent: bool,
-    /// Whether an address is given back that was withdrawn because of what became of a node, not of the object.
+    /// Whether an address comes back that was withdrawn because of a node, not because of the
+    /// object.
     pub back: bool,
     /// Whether addresses were written before and somebody else changed them.
     pub again: bool,
@@ -61,7 +63,7 @@ pub struct Plan {
     pub next: Option<Instant>,
     /// Objects whose status somebody else keeps changing, sorted.
     pub contended: Vec<Arc<ObjectId>>,
-    /// Whether something has to be looked at again when what is under way for it has ended.
+    /// Whether an object has to be looked at again when its write has ended.
     pub left_out: bool,
 }
 
@@ -71,10 +73,10 @@ pub type UnderWay = HashMap<Arc<ObjectId>, Write>;
 /// What is remembered of each object.
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// The name under which all of us write.
+    /// The field manager of all nodes of the group.
     manager: Arc<str>,
     entries: HashMap<Arc<ObjectId>, Entry>,
-    /// Up to where our generation knew everything at the plan before.
+    /// The observed revision of our generation at the plan before.
     known: Option<Revision>,
 }
 
@@ -138,7 +140,7 @@ pub fn published(ingress: &Stored<Ingress>) -> (Vec<Address>, bool) {
 }
 
 impl Ledger {
-    /// Of those who write under this name.
+    /// An empty ledger for this field manager.
     pub fn new(manager: Arc<str>) -> Self {
         Ledger { manager, ..Ledger::default() }
     }
@@ -173,7 +175,7 @@ impl Ledger {
                 plan.contended.push(Arc::clone(&stored.id));
             }
             if let Some(sent) = under_way.get(&stored.id) {
-                // Somebody may have changed it again before the answer came.
+                // Another controller may have changed it again before the answer came.
                 let is_new = *sent.over != *version && !is_exactly(&current, &sent.addresses);
                 plan.left_out |= is_new || sent.addresses != addresses;
                 continue;
@@ -195,8 +197,8 @@ impl Ledger {
             let back = entry.written.as_ref().is_some_and(|written| written.withdrew);
             let urgent = current.0.iter().any(|address| nodes.knows(address) && !addresses.contains(address));
             let written = entry.written.as_ref().filter(|written| !is_exactly(&current, &written.addresses));
-            // Whatever is wanted by now, somebody else would change it again. To withdraw an address must not wait for that, unless
-            // that was written, too.
+            // Whatever is desired by now, the other controller would change it again. The
+            // withdrawal of an address does not wait for that, unless it was overwritten as well.
             let waits = written.is_some_and(|written| !urgent || written.addresses == addresses);
             let contended = entry.contention.paused_until(now).filter(|_| waits);
             let refused = entry.patience.as_ref().filter(|patience| patience.addresses == addresses);
@@ -224,7 +226,8 @@ impl Ledger {
             self.entries.retain(|id, _| known.contains(id));
         }
         self.known = served.carries;
-        // What failed goes last: while the API takes one write after the other, it must not be the one that is tried each time.
+        // Failed writes go last: while one write at a time is tried, it must not be the same one
+        // each time.
         plan.writes.sort_by(|left, right| {
             (right.urgent, left.failed, right.created, &left.id).cmp(&(
                 left.urgent,
@@ -311,15 +314,16 @@ impl Ledger {
         self.entries.values().all(|entry| entry.patience.is_none())
     }
 
-    /// Somebody else leads: what we wrote says nothing any more about what stands there.
+    /// Another node leads: what we wrote says nothing any more about the status.
     pub fn forget(&mut self) {
         *self = Self::new(Arc::clone(&self.manager));
     }
 }
 
 impl Entry {
-    /// It is ours or not, in a generation that knows all up to `carries`. When it became ours without changing, as by a class that
-    /// came, no node serves it that does not know as much.
+    /// The object is ours or not, as of a generation with the observed revision `carries`. If it
+    /// became ours without changing, as when its class was created, no node serves it whose
+    /// observed revision is older.
     fn judge(&mut self, accepted: bool, carries: Option<Revision>) {
         let Some((needs, carries)) = self.needs.zip(carries) else { return };
         match accepted {
@@ -329,7 +333,8 @@ impl Entry {
         }
     }
 
-    /// The addresses that stand there as far as we know, and whether the cache is behind what we wrote.
+    /// The addresses in the status as far as we know, and whether the cache is behind what we
+    /// wrote.
     fn current(&self, seen: (Vec<Address>, bool), version: &str) -> ((Vec<Address>, bool), bool) {
         let Some(written) = &self.written else { return (seen, false) };
         let is_stale = match (Revision::of(Some(version)), Revision::of(written.version.as_deref())) {
@@ -348,9 +353,10 @@ impl Entry {
         Arc::clone(written.filter(|_| is_stale).unwrap_or(cached))
     }
 
-    /// Whether something stands there that we have to withdraw: what we applied, and in an object of ours the address of a node,
-    /// whoever wrote it. Where the object does not tell who applied what, that is anything in an object of ours, where a node may
-    /// have had another address before, and what is known as an address of a node in others. It is tried only once.
+    /// Whether the status has something that we have to withdraw: what our group applied, and in
+    /// an object of ours the address of a node, whoever wrote it. If the object does not say who
+    /// applied what, that is any address in an object of ours, because a node may have had another
+    /// address before, and a known address of a node in other objects. That is tried only once.
     fn is_ours(&self, subject: Subject<'_>, nodes: &Nodes, applied: Option<bool>) -> bool {
         let withdrawn = self.written.as_ref().is_some_and(|written| written.addresses.is_empty());
         let is_meant = |address: &Address| match applied {
@@ -362,7 +368,7 @@ impl Entry {
     }
 }
 
-/// Whether these addresses and nothing else stand there.
+/// Whether the status has exactly these addresses.
 fn is_exactly((current, is_plain): &(Vec<Address>, bool), addresses: &[Address]) -> bool {
     *is_plain && *current == addresses
 }
@@ -377,8 +383,7 @@ fn carries(is_carried: Option<bool>, needs: Option<Revision>, carries: Option<Re
     }
 }
 
-/// Whether a sorted list goes on with this object, where it is asked for one after the other; what stands before it is
-/// passed over.
+/// Whether this object is next in a sorted list that is walked in order; smaller ones are skipped.
 fn is_next<'a, T: 'a>(
     list: &mut Peekable<impl Iterator<Item = &'a T>>,
     id: &Arc<ObjectId>,

@@ -23,7 +23,7 @@ use crate::source::cluster::Clients;
 /// for duplicates first.
 const SETTLING: Duration = Duration::from_millis(300);
 
-/// How often the host's network is looked at while the kernel does not tell of it.
+/// How often the host's network is looked at while the kernel reports no changes.
 const LOOK: Duration = Duration::from_secs(5);
 
 /// How long the kernel may take to tell them.
@@ -132,7 +132,7 @@ impl Locator {
             Err(error) => {
                 self.kernel = None;
                 self.trouble.failed(0, &error);
-                // What is known stays. Nothing may be said of an interface that was never looked at.
+                // Known addresses stay. An interface that was never looked at has none to report.
                 let is_interface = |entry: &Announced| matches!(entry, Announced::Interface(_));
                 if !self.knows_host && self.options.addresses.iter().any(is_interface) {
                     return;
@@ -179,7 +179,7 @@ async fn changed(kernel: &mut Option<Kernel>) {
     }
 }
 
-/// Says what the addresses are now. It may quote what others wrote: nothing of it may steer a terminal.
+/// Logs the addresses. The text may quote others, so control characters are escaped for terminals.
 fn report(before: Option<&Whereabouts>, now: &Whereabouts) {
     if before.is_none_or(|before| before.addresses != now.addresses) {
         let list: Vec<_> = now.addresses.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! What a node tells the others in its Lease, and how it is written there; it must not know who reads it.
+//! The record of a node in its Lease; it must not know who reads it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ const LACKS: &str = "ingressd/lacks";
 const VERSION: &str = "ingressd/version";
 const PHASE: &str = "ingressd/phase";
 
-/// Most addresses of one node that are believed, and longest texts: Leases are written by others.
+/// Most addresses of one node that are used, and longest texts: others write Leases.
 pub const MOST_ADDRESSES: usize = 16;
 const LONGEST_TEXT: usize = 253;
 const LONGEST_DURATION: Duration = Duration::from_secs(24 * 3600);
 
-/// What a node tells of itself.
+/// The record of a node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// Who it is: host name and machine.
@@ -43,7 +43,7 @@ pub struct Member {
     pub drained: bool,
     /// The number of its generation.
     pub generation: Option<u64>,
-    /// Up to which version it was known what the cluster says about Ingresses when that generation was made.
+    /// The observed revision of Ingresses when that generation was made.
     pub carries: Option<Revision>,
     /// The generation that the administrator wants to stay at.
     pub pinned: Option<u64>,
@@ -51,7 +51,7 @@ pub struct Member {
     pub lacks: Lacks,
     /// The version of the program.
     pub version: Arc<str>,
-    /// Where its daemon stands, in one word.
+    /// The phase of its daemon, in one word.
     pub phase: Arc<str>,
 }
 
@@ -103,8 +103,8 @@ impl Member {
         }
     }
 
-    /// The record in a Lease and how long it counts; `None` for Leases that are not of a member. What makes no sense in it is
-    /// left out: it may have been written by anybody.
+    /// The record in a Lease and its duration; `None` for Leases that are not of a member. Invalid
+    /// parts are left out: anybody may have written them.
     pub fn read(lease: &Lease) -> Option<(Self, Duration)> {
         let text = |key: &str| {
             let value = lease.metadata.annotations.as_ref()?.get(key)?;

@@ -1,4 +1,4 @@
-//! Keeps this node's own record among those of the others; it must not know what they make of it.
+//! Keeps this node's own Lease up to date; it must not know what other nodes make of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::served::Served;
 use super::trouble::Trouble;
 use super::whereabouts::Whereabouts;
 
-/// Least time between two records that differ in nothing that has to be known at once.
+/// Least time between two writes of the record when no urgent part of it changed.
 const SPACING: Duration = Duration::from_secs(1);
 
 /// What the last record says of a daemon that was stopped in good order, while its nginx goes on.
@@ -48,8 +48,8 @@ impl Membership {
 
     /// Keeps the record until `stop` says so; then it leaves one that counts for the grace period.
     ///
-    /// Before it is known what nginx serves, and where clients reach it, nothing is written: after a restart the record of the
-    /// last run speaks for us.
+    /// Nothing is written before it is known what nginx serves and where clients reach it: after a
+    /// restart the record of the last run speaks for this node.
     pub async fn run(
         mut self,
         mut served: watch::Receiver<Option<Served>>,
@@ -79,7 +79,7 @@ impl Membership {
         }
     }
 
-    /// What this node tells of itself, when all of it is known.
+    /// The record of this node, when all of it is known.
     fn member(&self, served: &Option<Served>, place: &Option<Arc<Whereabouts>>) -> Option<Member> {
         Some(Member::of(&self.identity, served.as_ref()?, place.as_ref()?))
     }
@@ -127,13 +127,13 @@ impl Membership {
     }
 }
 
-/// Waits until it is asked to stop, or until whoever could ask is gone.
+/// Waits until it is asked to stop, or until nobody is left who could ask.
 pub async fn asked(stop: &mut watch::Receiver<bool>) {
     let _ = stop.wait_for(|stop| *stop).await;
 }
 
-/// What is told last, and how long it counts. The API takes no Lease that counts for no time: without a grace period this node is
-/// withdrawn in words.
+/// The last record and its duration. The API accepts no Lease with a duration of 0: without a
+/// grace period the record itself says that the node is withdrawn.
 fn farewell(member: Member, options: &Options) -> (Member, Duration) {
     let serving = member.serving && !options.grace.is_zero();
     let duration = if serving { options.grace } else { options.lease_duration };

@@ -1,4 +1,5 @@
-//! The truth written back into the cluster: status, Events, and the Leases by which several nodes share that work; it must not know how files come about.
+//! Publishing into the cluster: status, Events, and the Leases by which several nodes share that
+//! work; it must not know how files come about.
 
 mod address;
 mod announcer;

@@ -1,4 +1,4 @@
-//! Watches the records of all nodes; it must not know what follows from them.
+//! Watches the Leases of all nodes of the group; it must not know what follows from them.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -17,8 +17,8 @@ use super::trouble::Trouble;
 /// How long after a failure it is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Watches for ever. A connection on which nothing comes for as long as a Lease counts is given up: at least our own record
-/// should have come.
+/// Watches for ever. A connection that is silent for the duration of a Lease is given up: at least
+/// our own record should have changed.
 pub async fn watch(
     leases: Api<Lease>,
     group: &str,
@@ -51,7 +51,7 @@ pub async fn watch(
                 Err(error) => {
                     trouble.failed(0, &error);
                     sleep(RETRY).await;
-                    // A version that the API has forgotten would be asked for again and again.
+                    // After a 410 the old version would be requested again and again.
                     if matches!(error, watcher::Error::WatchStartFailed(_)) {
                         break;
                     }

@@ -25,10 +25,11 @@ const DEFAULT_NAMESPACE: &str = "default";
 /// Who reports, for those who look for our Events.
 const CONTROLLER: &str = "ingressd/nginx";
 
-/// Something worth telling about an object of the cluster.
+/// Something to report about an object of the cluster.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Notice {
-    /// Name of the Event: the same for everybody who tells the same, so that it is told once.
+    /// Name of the Event: the same on every node that reports the same, so that it is written
+    /// once.
     pub name: String,
     /// Whether it is about something wrong.
     pub warns: bool,
@@ -43,7 +44,8 @@ pub struct Notice {
     explained: Option<Reason>,
     /// The object.
     pub regarding: ObjectReference,
-    /// Whether nobody can have told it before: an Event of this name is about an earlier time.
+    /// Whether nobody can have reported it before: an existing Event of this name is about an
+    /// earlier time.
     pub is_news: bool,
     /// How many names were taken by Events of earlier times.
     taken: u32,
@@ -68,8 +70,8 @@ impl Notice {
         })
     }
 
-    /// That nginx serves this version of the object, which stands in the cluster since this revision, or at most since then: a
-    /// version that comes back is another change.
+    /// nginx serves this version of the object, which the cluster has had since this revision at
+    /// most: a version that comes back is another change.
     pub fn synced(id: &ObjectId, snapshot: &Snapshot, version: &str, revision: &str, note: &str) -> Option<Self> {
         Some(Notice {
             warns: false,
@@ -104,7 +106,7 @@ impl Notice {
         })
     }
 
-    /// Takes another name after one that is taken by an Event of an earlier time; tells whether it did.
+    /// Chooses another name when an Event of an earlier time has this one; returns whether it did.
     pub fn rename(&mut self) -> bool {
         if !self.is_news || self.taken == MOST_NAMES {
             return false;

@@ -1,4 +1,5 @@
-//! One look at the Leases of a group of nodes, for whoever runs no publisher; it must not know what is made of it.
+//! One look at the Leases of a group of nodes, without a publisher; it must not know what is made
+//! of it.
 
 use std::sync::Arc;
 use std::time::Duration;

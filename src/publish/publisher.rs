@@ -36,12 +36,13 @@ pub struct Publisher {
     leaving: Vec<JoinHandle<()>>,
     others: Vec<JoinHandle<()>>,
     outlook: Outlook,
-    /// Where no status is written nobody tells of contention, and those who would be told go on waiting.
+    /// Kept open where no status is written, so that those who wait for reports of contention go
+    /// on waiting.
     _silence: Option<watch::Sender<Vec<Arc<ObjectId>>>>,
 }
 
 impl Publisher {
-    /// Begins to publish what `served` tells, as the node of this identity, once it tells something.
+    /// Begins to publish `served`, as the node of this identity, once it has a value.
     pub fn start(
         clients: &Clients,
         identity: Arc<str>,
@@ -110,7 +111,7 @@ impl Publisher {
         &self.outlook
     }
 
-    /// Looks whether anything of it ended that should go on.
+    /// Checks that no task ended that should go on.
     ///
     /// # Panics
     ///
@@ -120,7 +121,8 @@ impl Publisher {
         assert!(!ended, "a task that publishes has ended; what it said stands above");
     }
 
-    /// Ends in good order: the record of this node counts for the grace period, the leader's Lease is free for others.
+    /// Ends in good order: the record of this node counts for the grace period, and the leader's
+    /// Lease is released.
     pub async fn stop(mut self) {
         self.others.iter().for_each(JoinHandle::abort);
         self.stop.send_replace(true);

@@ -1,4 +1,5 @@
-//! The notices that wait to be spread, each namespace in its turn, and how many more may wait; it must not know what is news.
+//! The queue of notices that become Events, each namespace in its turn, and how many may wait; it
+//! must not know which notices are due.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,14 +10,14 @@ use super::notice::Notice;
 /// Most notices that wait, warnings apart, which have as many places more.
 const MOST_WAITING: usize = 1000;
 
-/// So many places each namespace has even when all are taken.
+/// Places that each namespace has in addition when the queue is full.
 const OF_EACH: usize = 20;
 
-/// Of so many warnings in a row, one makes place for something good: whoever always has something to warn of must not keep from
-/// others that they are served.
+/// After so many warnings in a row one good notice goes first: endless warnings must not keep
+/// others from reading that they are served.
 const WARNINGS_IN_A_ROW: usize = 3;
 
-/// What goes before what.
+/// The two priorities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     /// Something is wrong.
@@ -36,17 +37,18 @@ impl Sort {
 pub struct Queue {
     warnings: Turns,
     good: Turns,
-    /// How many warnings were taken since something good was.
+    /// How many warnings were taken since the last good notice.
     in_a_row: usize,
-    /// Namespaces of which nothing can be spread before a moment.
+    /// Namespaces that rest until a moment.
     resting: HashMap<String, Instant>,
 }
 
-/// Notices of one sort, each namespace in its turn: whoever has many to tell waits for them alone.
+/// Notices of one priority, each namespace in its turn: a namespace with many notices delays only
+/// its own.
 #[derive(Debug, Default)]
 struct Turns {
     waiting: HashMap<String, VecDeque<Notice>>,
-    /// The namespaces of those, the one whose turn it is first.
+    /// The namespaces of the notices, the next one first.
     order: VecDeque<String>,
     count: usize,
 }
@@ -66,7 +68,8 @@ impl Turns {
         of_namespace.push_back(notice);
     }
 
-    /// Takes the first of the first namespace that may have its turn, which is the last one then.
+    /// Takes the first notice of the first namespace that does not rest; that namespace goes to
+    /// the end.
     fn take(&mut self, may: impl Fn(&str) -> bool) -> Option<Notice> {
         let place = self.order.iter().position(|namespace| may(namespace))?;
         let namespace = self.order.remove(place)?;
@@ -81,7 +84,8 @@ impl Turns {
     }
 }
 
-/// The namespace of the object: what has none is not told at the expense of the namespace that its Events live in.
+/// The namespace of the object. Objects without one do not use the places of the namespace that
+/// holds their Events.
 fn key(notice: &Notice) -> String {
     notice.regarding.namespace.clone().unwrap_or_default()
 }
@@ -92,7 +96,7 @@ impl Queue {
         self.turns(sort).of(namespace) < OF_EACH || self.waiting(sort) < most(sort)
     }
 
-    /// Whether so many may wait that it is worth while to look for them: each look goes through everything.
+    /// Whether there is enough room to look for notices again: each look goes through everything.
     pub fn has_enough_room(&self, sort: Sort, namespace: &str) -> bool {
         self.turns(sort).of(namespace) <= OF_EACH / 2 || self.waiting(sort) + MOST_WAITING / 2 <= most(sort)
     }
@@ -119,12 +123,12 @@ impl Queue {
         }
     }
 
-    /// Nothing of this namespace is spread before then.
+    /// Nothing of this namespace is written before then.
     pub fn rest(&mut self, namespace: String, until: Instant) {
         self.resting.insert(namespace, until);
     }
 
-    /// Takes out the one whose turn it is now.
+    /// Takes the notice whose turn it is now.
     pub fn take(&mut self, now: Instant) -> Option<Notice> {
         self.resting.retain(|_, until| *until > now);
         let may = |namespace: &str| !self.resting.contains_key(namespace);

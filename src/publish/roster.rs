@@ -1,4 +1,5 @@
-//! The other nodes, judged by when their records were seen to change; it must not know any clock but the one it is given.
+//! Which nodes live, judged by when this node saw their records change; it must not know any clock
+//! but the one it is given.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,9 +14,10 @@ use super::member::Member;
 /// How sure it is that a node lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Life {
-    /// Its record did not change for as long as it counts.
+    /// Its record did not change for the duration of its Lease.
     Expired,
-    /// Its record was there when we came, and may be a leftover: enough to keep what is published, not to publish more.
+    /// Its record existed when we began to watch, and may be a leftover: enough to keep addresses
+    /// that are published, not to add any.
     Presumed,
     /// It was seen to renew its record.
     Alive,
@@ -42,14 +44,15 @@ struct Seen {
     proven: bool,
 }
 
-/// Everybody's records. Nobody else's clock is believed, and a time in which nothing could be seen counts for nothing: after
-/// an outage of the API everybody gets the full duration again.
+/// The records of all nodes. Clocks of other nodes are not trusted, and time in which the watch
+/// saw nothing does not count: after an outage of the API each node gets the full duration again.
 #[derive(Debug, Clone)]
 pub struct Roster {
     seen: BTreeMap<Arc<str>, Seen>,
     /// When anything was last seen; `None` before everything was read once.
     looked: Option<Instant>,
-    /// How long nothing may be seen before we count as blind; our own record changes more often.
+    /// How long the watch may be silent before it counts as failed; our own record changes more
+    /// often.
     blind_after: Duration,
 }
 
@@ -159,7 +162,8 @@ mod tests {
         roster.members(now).map(|(_, life)| life).collect()
     }
 
-    /// Steps of seconds and what is seen then of the node `a` (its time of renewal); `b` is seen every 5 s.
+    /// Steps of seconds and the time of renewal of node `a` that is seen then; `b` is seen every 5
+    /// s.
     fn after(steps: &[(u64, i64)], last: u64) -> Life {
         let began = Instant::now();
         let mut roster = Roster::new(DURATION);

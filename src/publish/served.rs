@@ -1,4 +1,5 @@
-//! What the daemon tells of this host: what was read, what is wrong with it, and what nginx was seen to serve; it must not know how that came about.
+//! What the daemon hands over for publishing: the objects, the findings, and what nginx was seen
+//! to serve; it must not know how that came about.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -11,8 +12,8 @@ use crate::source::{Snapshot, Version};
 /// What is true of this host now. Lists are sorted by object.
 #[derive(Debug, Clone, Default)]
 pub struct Served {
-    /// Whether the objects are known. Before they were read nothing can be told of them: only whether nginx serves what an
-    /// earlier run left.
+    /// Whether the objects were read. Before that, all that is known is whether nginx serves what
+    /// an earlier run left.
     pub informed: bool,
     /// The objects as they were read last, with the status that the cluster knows.
     pub snapshot: Arc<Snapshot>,
@@ -20,9 +21,10 @@ pub struct Served {
     pub accepted: Arc<[Arc<ObjectId>]>,
     /// Those of them of which nothing is served, because something of the object closes all its routes.
     pub closed: Arc<[Arc<ObjectId>]>,
-    /// What the confirmed generation carries; `None` while it is one of an earlier run, of which nothing is known.
+    /// The objects that the confirmed generation serves; `None` while it is one of an earlier run,
+    /// of which that is not known.
     pub carried: Option<Arc<[Carried]>>,
-    /// Up to which version the snapshot that this generation was made from has what the cluster says about Ingresses.
+    /// The observed revision of Ingresses in the snapshot that this generation was made from.
     pub carries: Option<Revision>,
     /// What is wrong.
     pub findings: Arc<[Finding]>,
@@ -56,7 +58,7 @@ pub struct Carried {
 }
 
 impl Served {
-    /// Whether both tell the same. Lists count as other ones unless they are the same in memory.
+    /// Whether both are equal. Lists count as different unless they are the same in memory.
     pub fn is_same(&self, other: &Served) -> bool {
         self.serves_same(other)
             && Arc::ptr_eq(&self.snapshot, &other.snapshot)
@@ -64,8 +66,8 @@ impl Served {
             && (self.carries, &self.phase) == (other.carries, &other.phase)
     }
 
-    /// Whether nothing differs in what this host serves. Objects may have changed, which is served only later, or others may
-    /// have written about them.
+    /// Whether this host serves the same in both. Objects may have changed, which is served only
+    /// later, and others may have written statuses.
     pub fn serves_same(&self, other: &Served) -> bool {
         self.carries_same(other)
             && Arc::ptr_eq(&self.accepted, &other.accepted)
@@ -75,7 +77,7 @@ impl Served {
             && (self.pinned, &self.lacks) == (other.pinned, &other.lacks)
     }
 
-    /// Whether both generations carry the same versions.
+    /// Whether both generations serve the same versions.
     fn carries_same(&self, other: &Served) -> bool {
         match (&self.carried, &other.carried) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),

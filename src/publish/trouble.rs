@@ -1,4 +1,5 @@
-//! Tells of a failure once, and once when it is over, and shows what fails now; it must not know what failed.
+//! Reports a failure once, and once when it is over, and shows what fails now; it must not know
+//! what failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
@@ -11,7 +12,7 @@ use crate::model::{Kind, ObjectId, Origin};
 #[derive(Debug)]
 pub struct Trouble {
     what: &'static str,
-    /// The sorts of failures that were told since it last worked.
+    /// The sorts of failures that were logged since it last worked.
     told: BTreeSet<u16>,
     board: Board,
 }
@@ -46,9 +47,9 @@ impl Board {
 }
 
 impl Trouble {
-    /// It failed. Failures of one sort, which may differ in what they say, are told once.
+    /// It failed. Failures of one sort, which may differ in their text, are logged once.
     pub fn failed(&mut self, sort: u16, why: &dyn Display) {
-        // It may quote what others wrote: nothing of it may steer a terminal.
+        // The text may quote others, so control characters have to be escaped for terminals.
         let why = why.to_string().replace(char::is_control, " ");
         if self.told.insert(sort) {
             tracing::warn!("{}: {why}", self.what);
@@ -56,7 +57,7 @@ impl Trouble {
         self.board.set(self.what, Some(why));
     }
 
-    /// Whether it was told that it fails.
+    /// Whether a failure was logged.
     pub fn is_told(&self) -> bool {
         !self.told.is_empty()
     }

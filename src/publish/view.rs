@@ -1,4 +1,5 @@
-//! Who publishes what, for whoever asks this node; it must not know who asks.
+//! A view of publishing for status and commands: members, leader and addresses; it must not know
+//! who asks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub struct View {
     pub members: Vec<Peer>,
 }
 
-/// A node, as its record tells.
+/// A node, by its record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
     /// The record.

@@ -22,8 +22,8 @@ const ADDRESSES: &str = "publish.addresses";
 const SERVICE: &str = "publish.service";
 
 impl Whereabouts {
-    /// The addresses; `None` while something may yet be told of them. `node` is the name of the Node object of this host, of
-    /// which `object` tells, or of the Service.
+    /// The addresses; `None` while some are not known yet. `node` is the name of the Node object
+    /// of this host, or of the Service, and `object` is its state.
     pub fn of(options: &Options, node: &str, host: &Host, object: &Followed) -> Option<Self> {
         let mut found = Whereabouts::default();
         match &options.service {
@@ -122,7 +122,7 @@ impl Whereabouts {
         self.missing.push((ADDRESSES, why));
     }
 
-    /// What is asked for and not to be had, for whoever runs this host.
+    /// The findings about entries that give no address.
     pub fn findings(&self) -> Vec<Finding> {
         let finding = |(key, why): &(&'static str, String)| {
             let settings = std::sync::Arc::new(ObjectId::new(Kind::Settings, "", key));

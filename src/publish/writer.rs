@@ -42,7 +42,7 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_
 /// that changes, and thousands of them may be written one after the other.
 const COMPARISON: Duration = Duration::from_millis(500);
 
-/// What the writer goes by.
+/// The inputs of the writer.
 #[derive(Debug, Clone)]
 pub struct Inputs {
     /// What this host serves.
@@ -81,7 +81,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Writes as one of the hosts that share this work. Objects that somebody else keeps changing are told to `contended`.
+    /// Writes as a node of the group. Objects that another controller keeps changing are sent to
+    /// `contended`.
     pub fn new(
         client: Client,
         identity: Arc<str>,
@@ -123,7 +124,8 @@ impl Writer {
                 self.ledger.forget();
             }
             if !held {
-                // Whoever leads now has this trouble or not, also when what this node had sent fails late.
+                // From now on the next leader reports failures, also when a write of this node
+                // fails late.
                 self.trouble.ceased();
             }
             if !held || due.is_some_and(|due| due <= now) {
@@ -191,8 +193,9 @@ impl Writer {
         // After a failure of the API a single write tries whether it is over.
         let most = if self.paused.is_some() { 1 } else { MOST_AT_ONCE };
         while self.requests.len() < most {
-            // An address that must not be used any more is withdrawn as fast as the API server answers, and given back as fast:
-            // many more objects than the pace allows for had it a moment ago.
+            // An address that must not be used any more is withdrawn as fast as the API server
+            // answers, and comes back as fast: far more objects may have it than the rate allows
+            // for.
             let next = self.queue.front()?;
             if !next.urgent
                 && !next.back
@@ -202,7 +205,7 @@ impl Writer {
             }
             let write = self.queue.pop_front()?;
             let timing = self.options.timing();
-            // A write that lasts longer than this node is known to lead could undo what the next leader wrote.
+            // A write that outlasts the term of this leader could undo what the next leader wrote.
             let limit = leadership.until? + (timing.duration - timing.deadline) - now;
             self.ledger.sent(&write, now);
             self.under_way.insert(Arc::clone(&write.id), write.clone());
@@ -216,7 +219,7 @@ impl Writer {
         None
     }
 
-    /// Takes note of how a write ended; tells whether the plan is still right.
+    /// Records how a write ended; returns whether the plan is still right.
     fn finish(&mut self, write: &Write, result: Result<Option<String>, Failure>) -> bool {
         let now = Instant::now();
         self.under_way.remove(&write.id);
@@ -250,7 +253,8 @@ impl Writer {
         }
     }
 
-    /// The trouble is over when nothing is left that failed: it was written, or nobody wants it any more.
+    /// The failure is over when no failed write is left: each was written, or is not desired any
+    /// more.
     fn look_back(&mut self) {
         if self.trouble.is_told() && self.ledger.is_clear() {
             self.trouble.worked();
@@ -262,11 +266,11 @@ impl Writer {
         (self.pause, self.paused, self.failed) = (PAUSE.0, None, None);
     }
 
-    /// Waits for the API, which may be away for every object or for this one alone: one that fails again and again, with no
-    /// other in between, waits by itself.
+    /// Waits after a failure, which may concern every object or this one alone: an object that
+    /// fails repeatedly, with no other in between, waits by itself.
     fn wait(&mut self, write: &Write, wish: Duration, now: Instant) {
         let is_alone = self.failed.replace(Arc::clone(&write.id)).as_ref() == Some(&write.id);
-        // Those that were under way at the same time tell nothing new.
+        // Writes that ran at the same time say nothing new.
         let is_known = self.paused.is_some_and(|until| until > now);
         let mut pause = wish;
         if !is_alone && !is_known {
@@ -279,7 +283,8 @@ impl Writer {
     }
 }
 
-/// When the plan has to be made anew after something was told of this host; `planned` is what it was made for, and when.
+/// When the plan has to be made anew after `Served` changed; `planned` is what it was made for,
+/// and when.
 fn next_comparison(planned: Option<&(Served, Instant)>, served: Option<&Served>, now: Instant) -> Instant {
     match (planned, served) {
         (Some((planned, at)), Some(served)) if planned.serves_same(served) => *at + COMPARISON,

@@ -25,8 +25,9 @@ pub use templates::Templates;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, Certificate, CertificateId, Field, Forwarded, Handover, Instance, Kind, ObjectId, Origin,
-    PasswordFile, PathMatch, Route, Server, ServerName, Stream, StreamUpstream, TlsTermination, Upstream, UrlPath,
+    AccessList, Action, Certificate, CertificateId, Directive, Field, Forwarded, Handover, Instance, Kind, ObjectId,
+    Origin, PasswordFile, PathMatch, Route, Server, ServerName, Stream, StreamUpstream, TlsTermination, Upstream,
+    UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
 use blocks::Blocks;
@@ -56,6 +57,7 @@ pub struct Renderer {
 struct Background {
     decisions: Arc<Decisions>,
     forwarded: Forwarded,
+    server_directives: Vec<Directive>,
     default_certificate: Option<CertificateId>,
     catch_all: Arc<[FilePath]>,
     catch_all_is_own: bool,
@@ -103,6 +105,7 @@ impl Renderer {
         let facts = Facts {
             decisions,
             forwarded: &model.forwarded,
+            server_directives: &model.server_directives,
             default_certificate: model.default_certificate.as_ref(),
             catch_all: Arc::default(),
             catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
@@ -151,6 +154,7 @@ impl Renderer {
         let background = Background {
             decisions: Arc::clone(&plan.decisions),
             forwarded: plan.model.forwarded.clone(),
+            server_directives: plan.model.server_directives.clone(),
             default_certificate: plan.model.default_certificate.clone(),
             catch_all: Arc::clone(&facts.catch_all),
             catch_all_is_own: facts.catch_all_is_own,

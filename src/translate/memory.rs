@@ -69,6 +69,11 @@ impl Memory {
         }
     }
 
+    /// Forgets what annotations meant.
+    pub fn forget_readings(&mut self) {
+        self.readings.clear();
+    }
+
     /// The annotations of an object, and what they ask for on every path.
     pub fn read(
         &mut self,

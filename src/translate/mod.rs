@@ -41,7 +41,7 @@ pub use claims::Claims;
 pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
-pub use options::{ClassRule, Dialect, EndpointMode, HostOwnership, Hsts, Options};
+pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::{Reading, SessionWish};
 pub use streams::StreamOptions;
 
@@ -127,6 +127,14 @@ impl Translator {
     /// A translator for these settings.
     pub fn new(options: Options) -> Self {
         Translator { options, memory: Memory::default() }
+    }
+
+    /// Goes on with other settings. What does not depend on them is still known.
+    pub fn set_options(&mut self, options: Options) {
+        if !self.options.reads_annotations_like(&options) {
+            self.memory.forget_readings();
+        }
+        self.options = options;
     }
 
     /// Tells the time, in seconds since 1970.
@@ -218,6 +226,7 @@ impl Translator {
             password_files: password_files(&subjects),
             default_certificate,
             forwarded: Forwarded { trusted: options.trusted_proxies.clone(), append: options.append_forwarded_for },
+            server_directives: options.server_directives.clone(),
             zones: admission.zones,
             streams: streams.into_iter().map(Arc::new).collect(),
             stream_upstreams: stream_upstreams.into_iter().map(Arc::new).collect(),

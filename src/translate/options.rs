@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::annotation::{Table, Trust};
 use super::{ANNOTATIONS, AllowedHosts, Limits, StreamOptions};
-use crate::model::{Certificate, Cidr};
+use crate::model::{Certificate, Cidr, Directive, Origin};
 
 /// Whose semantics an object has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -100,8 +100,19 @@ pub struct Hsts {
     pub preload: bool,
 }
 
+/// The value of an annotation for objects that do not have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultValue {
+    /// The key without its prefix.
+    pub key: &'static str,
+    /// The value as written.
+    pub value: Arc<str>,
+    /// Where it was written.
+    pub origin: Origin,
+}
+
 /// What the administrator decides.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Classes that are ours, the first match counts.
     pub classes: Vec<ClassRule>,
@@ -161,11 +172,21 @@ pub struct Options {
     pub streams: StreamOptions,
     /// How much one object and one namespace may ask for.
     pub limits: Limits,
+    /// What objects ask for that do not say otherwise.
+    pub defaults: Arc<[DefaultValue]>,
+    /// What every server says, whatever its host; sorted by name, each at most once.
+    pub server_directives: Vec<Directive>,
     /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
     pub now: i64,
 }
 
 impl Options {
+    /// Whether annotations mean the same under both: they depend neither on the time nor on what listens where.
+    pub fn reads_annotations_like(&self, other: &Options) -> bool {
+        let Options { own_addresses, now, self_signed, server_directives, .. } = self.clone();
+        *self == Options { own_addresses, now, self_signed, server_directives, ..other.clone() }
+    }
+
     /// Whether objects of this dialect ask for strict paths.
     pub fn has_strict_paths(&self, dialect: Dialect) -> bool {
         self.strict_paths.unwrap_or(dialect == Dialect::Specification)
@@ -226,6 +247,8 @@ impl Default for Options {
             allowed_hosts: Vec::new(),
             streams: StreamOptions::default(),
             limits: Limits::default(),
+            defaults: Arc::default(),
+            server_directives: Vec::new(),
             now: 0,
         }
     }

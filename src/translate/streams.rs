@@ -11,7 +11,7 @@ use crate::finding::{Finding, Reason};
 use crate::model::{Listener, Origin, Stream, StreamPolicy, StreamUpstream, Transport};
 
 /// What the administrator decides about TCP and UDP services.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StreamOptions {
     /// Namespace and name of the ConfigMap with TCP services in the form of ingress-nginx.
     pub tcp_services: Option<(Arc<str>, Arc<str>)>,

@@ -34,6 +34,11 @@ fn settings_are_documented() {
 }
 
 #[test]
+fn keys_of_the_config_map_are_documented() {
+    check("docs/configmap.md", &ingressd::config::config_map_reference());
+}
+
+#[test]
 fn annotations_are_documented() {
     check("docs/annotations.md", &annotation::document(&ANNOTATIONS));
     check("man/ingressd-annotations.7", &annotation::manual(&ANNOTATIONS));

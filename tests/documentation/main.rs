@@ -4,7 +4,9 @@
 
 mod blocks;
 mod commands;
+mod decisions;
 mod generated;
+mod lines;
 mod links;
 mod reading;
 mod words;

@@ -9,6 +9,7 @@ mod burdens;
 mod canaries;
 mod challenges;
 mod clock;
+mod config_map;
 mod cors;
 mod costs;
 mod crash;

@@ -56,14 +56,14 @@ fn an_expression_that_looks_behind_without_end() {
 }
 
 #[test]
-fn an_unknown_variable() {
+fn a_switch_that_is_neither() {
     survives(Bad {
         object: "Ingress bad",
         reason: "RefusedValue",
-        words: "unknown \"nobody_knows\" variable",
-        good: || vec![with_path("/works").annotation("rewrite-target", "/target").build()],
-        bad: || vec![with_path("/works").annotation("rewrite-target", "/$nobody_knows").build()],
-        mended: || vec![with_path("/mended").annotation("rewrite-target", "/$host").build()],
+        words: "not true or false",
+        good: || vec![with_path("/works").annotation("use-regex", "true").build()],
+        bad: || vec![with_path("/works").annotation("use-regex", "maybe").build()],
+        mended: || vec![with_path("/mended").annotation("use-regex", "false").build()],
     });
 }
 

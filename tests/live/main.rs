@@ -5,6 +5,7 @@ mod addresses;
 mod away;
 mod cluster;
 mod cluster_itself;
+mod config_map;
 mod contention;
 mod doctor;
 mod draining;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Folders with pages, and the pages beside them.
-const PAGES: &[&str] = &["*.md", "docs/*.md", "packaging/*.md"];
+const PAGES: &[&str] = &["*.md", "docs/*.md", "docs/decisions/*.md", "packaging/*.md"];
 
 /// Pages whose commands are run on a booted system, one page after the other and each from top to bottom.
 pub const TRIED: &[&str] = &[
@@ -137,6 +137,11 @@ fn path(line: &str) -> Option<String> {
 }
 
 impl Page {
+    /// Whether it is for administrators; decisions are for whoever changes the program.
+    pub fn is_manual(&self) -> bool {
+        self.name.starts_with("docs/") && !self.name.starts_with("docs/decisions/")
+    }
+
     /// The file of this path that the page shows.
     pub fn file(&self, path: &str) -> String {
         let block = self.blocks.iter().find(|block| block.path.as_deref() == Some(path));

@@ -1,4 +1,5 @@
-//! Which versions of what nginx took are good for others to give way to; it must not know how they are kept.
+//! Which versions in a confirmed generation become last good versions; it must not know how they
+//! are kept.
 
 use std::sync::PoisonError;
 
@@ -6,8 +7,9 @@ use super::{Cycle, Product, objects};
 use crate::source::{Snapshot, Version};
 
 impl Cycle {
-    /// What nginx took, by its good versions. What is served in part for want of an earlier version is none of them, and neither is one that
-    /// closes routes of its own while there is an earlier one.
+    /// The good versions of a snapshot that nginx runs. A version that is served in part for want
+    /// of an earlier one is not good, nor is one that closes routes of its own while there is an
+    /// earlier one.
     pub(super) fn good(&self, served: &Snapshot, product: &Product) -> Snapshot {
         let mut good = Snapshot { findings: Vec::new(), ..served.clone() };
         for (id, _) in &product.refused {

@@ -1,4 +1,5 @@
-//! What follows from nginx's complaints: who is convicted, and whom a search is begun for; it must not know how files are made or applied.
+//! What follows from nginx's complaints: which objects go into quarantine, and which search
+//! begins; it must not know how files are made or applied.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -20,18 +21,21 @@ pub(super) struct Attempt<'a> {
     pub(super) served: &'a Snapshot,
     /// The Ingresses in them.
     pub(super) accepted: &'a [Accepted],
-    /// So many attempts were made that nobody is searched for any more: files become what they were.
+    /// Too many attempts were made to search any longer: the suspects go back to what nginx ran
+    /// before.
     pub(super) in_a_hurry: bool,
 }
 
 impl Attempt<'_> {
-    /// The object as a suspect: what is complained about may be what took its place already.
+    /// The object as a suspect: the complaint may be about its earlier version, which is in its
+    /// place already.
     fn suspect(&self, id: &Arc<ObjectId>) -> Suspect {
         let left_out = objects::version(self.served, id) != objects::version(self.snapshot, id);
         Suspect { id: Arc::clone(id), left_out }
     }
 
-    /// Those that have a host in common with this object: whoever has no line of its file may still change what its lines mean.
+    /// Objects that have a host in common with this one: also an object without a line in the file
+    /// may change what its lines mean.
     fn neighbours(&self, id: &ObjectId) -> impl Iterator<Item = &Arc<ObjectId>> {
         let hosts = self.accepted.iter().find(|accepted| *accepted.id == *id).map(|accepted| &accepted.hosts);
         let is_shared = move |host: &Arc<str>| hosts.into_iter().flatten().any(|own| own.eq_ignore_ascii_case(host));
@@ -41,7 +45,7 @@ impl Attempt<'_> {
 }
 
 impl Cycle {
-    /// Decides what the next attempt does without. False when nobody can be blamed.
+    /// Decides what the next attempt leaves out. False when no object can be blamed.
     pub(super) fn judge(&mut self, complaints: &[Complaint], attempt: &Attempt<'_>, trials: &mut Vec<Trial>) -> bool {
         let mut convicted = BTreeSet::new();
         if !self.go_on(complaints, attempt, trials, &mut convicted) {
@@ -64,7 +68,8 @@ impl Cycle {
             }
         }
         for trial in doubtful {
-            // Without those who are convicted the complaint may be gone; and trials of the same objects would mislead each other.
+            // Without the objects that were just blamed the complaint may be gone, and two trials
+            // of the same objects would mislead each other.
             let is_tried = |id| trials.iter().any(|other| other.concerns(id));
             let is_settled = trial.everybody().any(|suspect| convicted.contains(&suspect.id) || is_tried(&suspect.id));
             match is_settled {
@@ -76,7 +81,7 @@ impl Cycle {
         !convicted.is_empty() || !trials.is_empty()
     }
 
-    /// Goes on with the trials that run. False when nobody can be blamed.
+    /// Goes on with the running trials. False when no object can be blamed.
     fn go_on(
         &mut self,
         complaints: &[Complaint],
@@ -120,8 +125,9 @@ impl Cycle {
         let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = |id: &Arc<ObjectId>| self.is_new(id, attempt.served, &store);
         let culprit = complaint.origin.as_ref().map(|origin| &origin.object).filter(|id| can_be_taken_out(id));
-        // A line is its owner's affair, whoever changed last: what others do must not be refused because of what he laid out
-        // for them. Only what nginx ran before, word for word, became wrong by what others changed, if any of them did.
+        // The owner of a line is blamed for it, whoever changed last: nobody may be refused for a
+        // line that somebody else prepared. Only where nginx ran the line before, word for word,
+        // changes of others made it wrong, if there are any.
         if let Some(culprit) = culprit.filter(|id| is_new(id) || !complaint.ran_before) {
             return (vec![attempt.suspect(culprit)], 1);
         }
@@ -138,7 +144,7 @@ impl Cycle {
         (suspects, new.len())
     }
 
-    /// Whether the version of an object is none that nginx ran before, as far as is known.
+    /// Whether nginx has not run this version of the object before, as far as is known.
     pub(super) fn is_new(&self, id: &ObjectId, served: &Snapshot, store: &LastGood) -> bool {
         let Some(version) = objects::version(served, id) else { return false };
         objects::version(&self.confirmed, id) != Some(version) && !store.has(id, version)

@@ -1,4 +1,4 @@
-//! What an attempt does without for the moment, and why; it must not know versions or files.
+//! Which objects an attempt leaves out, and for which search; it must not know versions or files.
 
 use super::trial::{Suspect, Trial};
 
@@ -7,7 +7,7 @@ use super::trial::{Suspect, Trial};
 pub(super) struct Searches {
     /// For those who caused complaints about places.
     pub(super) trials: Vec<Trial>,
-    /// For those who made the configuration as a whole too much.
+    /// The search for objects that made the configuration as a whole too much.
     pub(super) weighing: Option<Trial>,
     /// How many attempts that one took.
     pub(super) weighings: usize,
@@ -26,7 +26,7 @@ impl Searches {
         self.trials.is_empty() && self.weighing.is_none()
     }
 
-    /// What waits is out anyway: a search among it would learn nothing.
+    /// Objects that wait are left out anyway: a search among them would learn nothing.
     pub(super) fn wait_for(&mut self, waiting: Vec<Suspect>) {
         let waits = |trial: &Trial| waiting.iter().any(|suspect| trial.concerns(&suspect.id));
         self.trials.retain(|trial| !waits(trial));

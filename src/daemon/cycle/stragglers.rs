@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// How long changes of a namespace come last after one of them was too much for nginx.
 const PROBATION: Duration = Duration::from_secs(3600);
 
-/// How many times as long as it took to find out what was wrong with them they rest.
+/// Changes rest for this many times as long as it took to find what was wrong with them.
 const REST: u32 = 9;
 
 /// After so many refused versions within [`MEMORY`] the changes of a namespace come last.
@@ -44,7 +44,8 @@ impl Stragglers {
         if let Some(straggler) = self.known.get_mut(namespace) {
             straggler.refused += count;
             straggler.last = straggler.last.max(last);
-            // However many mistakes there are, to find each once is no waste. What was found before and written again is.
+            // Finding each mistake once causes no rest, however many there are. A mistake that was
+            // found before and written again does.
             let wasted = straggler.refused.saturating_sub(out).min(count);
             straggler.rested = straggler.rested.max(now + cost * REST * wasted / count.max(1));
             return false;
@@ -60,19 +61,19 @@ impl Stragglers {
         refused >= CROWD
     }
 
-    /// Something of this namespace was too much, and it took as long as this to find out.
+    /// A change of this namespace was too much, and it took this long to find out.
     pub(super) fn too_much(&mut self, namespace: &Arc<str>, cost: Duration, now: Instant) {
         let straggler = Straggler { rested: now + cost * REST, last: now + PROBATION, refused: 0, is_heavy: true };
         self.known.insert(Arc::clone(namespace), straggler);
     }
 
-    /// Something of this namespace cost everybody nginx.
+    /// A change of this namespace killed nginx.
     pub(super) fn fatal(&mut self, namespace: &Arc<str>, now: Instant) {
         let end = now + PROBATION;
         self.known.insert(Arc::clone(namespace), Straggler { rested: end, last: end, refused: 0, is_heavy: true });
     }
 
-    /// What was left of those that this holds for was taken.
+    /// nginx took the remaining changes of the namespaces for which this holds.
     pub(super) fn caught_up(&mut self, now: Instant, is_served: impl Fn(&str) -> bool) {
         self.known.retain(|namespace, straggler| !is_served(namespace) || now < straggler.last);
     }
@@ -85,7 +86,7 @@ impl Stragglers {
         self.known.contains_key(namespace)
     }
 
-    /// How long one of these still rests; zero when it may be tried.
+    /// How long this namespace still rests; zero when it may be tried.
     pub(super) fn rests(&self, namespace: &str, now: Instant) -> Duration {
         self.known.get(namespace).map_or(Duration::ZERO, |straggler| straggler.rested.saturating_duration_since(now))
     }

@@ -1,4 +1,5 @@
-//! What is served in the place of versions that are refused; it must not know who refused them, or why.
+//! Puts last good versions in the place of refused ones; it must not know who refused them, or
+//! why.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -8,7 +9,7 @@ use super::searches::Searches;
 use super::{Cycle, Product, Stages};
 use crate::daemon::objects;
 use crate::finding::Finding;
-use crate::model::ObjectId;
+use crate::model::{Kind, ObjectId};
 use crate::source::{LeftOut, Snapshot, Version};
 
 /// How often a snapshot is translated in one attempt at most, while refused versions are put back.
@@ -31,7 +32,7 @@ impl Cycle {
         }
     }
 
-    /// Adds the last good versions of objects that the source could not make anything of since it began.
+    /// Adds the last good versions of objects that the source could not decode since its start.
     pub(super) fn complete<'a>(&self, snapshot: &'a Snapshot) -> Cow<'a, Snapshot> {
         let mut completed = Cow::Borrowed(snapshot);
         let missing = snapshot.left_out.iter().filter(|left_out| objects::version(snapshot, &left_out.id).is_none());
@@ -68,14 +69,19 @@ impl Cycle {
             if excluded.len() == before {
                 // Findings about a version that took the place of a refused one would hide what is wrong with it.
                 let places: HashSet<_> = about_refused.iter().map(|finding| &finding.origin).collect();
-                product.findings.retain(|finding| !places.contains(&finding.origin));
+                let is_layer = |id: &Arc<ObjectId>| id.kind == Kind::ConfigMap && excluded.contains_key(id);
+                product
+                    .findings
+                    .retain(|finding| !places.contains(&finding.origin) && !is_layer(&finding.origin.object));
                 product.findings.append(&mut about_refused);
                 let not_newest = excluded.keys().chain(snapshot.left_out.iter().map(|left_out| &left_out.id));
                 let held = not_newest.flat_map(|id| objects::secrets_of(&served, id)).collect();
                 return (served, product, held);
             }
             // What is wrong with a refused version may be told of whoever refers to it, as of the Ingress that names a
-            // Secret: everything told with it counts.
+            // Secret: everything told with it counts. What a ConfigMap would have closed is open with its last good version.
+            let layers = product.refused.iter().any(|(id, _)| id.kind == Kind::ConfigMap && excluded.contains_key(id));
+            product.findings.retain(|finding| !layers || finding.origin.object.kind == Kind::ConfigMap);
             about_refused.append(&mut product.findings);
         }
         unreachable!("the last pass excludes nothing")

@@ -1,4 +1,5 @@
-//! The search for whoever of several objects caused a complaint; it must not know versions, files or how nginx is asked.
+//! The search among several objects for those that caused a complaint; it must not know versions,
+//! files or how nginx is tested.
 
 use std::sync::Arc;
 
@@ -12,25 +13,28 @@ const MOST_OF_NAMESPACE: usize = 2;
 #[derive(Debug, Clone)]
 pub(super) struct Suspect {
     pub(super) id: Arc<ObjectId>,
-    /// Taken out altogether: what took its place already is what is complained about.
+    /// The object is left out altogether, because the complaint is about its earlier version.
     pub(super) left_out: bool,
 }
 
-/// Several objects may have caused one complaint. The shortest beginning of their list without which it falls silent ends
-/// with a guilty one. The others come back, and are searched again only if the complaint comes back with them.
+/// Several objects may have caused one complaint. The shortest beginning of their list without
+/// which the complaint is gone ends with an object that caused it. The others come back, and are
+/// searched again only if the complaint comes back with them.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) complaint: Complaint,
     guilty: Vec<Suspect>,
     /// The likeliest first.
     suspects: Vec<Suspect>,
-    /// How many of them are not what nginx ran before; others are not taken out before it stays without these.
+    /// How many of them nginx did not run before. The others are left out only if the complaint
+    /// stays without these.
     changed: usize,
     /// Whether all suspects of a namespace are taken out together before single ones are.
     by_namespace: bool,
     /// How many are taken out now.
     taken: usize,
-    /// The longest beginning that it is known to stay without, and the shortest that it is known to be gone without.
+    /// The longest beginning without which the complaint is known to stay, and the shortest
+    /// without which it is known to be gone.
     stays: Option<usize>,
     gone: Option<usize>,
 }
@@ -69,7 +73,8 @@ impl Trial {
         self.complaint.words == complaint.words && self.is_about_file_of(complaint)
     }
 
-    /// Whether it is about the file of this complaint: lines shift when an object is taken out.
+    /// Whether the trial is about the file of this complaint: line numbers shift when an object is
+    /// left out.
     pub(super) fn is_about_file_of(&self, complaint: &Complaint) -> bool {
         let file = |complaint: &Complaint| complaint.place.as_ref().map(|(file, _)| Arc::clone(file));
         file(&self.complaint) == file(complaint)
@@ -80,7 +85,8 @@ impl Trial {
         self.guilty.iter().chain(&self.suspects)
     }
 
-    /// Whether it is about this object, so that what is complained about may be what took its place for a moment.
+    /// Whether the trial is about this object, so that the complaint may be about the version that
+    /// replaces it for the moment.
     pub(super) fn concerns(&self, id: &ObjectId) -> bool {
         self.everybody().any(|suspect| *suspect.id == *id)
     }
@@ -144,7 +150,8 @@ impl Trial {
         })
     }
 
-    /// Where one namespace has so many guilty ones all of its suspects are: to tell them apart would cost everybody else time.
+    /// Where one namespace has so many objects that caused it, all of its suspects are blamed: to
+    /// tell them apart would cost everybody else time.
     fn spare_effort(&mut self) {
         let Some(last) = self.guilty.last().filter(|_| self.by_namespace) else { return };
         let namespace = Arc::clone(&last.id.namespace);
@@ -155,8 +162,8 @@ impl Trial {
         }
     }
 
-    /// Ends the search: what nginx did not run before is guilty, or else everybody is; in a search by namespaces, those without
-    /// whom all was well.
+    /// Ends the search: what nginx did not run before is blamed, or else every suspect; in a
+    /// search by namespaces, those without whom all was well.
     pub(super) fn give_up(&mut self) {
         self.taken = match self.gone {
             Some(gone) if self.by_namespace => gone,
@@ -165,7 +172,8 @@ impl Trial {
         };
     }
 
-    /// Begins anew with the suspects left out altogether, when what took their places may be the fault.
+    /// Begins anew with the suspects left out altogether, when the versions in their places may be
+    /// the cause.
     pub(super) fn again_without_substitutes(&self) -> Option<Self> {
         let had_substitutes = self.everybody().any(|suspect| !suspect.left_out);
         let left_out = self.everybody().map(|suspect| Suspect { left_out: true, ..suspect.clone() }).collect();
@@ -183,7 +191,7 @@ mod tests {
         (0..count).map(|number| Suspect { id: id(number), left_out: false }).collect()
     }
 
-    /// The guilty that are found, and the attempts that it took; `None` when nobody is.
+    /// The objects that were found, and the attempts that it took; `None` when there are none.
     fn run(count: usize, changed: usize, bad: &[usize], stays_always: bool) -> (Option<Vec<usize>>, usize) {
         let complaint =
             Complaint { place: None, words: String::new(), origin: None, ran_before: false, suspects: Vec::new() };

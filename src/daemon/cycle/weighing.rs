@@ -1,4 +1,5 @@
-//! Whose changes make the configuration as a whole too much for nginx, and whose come last; it must not know how nginx is asked.
+//! The search for the namespace whose changes are too much for nginx as a whole, and the queue of
+//! namespaces that come last; it must not know how nginx is tested.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -17,15 +18,16 @@ use crate::source::Snapshot;
 /// How many attempts one search of this kind takes at most.
 const MOST_WEIGHINGS: usize = 24;
 
-/// How long whoever could not be let in waits at least.
+/// How long a namespace waits at least that could not be let back in.
 const SHORTEST_REST: Duration = Duration::from_secs(5);
 
 /// After so many kills in a row no more namespaces are blamed for one of them than before.
 const MOST_KILLS: u32 = 16;
 
 impl Cycle {
-    /// Decides what the next attempt does without, after one that was too much for nginx, in these words. False when nobody can
-    /// be blamed, because nginx does not take what it ran before either, or nothing changed.
+    /// Decides what the next attempt leaves out, after one that was too much for nginx, with this
+    /// message. False when nobody can be blamed, because nginx does not take what it ran before
+    /// either, or nothing changed.
     pub(super) fn weigh(
         &mut self,
         words: &str,
@@ -40,7 +42,7 @@ impl Cycle {
             if searches.weighings > MOST_WEIGHINGS || suspects.is_empty() || !stages.begin_weighing() {
                 return false;
             }
-            // Whoever is searched for meanwhile is complained about again.
+            // Other searches begin again when nginx repeats its complaints.
             searches.trials.clear();
             let complaint = Complaint { words: words.to_owned(), ..Complaint::default() };
             searches.weighing = Some(Trial::by_namespace(&complaint, suspects));
@@ -80,8 +82,9 @@ impl Cycle {
         }
     }
 
-    /// nginx was killed by what it did not run before. To find out by halves whose it is would cost everybody nginx again and
-    /// again: the heaviest namespace goes, after another kill the next two, and so on, and nobody is let back in for an hour.
+    /// nginx was killed by what it did not run before. A search by halves would kill it again and
+    /// again, for everybody. So the heaviest namespace is left out, after another kill the next
+    /// two, and so on, and none is let back in for an hour.
     pub(super) fn convict_killers(&mut self, words: &str, snapshot: &Snapshot, (served, files): (&Snapshot, &FileSet)) {
         let words = format!("{words}; whatever else changes in its namespace waits for an hour");
         let complaint = Complaint { words, ..Complaint::default() };
@@ -126,7 +129,7 @@ impl Cycle {
         self.changes(snapshot, waits).into_iter().map(|id| Suspect { id, left_out: false }).collect()
     }
 
-    /// From now on it counts what nginx is asked for, and what it refuses.
+    /// Begins to count attempts and refusals.
     pub(super) fn begin_to_count(&mut self) {
         self.began = self.now;
         self.refused.clear();
@@ -150,7 +153,8 @@ impl Cycle {
         is_more
     }
 
-    /// Everybody else is served: lets those in who waited, as far as they have rested. False when there are none.
+    /// Everybody else is served: lets the waiting namespaces in that have rested long enough.
+    /// False when there are none.
     pub(super) fn let_in(&mut self, searches: &mut Searches, stages: &mut impl Stages) -> bool {
         let has_rested = |suspect: &Suspect| self.stragglers.rests(&suspect.id.namespace, self.now).is_zero();
         let (ready, waiting): (Vec<_>, Vec<_>) =
@@ -164,11 +168,12 @@ impl Cycle {
         true
     }
 
-    /// After how long somebody has to be let in who waits still.
+    /// The time until a waiting namespace has to be let in.
     pub(super) fn rests(&self, waiting: &[Suspect]) -> Option<Duration> {
         let namespaces: BTreeSet<_> = waiting.iter().map(|suspect| &suspect.id.namespace).collect();
         let rests = namespaces.into_iter().map(|namespace| self.stragglers.rests(namespace, self.now));
-        // Whoever has rested and waits all the same waits for nginx to be mended, which is not asked all the time.
+        // A namespace that has rested and still waits needs an nginx that works again, which is
+        // not tested all the time.
         rests.min().map(|rest| if rest.is_zero() { SHORTEST_REST } else { rest })
     }
 }

@@ -1,4 +1,5 @@
-//! Which name is asked for next, and when again: each namespace has its share of the questions; it must not know DNS or answers.
+//! Which name is requested next, and when again: each namespace has its share of the queries; it
+//! must not know DNS or answers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub struct Agenda {
     /// Least time between two questions for a name.
     least: Duration,
     wanted: BTreeMap<HostName, Turn>,
-    /// Whoever has a name that is being asked for, also when it is wanted no longer.
+    /// The namespaces of each name that is being requested, also when it is wanted no longer.
     asking: BTreeMap<HostName, Namespaces>,
 }
 
@@ -83,13 +84,15 @@ impl Agenda {
         Some((name, if fails { DEADLINE_FAILING } else { DEADLINE }))
     }
 
-    /// When the next name is due that nobody asks for; what is due and finds no room waits for an answer instead.
+    /// When the next name is due that is not being requested; a due name without a free place
+    /// waits for an answer instead.
     pub fn next(&self, now: Instant) -> Option<Instant> {
         let waiting = self.wanted.iter().filter(|(name, _)| !self.asking.contains_key(*name));
         waiting.map(|(_, turn)| turn.due).filter(|due| *due > now).min()
     }
 
-    /// A question ended: with an answer that is good for so long, or without one. Tells whether the name is still wanted.
+    /// A query ended: with an answer that is valid for so long, or without one. Returns whether
+    /// the name is still wanted.
     pub fn answered(&mut self, name: &HostName, lasts: Option<Duration>, now: Instant) -> bool {
         self.asking.remove(name);
         let Some(turn) = self.wanted.get_mut(name) else { return false };

@@ -1,4 +1,5 @@
-//! When answers that differ are told: a namespace whose names change all the time waits for its own; it must not know answers.
+//! When changed answers are passed on: a namespace whose names change all the time delays only its
+//! own; it must not know answers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -7,13 +8,14 @@ use std::time::{Duration, Instant};
 use crate::model::HostName;
 use crate::translate::Namespaces;
 
-/// Longest time from one answer of a namespace's names that is told to the next: each may cost everybody a reload.
+/// Longest time between two changed answers of one namespace that are passed on: each may cost a
+/// reload.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// What waits to be told.
+/// A changed answer that waits to be passed on.
 #[derive(Debug)]
 pub struct Bulletin {
-    /// Least time between two answers of a namespace's names that are told.
+    /// Least time between two changed answers of one namespace that are passed on.
     least: Duration,
     waiting: BTreeMap<HostName, Waiting>,
     paces: HashMap<Arc<str>, Pace>,
@@ -22,11 +24,11 @@ pub struct Bulletin {
 #[derive(Debug)]
 struct Waiting {
     until: Instant,
-    /// Whose pace it counts for; nobody's when nothing was told of the name before.
+    /// The namespace whose pace applies; none when nothing was passed on for the name before.
     namespaces: Namespaces,
 }
 
-/// How often something is told of the names of one namespace.
+/// The pace of one namespace.
 #[derive(Debug, Clone, Copy)]
 struct Pace {
     next: Instant,
@@ -34,13 +36,14 @@ struct Pace {
 }
 
 impl Bulletin {
-    /// Nothing was told yet.
+    /// Nothing was passed on yet.
     pub fn new(least: Duration) -> Self {
         Bulletin { least, waiting: BTreeMap::new(), paces: HashMap::new() }
     }
 
-    /// What was told of a name is true no more; when nothing was, `is_first`, it waits for nobody. A name of several namespaces is told as
-    /// soon as it may be for one of them.
+    /// The answer that was passed on for a name is outdated; a first answer (`is_first`) is passed
+    /// on at once. The answer for a name of several namespaces is passed on as soon as one of them
+    /// may.
     pub fn differs(&mut self, name: &HostName, namespaces: &Namespaces, is_first: bool, now: Instant) {
         if self.waiting.contains_key(name) {
             return;
@@ -55,18 +58,18 @@ impl Bulletin {
         self.waiting.insert(name.clone(), waiting);
     }
 
-    /// What was told of a name is true again, or of no use.
+    /// The answer that was passed on for a name is current again, or not needed any more.
     pub fn drop(&mut self, name: &HostName) {
         self.waiting.remove(name);
     }
 
-    /// When something is to be told. A moment that has passed means now.
+    /// When the next answer is to be passed on. A moment that has passed means now.
     pub fn due(&self) -> Option<Instant> {
         self.waiting.values().map(|waiting| waiting.until).min()
     }
 
-    /// Everything is told, now that something is. Whoever had something to tell waits ever longer until the next time, as long as it
-    /// goes on like that.
+    /// All waiting answers are passed on together. Namespaces that had one wait twice as long
+    /// until the next, while that goes on.
     pub fn told(&mut self, now: Instant) {
         self.paces.retain(|_, pace| now < pace.next + pace.interval);
         let namespaces: Namespaces =
@@ -128,7 +131,7 @@ mod tests {
         assert_eq!(bulletin.due(), Some(now), "it is the victim's as well");
         bulletin.told(now);
         assert_eq!(bulletin.due(), None, "what waited is told with it");
-        // Who is quiet for a while is told of at once.
+        // After a quiet time an answer is passed on at once.
         let later = now + LEAST * 4;
         bulletin.differs(&name("a.x"), &of(&["crowd"]), false, later);
         assert!(bulletin.due().is_some_and(|due| due <= later));

@@ -1,4 +1,5 @@
-//! Which names are to be asked for: those behind Services to which something refers that is served; it must not know who asks DNS.
+//! Which names are requested from DNS: those of Services to which something that is served refers;
+//! it must not know how DNS is asked.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +9,18 @@ use crate::translate::{Names, Namespaces, Wanted};
 /// Names with the namespaces that have them.
 type Referred = BTreeMap<HostName, Namespaces>;
 
-/// What is known of what is wanted. What is served is known after a translation: before the cycle that carries a name nobody has asked
-/// for yet, it is found out whether it is, so that its first generation need not go without addresses.
+/// The names that are wanted. A translation says what is served. Before a cycle with a name that
+/// was never requested, the snapshot is translated once to find that out, so that the first
+/// generation with the name has its addresses.
 #[derive(Debug, Default)]
 pub struct Wishes {
     /// What the newest snapshot names.
     candidates: Wanted,
-    /// What is served, as was found out last.
+    /// What is served, by the last translation.
     served: Referred,
-    /// What was named then.
+    /// The names in that snapshot.
     judged: Referred,
-    /// What is named where it is being found out.
+    /// The names in the snapshot that is being translated.
     under_way: Referred,
 }
 
@@ -29,7 +31,8 @@ impl Wishes {
         self.wanted()
     }
 
-    /// Whether there is a name of which nobody knows whether it is served, and nothing else either.
+    /// Whether there is a name without an answer, of which it is not known whether something
+    /// served refers to it.
     pub fn are_open(&self, known: &Names) -> bool {
         self.candidates.referred.iter().any(|(name, namespaces)| {
             let judged = self.judged.get(name);
@@ -37,12 +40,12 @@ impl Wishes {
         })
     }
 
-    /// What the newest snapshot names is being judged.
+    /// A translation of the newest snapshot begins.
     pub fn begin(&mut self) {
         self.under_way.clone_from(&self.candidates.referred);
     }
 
-    /// Of what was being judged, this is served.
+    /// The translation ended: these names are those of served objects.
     pub fn judged(&mut self, served: Referred) -> Wanted {
         self.judged = std::mem::take(&mut self.under_way);
         self.served = served;

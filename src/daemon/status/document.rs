@@ -162,7 +162,7 @@ pub(super) fn finding(finding: &Finding) -> Value {
     })
 }
 
-/// Which addresses this node stands for: `null` while they are not known.
+/// The addresses that this node publishes: `null` while they are not known.
 fn publishes(view: &View) -> Value {
     let addresses = view.addresses.as_ref().map(|list| list.iter().map(ToString::to_string).collect::<Vec<_>>());
     json!({ "mode": view.mode.name(), "addresses": addresses })

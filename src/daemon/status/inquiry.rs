@@ -1,4 +1,4 @@
-//! What is known of one Ingress or of one host, for whoever asks for just that; it must not know who asks.
+//! The answer to a request about one Ingress or one host; it must not know who asks.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -141,7 +141,7 @@ impl Status {
         let judgement = self.judgement(id);
         let state = match (accepted, judgement) {
             (None, None) if self.foreign(id).is_some() => "not ours",
-            // Of objects that came since the last cycle nobody knows yet whose they are.
+            // Whether an object is ours that came since the last cycle is not known yet.
             (None, None) if !self.is_read(id) => "absent",
             _ => Standing::of(accepted, judgement).name(),
         };

@@ -59,6 +59,7 @@ pub async fn read(settings: &Settings, link: Option<&Link>) -> Result<Arc<Snapsh
 
 /// What the objects mean, with all endpoints reached in this way, or as the settings say.
 pub fn translate(settings: &Settings, snapshot: &Snapshot, mode: Option<EndpointMode>) -> Translation {
+    let settings = &settings.layered(snapshot).settings;
     let mut options = to_look_with(settings).unwrap_or_else(|_| settings.translate_options());
     if let Some(mode) = mode {
         options.endpoints = mode;

@@ -28,6 +28,8 @@ pub struct Facts<'a> {
     pub decisions: &'a Decisions,
     /// Who is believed about clients.
     pub forwarded: &'a Forwarded,
+    /// What every server says.
+    pub server_directives: &'a [Directive],
     /// The certificate for hosts that have none.
     pub default_certificate: Option<&'a CertificateId>,
     /// What the catch-all server requires.
@@ -108,7 +110,7 @@ pub fn write<'a>(
 ) -> Result<(), Refused> {
     let decisions = facts.decisions;
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
-    let common = location::common(server);
+    let common: Vec<_> = facts.server_directives.iter().chain(location::common(server)).collect();
     let listens = decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
     writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
     for (name, origin) in names {

@@ -12,12 +12,12 @@ use super::switch::Switch;
 /// How long a connection to the API server may take to come about.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The ways to the API server. Trouble on one is none of the others: each has connections and deadlines of its own. They stay
-/// the same when credentials are renewed; requests that are under way end with those that they began with. None of them
-/// repeats a request by itself.
+/// The clients of the API server. Each has connections and deadlines of its own, so that failures
+/// of one do not affect the others. They stay the same when credentials are renewed; requests that
+/// are under way end with those that they began with. None of them repeats a request by itself.
 #[derive(Clone)]
 pub struct Clients {
-    /// For lists and watches. Answers may take for ever: whoever reads them sets deadlines.
+    /// For lists and watches. Answers may last for ever: the reader sets deadlines.
     pub watch: Client,
     /// For status and Events: few at once, each answered within 15 s.
     pub write: Client,
@@ -25,7 +25,7 @@ pub struct Clients {
     pub lease: Client,
     requests: Arc<Requests>,
     line: watch::Receiver<Line>,
-    /// Told when the API server does not know who asks.
+    /// Notified when the API server answers 401.
     unknown: Arc<Notify>,
 }
 
@@ -90,7 +90,7 @@ impl Connections {
             config.connect_timeout = Some(CONNECT_TIMEOUT);
             config.read_timeout = purpose.deadline();
             config.reset_reader_on_write = true;
-            // Whoever asks has a back-off of its own and shows failures at once.
+            // The callers have a back-off of their own and show failures at once.
             config.default_retry = false;
             Client::try_from(config)
         };
@@ -105,7 +105,7 @@ impl Connections {
 }
 
 impl Clients {
-    /// Clients that use whatever connects us with the API server when they are asked.
+    /// Clients over the connection that the switch has at the moment of a request.
     pub(super) fn new(line: watch::Receiver<Line>) -> Self {
         let (requests, unknown) = (Arc::<Requests>::default(), Arc::<Notify>::default());
         let client = |purpose| Switch::client(purpose, line.clone(), Arc::clone(&requests), Arc::clone(&unknown));
@@ -132,7 +132,8 @@ impl Clients {
         &self.requests
     }
 
-    /// Told when the API server does not know who asks: the credentials have ended, whatever they say of themselves.
+    /// Notified when the API server answers 401: the credentials have ended, whatever their own
+    /// expiry says.
     pub(super) fn unknown(&self) -> &Arc<Notify> {
         &self.unknown
     }

@@ -52,7 +52,7 @@ fn is_end(error: &io::Error) -> bool {
     let mut causes = std::iter::successors(inner, |&cause| cause.source()).take(MOST_CAUSES);
     is_end(error)
         || causes.any(|cause| {
-            // Whoever reads chunks says it in words only.
+            // The reader of chunks reports it only as text.
             cause.downcast_ref::<io::Error>().is_some_and(is_end)
                 || cause.to_string().contains("unexpected EOF during chunk")
         })

@@ -1,4 +1,5 @@
-//! Asks for objects that came to be referred to after their watch had told of them; it must not know why they are wanted.
+//! Requests objects that were referred to only after their watch had reported them; it must not
+//! know why they are needed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +22,8 @@ use crate::model::{Kind, ObjectId};
 /// How many are asked for at once.
 const AT_ONCE: usize = 8;
 
-/// How many are asked for in a second: whoever writes an Ingress can make up names, for which every node asks.
+/// Requests per second: an Ingress can name Secrets that do not exist, and every node would
+/// request them.
 const PER_SECOND: u32 = 100;
 
 /// How long an answer may take.
@@ -32,7 +34,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Asks for whatever is missing, for ever.
+/// Requests whatever is missing, for ever.
 pub async fn fetch(client: Client, shared: Arc<Shared>) {
     let mut asked = FuturesUnordered::new();
     let next = || shared.stores().missing().take();
@@ -75,7 +77,8 @@ where
         }
         Err(why) => {
             tracing::debug!("{id} cannot be asked for: {why}");
-            // It counts as one that is asked for meanwhile: an API server that is in trouble is not asked more often.
+            // A failed request keeps its place meanwhile, so that an API server in trouble gets no
+            // more requests.
             tokio::time::sleep(PAUSE).await;
             shared.stores().missing().put_back(id);
         }
@@ -96,7 +99,8 @@ where
             let value = depth::read(&text).map_err(|error| error.to_string())?;
             Ok(Found::of(value).and_then(Item::of))
         }
-        // Refused ones are as good as gone until the watch, which may see them, tells of them.
+        // A Secret that we may not get counts as missing until the watch, which may see it,
+        // reports it.
         Err(kube::Error::Api(status)) if status.is_not_found() || status.is_forbidden() => Ok(None),
         Err(error) => Err(words(&error)),
     }

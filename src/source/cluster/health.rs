@@ -1,9 +1,9 @@
-//! How a watch is; it must not know what is done about it.
+//! The state of a watch; it must not know what is done about it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// API servers send a bookmark about once a minute where nothing else is to be told.
+/// API servers send a bookmark about once a minute where nothing changes.
 const SILENCE: Duration = Duration::from_secs(75);
 
 /// A namespace, or everywhere.
@@ -14,7 +14,7 @@ pub type Section = Option<Arc<str>>;
 pub enum Need {
     /// Nothing is served before they are known.
     Required,
-    /// They do without where we are not allowed to see them.
+    /// Snapshots are made without them where we are not allowed to see them.
     Optional,
 }
 
@@ -27,18 +27,18 @@ pub struct WatchHealth {
     pub section: Section,
     /// Whether nothing can be served without it.
     pub need: Need,
-    /// Whether everything that there is was told once. It stays so: stale is not gone.
+    /// Whether everything was listed once. It stays so: stale is not gone.
     pub synced: bool,
-    /// When the API server last confirmed that what was told is true.
+    /// When the API server last confirmed that the data is current.
     pub heard: Option<Instant>,
-    /// Why nothing is told now.
+    /// Why the watch fails now.
     pub failure: Option<Arc<str>>,
     /// Whether the failure is that we are not allowed to see the kind, or that there is none.
     pub refused: bool,
-    /// Whether it was refused once: what was done without then is done without until it is told, also while the API server is
-    /// away.
+    /// Whether the watch was refused once: snapshots are then made without the kind until it is
+    /// listed, also while the API server is away.
     pub done_without: bool,
-    /// The `resourceVersion` up to which everything was told; `None` when the API server does not count.
+    /// The observed revision; `None` when the API server does not count.
     pub position: Option<u128>,
 }
 
@@ -58,12 +58,14 @@ impl WatchHealth {
         }
     }
 
-    /// Whether a snapshot may be made: everything was told, or nothing will be and nobody needs it.
+    /// Whether a snapshot may be made: everything was listed, or nothing will be and nobody needs
+    /// it.
     pub fn is_settled(&self) -> bool {
         self.synced || (self.need == Need::Optional && self.done_without)
     }
 
-    /// Whether it tells what comes: it does not fail, and was heard since the API server last had to say that nothing came.
+    /// Whether the watch works: it does not fail, and something came within the time in which a
+    /// bookmark is due.
     pub fn is_heard(&self, now: Instant) -> bool {
         self.failure.is_none() && self.heard.is_some_and(|heard| now.saturating_duration_since(heard) < SILENCE)
     }

@@ -1,4 +1,5 @@
-//! The kinds that are watched: what is asked for, what of it is kept, and what tells two versions apart; it must not know when.
+//! The kinds that are watched: what is requested, what of it is kept, and the fingerprint that
+//! tells versions apart; it must not know when.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
     const PAGE: u32 = 500;
     /// Whether only objects are kept that something refers to.
     const REFERENCED: bool = false;
-    /// Whether something is published in its objects.
+    /// Whether its objects have a status that we publish.
     const PUBLISHED: bool = false;
 
     /// What is kept of an object.
@@ -55,17 +56,19 @@ pub trait Watched: Known + Serialize + Validate + DropUnread + std::fmt::Debug {
         BTreeSet::new()
     }
 
-    /// Takes out what is published in the object, which nginx is not configured by.
+    /// Takes the status out of the object, because it does not configure nginx.
     fn take_published(&mut self) -> Option<Published> {
         None
     }
 
-    /// Where those of its objects are that are not served but may have something published in them, for kinds that can.
+    /// Where objects are kept that are not served but may have a published status, for kinds that
+    /// can.
     fn outside(_stores: &mut Stores) -> Option<&mut Store<Self>> {
         None
     }
 
-    /// What is kept of an object that is not served: what is published in it, for as long as that is something.
+    /// What is kept of an object that is not served: its published status, as long as there is
+    /// one.
     fn bare(_item: Item<Self>) -> Option<Stored<Self::Kept>> {
         None
     }
@@ -244,7 +247,7 @@ pub struct Unfit {
     pub problems: Vec<Problem>,
     /// What the API server calls it.
     pub uid: Option<Arc<str>>,
-    /// What is published in it, which is true whatever is wrong with the rest.
+    /// The published status, which is valid whatever is wrong with the rest.
     pub published: Option<Published>,
 }
 
@@ -298,8 +301,9 @@ fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K::Kept> {
     Stored { id: Arc::clone(id), version: version(&object), object: Arc::new(object.keep()), published, place: None }
 }
 
-/// A digest of what is kept: a change of anything else, such as a status or a label, makes no new version. It stays the same over
-/// restarts, and a new object of an old name differs by its uid.
+/// The fingerprint: a digest of what is kept. A change of anything else, such as a status or a
+/// label, makes no new version. It stays the same over restarts, and a new object of an old name
+/// differs by its uid.
 fn version<K: Serialize>(object: &K) -> Version {
     let mut digest = Sha256::new();
     // Writing to a digest does not fail, and the types of the API have no keys that JSON could not take.

@@ -1,4 +1,5 @@
-//! An answer that asks in a header to be asked again later says so where the client library reads it; it must not know who asked.
+//! Moves `Retry-After` of a refusal from the header to where the client library reads it; it must
+//! not know the request.
 
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, Response};
@@ -10,8 +11,8 @@ use kube::core::response::StatusDetails;
 /// Most bytes that are read of what an API server says about a refusal.
 const LONGEST: usize = 64 * 1024;
 
-/// API servers that are busy answer in plain text, and put into a header after how many seconds they want to be asked again.
-/// The library drops headers of refusals: the answer comes out as the `Status` that an API server means by it.
+/// A busy API server answers in plain text, with the header `Retry-After`. The library drops
+/// headers of refusals, so the answer is rewritten as a `Status` that says the same.
 pub async fn worded(answer: Response<Body>) -> Response<Body> {
     let code = answer.status();
     if !code.is_client_error() && !code.is_server_error() {

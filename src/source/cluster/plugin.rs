@@ -1,4 +1,5 @@
-//! Runs the credential plugin that a kubeconfig names, and puts what it gives in its place; it must not know what the credentials open.
+//! Runs the credential plugin of a kubeconfig, and puts its credentials into the user's entry; it
+//! must not know what they are used for.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -91,14 +92,15 @@ struct Given {
     client_key_data: Option<String>,
 }
 
-/// Whether a plugin decides who this user is; everything else that stands there counts more.
+/// Whether the credentials of this user come from a plugin; every other entry takes precedence.
 pub fn is_needed(user: &AuthInfo) -> bool {
     let has_password = user.username.is_some() && user.password.is_some();
     user.exec.is_some()
         && !(has_password || user.token.is_some() || user.token_file.is_some() || user.auth_provider.is_some())
 }
 
-/// Runs the plugin and puts what it gives in its place, so that nobody else runs it; gives the end of that, if it has one.
+/// Runs the plugin and puts its credentials in its place, so that the library does not run it;
+/// returns when they expire, if they do.
 ///
 /// # Errors
 ///
@@ -139,7 +141,8 @@ async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError>
     let variables = plugin.env.iter().flatten();
     process.envs(variables.filter_map(|variable| Some((variable.get("name")?, variable.get("value")?))));
     process.env("KUBERNETES_EXEC_INFO", information(plugin));
-    // Nobody is there to be asked. It leads a group, so that whatever it starts can be ended with it.
+    // The plugin has no terminal to ask at. It leads a process group, so that whatever it starts
+    // ends with it.
     process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
     let mut child = process.spawn().map_err(|source| PluginError::Start {
         command: command.to_owned(),
@@ -165,7 +168,7 @@ async fn run(plugin: &ExecConfig, command: &str) -> Result<Vec<u8>, PluginError>
     }
 }
 
-/// What the plugin is told: a JSON object of the kind that it answers with.
+/// The input of the plugin: a JSON object of the kind that it answers with.
 fn information(plugin: &ExecConfig) -> String {
     let mut specification = json!({ "interactive": false });
     if let (true, Some(cluster)) = (plugin.provide_cluster_info, &plugin.cluster) {
@@ -174,7 +177,8 @@ fn information(plugin: &ExecConfig) -> String {
     json!({ "apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": specification }).to_string()
 }
 
-/// The first bytes of what is written there. The rest is read too, and thrown away: whoever writes where nobody reads is killed.
+/// The first bytes of the output. The rest is read too and dropped: a process that writes into a
+/// closed pipe is killed.
 async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     if let Some(mut from) = from {
@@ -184,7 +188,7 @@ async fn read(from: Option<impl AsyncRead + Unpin>, most: u64) -> io::Result<Vec
     Ok(bytes)
 }
 
-/// A group of processes that ends with this value, unless its leader was seen to end.
+/// A process group that is killed when this value is dropped, unless its leader was seen to end.
 struct Group(Option<u32>);
 
 impl Drop for Group {

@@ -1,4 +1,5 @@
-//! Single questions to the API server, for whoever looks whether a node is fit for its work; it must not know what is made of the answers.
+//! Single requests to the API server for the doctor's checks; it must not know what is made of the
+//! answers.
 
 use std::net::IpAddr;
 use std::time::SystemTime;
@@ -24,7 +25,7 @@ const PAGE: u32 = 500;
 /// Most Nodes that are asked for.
 const MOST_NODES: usize = 5000;
 
-/// The API server, as it tells of itself.
+/// What the API server says about itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// Its version, as in `v1.33.1`.

@@ -14,11 +14,11 @@ use crate::source::validation::is_subdomain;
 /// A kind, in a namespace or everywhere: what one list holds.
 type Listing = (Kind, Option<String>);
 
-/// How the keys of annotations end that name a Secret, in every dialect; no other value is taken for a name.
+/// The end of all annotation keys, in every dialect, whose values name a Secret.
 const SUFFIX: &str = "-secret";
 
-/// How many annotations of an object may name Secrets. No dialect has half as many, and whoever makes up keys has every node
-/// ask for what they name.
+/// How many annotations of an object may name Secrets. No dialect has half as many such keys, and
+/// invented keys would make every node request what they name.
 const MOST_ANNOTATIONS: usize = 64;
 
 /// Whether an annotation with this key may name a Secret.
@@ -43,14 +43,15 @@ pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
     possible.map(|(namespace, name)| ObjectId::new(Kind::Secret, &namespace, &name)).collect()
 }
 
-/// What is referred to, and what of it is still to be asked for.
+/// The Secrets that are referred to, and those of them that still have to be requested.
 #[derive(Debug, Default)]
 pub struct References {
     /// How many objects, and settings, refer to it.
     counts: BTreeMap<ObjectId, usize>,
-    /// What was listed: what comes to be referred to later has to be asked for.
+    /// What was listed: an object that is referred to later has to be requested.
     listed: BTreeSet<Listing>,
-    /// By what is being listed: what came to be referred to since, as pages that came before may have had it.
+    /// For each list that is being read: references that are new since it began, because earlier
+    /// pages may have had the object.
     fresh: BTreeMap<Listing, BTreeSet<ObjectId>>,
     missing: Missing,
 }
@@ -66,7 +67,7 @@ impl References {
         self.counts.contains_key(id)
     }
 
-    /// The references of one object changed. Gives what nothing refers to any more.
+    /// The references of one object changed. Returns the objects that nothing refers to any more.
     pub fn change(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) -> Vec<ObjectId> {
         for name in after.difference(before) {
             let count = self.counts.entry(name.clone()).or_default();
@@ -107,7 +108,8 @@ impl References {
         self.fresh.insert((kind, section.map(str::to_owned)), BTreeSet::new());
     }
 
-    /// It is complete. Gives what may have been on it unnoticed, which is asked for now.
+    /// The list is complete. Returns the objects that may have been on it unnoticed, which are
+    /// requested now.
     pub fn end(&mut self, kind: Kind, section: Option<&str>) -> BTreeSet<ObjectId> {
         let listing = (kind, section.map(str::to_owned));
         let fresh = self.fresh.remove(&listing).unwrap_or_default();
@@ -116,7 +118,7 @@ impl References {
         fresh
     }
 
-    /// The watch told of it: whatever else is answered about it is older.
+    /// The watch reported it: any answer to a request for it is older.
     pub fn told(&mut self, id: &ObjectId) {
         self.missing.remove(id);
     }
@@ -127,12 +129,13 @@ impl References {
     }
 }
 
-/// What is to be asked for, each namespace in its turn: whoever names many objects waits for them alone.
+/// The queue of requests, each namespace in its turn: a namespace that names many objects delays
+/// only its own.
 #[derive(Debug, Default)]
 pub struct Missing {
-    /// Everything that was not answered yet, and since when it is missing.
+    /// Every object without an answer yet, and since when it is missing.
     since: BTreeMap<ObjectId, Instant>,
-    /// What of it nobody asks for at this moment, by namespace.
+    /// Those that are not being requested at this moment, by namespace.
     waiting: BTreeMap<Arc<str>, BTreeSet<ObjectId>>,
     /// The namespace that had its turn last.
     last: Arc<str>,
@@ -179,15 +182,16 @@ impl Missing {
         Some((id, since))
     }
 
-    /// No answer came: it is asked for again, if it still is to be.
+    /// No answer came: it is requested again, if it is still referred to.
     pub fn put_back(&mut self, id: &ObjectId) {
         if self.since.contains_key(id) {
             self.wait(id);
         }
     }
 
-    /// An answer came about what is missing since then. Whether it counts: the watch may have told of it meanwhile, or nothing
-    /// may have referred to it for a while in which nobody listened.
+    /// An answer came for an object that is missing since then. Returns whether it counts: the
+    /// watch may have reported the object meanwhile, or nothing may have referred to it for a
+    /// while, in which its events were dropped.
     pub fn answered(&mut self, id: &ObjectId, since: Instant) -> bool {
         self.since.get(id) == Some(&since) && self.remove(id)
     }
@@ -263,7 +267,7 @@ mod tests {
         references.told(&secret("a", "late"));
         assert!(!references.missing().answered(&name, since));
         assert!(references.missing().answered(&other, other_since));
-        // So is what it told while nothing referred to it.
+        // So is what it reported while nothing referred to the Secret.
         references.change(&late, &BTreeSet::new());
         references.change(&BTreeSet::new(), &late);
         assert!(!references.missing().answered(&name, since));

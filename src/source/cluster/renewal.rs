@@ -16,22 +16,25 @@ use super::kubeconfig::{self, Credentials, KubeconfigError};
 use super::plugin;
 use super::words::words;
 
-/// How often the files are looked at without a sign: links may lead through folders that are not watched.
+/// How often the files are looked at without an event of inotify: links may lead through folders
+/// that are not watched.
 const LOOK_INTERVAL: Duration = Duration::from_secs(30);
 
-/// How long files may still be changing after a sign of change: several are replaced together.
+/// How long to wait after an event: several files are replaced together.
 const SETTLE: Duration = Duration::from_millis(100);
 
 /// Time to the next attempt after credentials that were of no use: twice as long each time, up to [`LOOK_INTERVAL`].
 const RETRY: Duration = Duration::from_secs(2);
 
-/// How long whoever begins waits for the first credentials: a plugin may take longer, and there is other work.
+/// How long the start waits for the first credentials: a plugin may take longer, and there is
+/// other work.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How long before their end credentials are asked for again at most; short-lived ones are in their last fifth.
+/// How long before their expiry credentials are renewed at most; short-lived ones are renewed in
+/// their last fifth.
 const MARGIN: Duration = Duration::from_secs(60);
 
-/// Least time between two runs of a plugin because the API server does not know who asks.
+/// Least time between two runs of a plugin because the API server answered 401.
 const UNKNOWN_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The clients, and what keeps them connected for as long as it lives.
@@ -77,7 +80,7 @@ pub async fn connect(path: &Path) -> Result<Connected, KubeconfigError> {
     };
     let task = tokio::spawn(renewal.keep(credentials));
     let known = first.wait_for(|line| line.connections.is_some() || line.failure.is_some());
-    // Nobody has to wait: requests fail until then, and are made again.
+    // Nothing waits for it: requests fail until then, and are repeated.
     let _ = tokio::time::timeout(PATIENCE, known).await;
     Ok(Connected { clients, task })
 }
@@ -92,7 +95,7 @@ struct Renewal {
     /// Attempts since the last that gave something of use, and when the next one is due.
     failures: u32,
     retry: Option<Instant>,
-    /// Told when the API server does not know who asks.
+    /// Notified when the API server answers 401.
     unknown: Arc<Notify>,
     sender: watch::Sender<Line>,
 }
@@ -111,7 +114,8 @@ impl Run {
         let ended = Instant::now();
         let again = valid_until.map(|end| {
             let left = Duration::try_from(end.duration_since(Timestamp::now())).unwrap_or_default();
-            // What has ended by our clock may be of use by the clock of the API server.
+            // Credentials that have expired by our clock may be valid by the clock of the API
+            // server.
             ended + if left.is_zero() { LOOK_INTERVAL } else { left - (left / 5).min(MARGIN) }
         });
         Run { ended, again }
@@ -126,7 +130,7 @@ impl Renewal {
         loop {
             signs.watch(&self.files);
             let mut is_due = false;
-            // What changed before the folders were watched gave no sign.
+            // What changed before the folders were watched caused no event.
             if kubeconfig::fingerprint(&self.files) == self.fingerprint {
                 let again = self.retry.or_else(|| self.plugin?.again);
                 tokio::select! {
@@ -197,7 +201,8 @@ async fn make(mut credentials: Credentials) -> Result<(Connections, Option<Run>)
     }
 }
 
-/// Signs of change in the folders of files. Without inotify there are none, and the files are only looked at now and then.
+/// Events of inotify in the folders of the files. Without inotify there are none, and the files
+/// are only looked at periodically.
 struct Signs {
     watcher: Option<RecommendedWatcher>,
     watched: BTreeSet<PathBuf>,

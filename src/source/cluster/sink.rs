@@ -1,4 +1,5 @@
-//! From what a stream tells to what is kept, checked and trimmed on the way; it must not know the protocol.
+//! Checks and trims the objects of a stream, and puts them into the stores; it must not know the
+//! protocol.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ use super::words::words;
 use crate::model::Kind;
 use crate::source::Stored;
 
-/// What is known, shared by the watches and whoever reads it.
+/// The stores, shared by the watches and their readers.
 #[derive(Debug)]
 pub struct Shared {
     stores: Mutex<Stores>,
@@ -45,12 +46,12 @@ impl Shared {
         })
     }
 
-    /// What is known. It is held for a moment only.
+    /// Locks the stores. The lock is held for a moment only.
     pub fn stores(&self) -> MutexGuard<'_, Stores> {
         self.stores.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes how a watch is; whoever reads is told when that differs.
+    /// Notes the state of a watch; readers are notified when it differs.
     pub fn note_health(&self, kind: &'static str, section: &Section, change: impl FnOnce(&mut WatchHealth)) {
         if let Some(health) = self.stores().health(kind, section) {
             change(health);
@@ -161,7 +162,7 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
     }
 }
 
-/// Keeps the namespaces that are selected, and has the others passed over.
+/// Keeps the namespaces that are selected, and lets the stores ignore the others.
 #[derive(Debug)]
 pub struct NamespaceSink {
     shared: Arc<Shared>,
@@ -215,7 +216,8 @@ impl Sink<Namespace> for NamespaceSink {
     }
 
     fn deleted(&mut self, _: &str, name: &str) {
-        // Until its Ingresses are gone from what is known, nobody should wonder about its labels: `Stores` forgets it then.
+        // As long as its Ingresses are known, its labels are, too: `Stores` forgets the namespace
+        // with the last of them.
         if self.names.remove(name) {
             self.select();
         }

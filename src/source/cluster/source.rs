@@ -1,4 +1,5 @@
-//! The watches of a live cluster together, and readings of what they tell; it must not know who reads.
+//! All watches of a live cluster, and the snapshots that are read from them; it must not know who
+//! reads.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ use super::stores::{Reading, Stores};
 use super::stream::{Stream, Timing};
 use crate::model::{Kind, ObjectId};
 
-/// How long a reading waits at most for objects that are being asked for: what refers to them came a moment ago.
+/// How long a read waits at most for objects that are being requested: what refers to them came a
+/// moment ago.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Which namespaces are watched.
@@ -44,7 +46,8 @@ pub struct WatchOptions {
     pub named: BTreeSet<ObjectId>,
     /// Whether nothing can be served without Nodes.
     pub nodes_required: bool,
-    /// Whether labels of namespaces decide about anything: then they are waited for, unless we may not see them.
+    /// Whether labels of namespaces decide about anything: then the first snapshot waits for
+    /// Namespaces, unless we may not see them.
     pub labels: bool,
     /// How patient watches are.
     pub timing: Timing,
@@ -175,7 +178,7 @@ impl ClusterSource {
                 if let Some(Err(error)) = ended
                     && error.is_panic()
                 {
-                    // What is known may be half changed: nobody must go on with it.
+                    // The stores may be half changed: nobody must go on with them.
                     std::panic::resume_unwind(error.into_panic());
                 }
                 // They end only with us.
@@ -186,7 +189,8 @@ impl ClusterSource {
         loop {
             let youngest = self.shared.stores().missing().youngest();
             let Some(youngest) = youngest else { break };
-            // Each is waited for once, from when it came to be missing: whoever refers to many holds up nobody for long.
+            // Each Secret is waited for once, from the moment it was first missing: an object that
+            // refers to many delays nobody for long.
             let left = PATIENCE.saturating_sub(youngest.elapsed().max(asked.elapsed()));
             if left.is_zero() {
                 break;

@@ -14,7 +14,7 @@ use crate::source::{List, Published, Stored};
 pub enum Effect {
     /// Nothing that is kept differs.
     Nothing,
-    /// Only what others wrote about the objects differs; nginx is not configured by it.
+    /// Only statuses of the objects differ, which do not configure nginx.
     Status,
     /// Objects differ.
     Objects,
@@ -117,8 +117,8 @@ impl<K: Watched> Store<K> {
         }
     }
 
-    /// This is what there is in a namespace, or everywhere; whatever else is there goes, unless it is spared. What is the
-    /// same stays the same in memory.
+    /// Replaces all objects of a namespace, or all; others are removed, unless they are spared.
+    /// Equal objects stay the same in memory.
     pub fn replace(
         &mut self,
         section: Option<&str>,
@@ -166,14 +166,15 @@ impl<K: Watched> Store<K> {
     }
 }
 
-/// An earlier version of an object that broke, with what is published in it now; `None` when that is the same.
+/// An earlier version of an object that cannot be decoded any more, with its current status;
+/// `None` when that is the same.
 fn published_in<K>(known: &Stored<K>, published: Option<Published>) -> Option<Stored<K>> {
     let before = known.published.as_deref()?;
     (Some(before) != published.as_ref()).then(|| Stored { published: published.map(Arc::new), ..known.clone() })
 }
 
-/// What takes the place of an object. Whoever refers to the name shares it, and whoever has the object while only what is
-/// published in it differs.
+/// The replacement of an object. It shares the name, and the object itself where only the status
+/// differs.
 fn follow<K>(known: &Stored<K>, new: Stored<K>, effect: Effect) -> Stored<K> {
     let id = Arc::clone(&known.id);
     match effect {

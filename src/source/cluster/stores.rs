@@ -1,4 +1,4 @@
-//! Everything that is known of the cluster, from which snapshots are drawn; it must not know how it was learned.
+//! The cache of all watches, from which snapshots are made; it must not know how it is filled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ pub struct Stores {
 /// What is known at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// The objects; `None` until every watch that is needed has told all that there is.
+    /// The objects; `None` until every watch that is needed has listed everything.
     pub snapshot: Option<Arc<Snapshot>>,
     /// Grows whenever objects differ; a status that others wrote does not count.
     pub revision: u64,
@@ -91,7 +91,8 @@ impl Stores {
         self.health.insert((kind, section.clone()), WatchHealth::new(kind, section, need));
     }
 
-    /// Only these namespaces count from now on. Lists have to be made anew for those that are added.
+    /// Only these namespaces are selected from now on. Those that are added have to be listed
+    /// anew.
     pub fn select(&mut self, namespaces: BTreeSet<String>) {
         self.selected = Some(namespaces);
     }
@@ -99,13 +100,14 @@ impl Stores {
     /// Whether something new or changed is to be kept, by its name.
     pub fn keeps<K: Watched>(&self, namespace: &str, name: &str) -> bool {
         match K::REFERENCED {
-            // What is referred to may be where nothing is served, if the administrator lets Ingresses reach so far.
+            // It may be in a namespace that is not served, if the settings allow references across
+            // namespaces.
             true => self.references.holds(&ObjectId::new(K::MODEL_KIND, namespace, name)),
             false => !K::NAMESPACED || self.selected.as_ref().is_none_or(|selected| selected.contains(namespace)),
         }
     }
 
-    /// A watch told that something is new or changed.
+    /// A watch reported a new or changed object.
     pub fn apply<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         if K::REFERENCED {
@@ -114,7 +116,7 @@ impl Stores {
         let before = K::store(self).list().find(&id.namespace, &id.name).map(|known| K::references(&known.object));
         let after = item.outcome.as_ref().ok().map(|stored| K::references(&stored.object));
         let effect = K::store(self).apply(item);
-        // One that broke is served as it was, with what it referred to.
+        // An object that cannot be decoded is served as it was, with what it referred to.
         let after = after.or_else(|| before.clone()).unwrap_or_default();
         self.refer(&before.unwrap_or_default(), &after);
         self.note(effect);
@@ -123,7 +125,8 @@ impl Stores {
         }
     }
 
-    /// A watch told of something that is not to be kept. What is kept of earlier goes with the next list.
+    /// A watch reported an object that is not to be kept. An earlier version of it is dropped with
+    /// the next list.
     pub fn pass_over<K: Watched>(&mut self, item: Item<K>) {
         let id = Arc::clone(&item.id);
         let is_kept = K::store(self).list().find(&id.namespace, &id.name).is_some();
@@ -134,7 +137,7 @@ impl Stores {
         };
     }
 
-    /// A watch told that something is gone.
+    /// A watch reported that an object was deleted.
     pub fn delete<K: Watched>(&mut self, namespace: &str, name: &str) {
         if K::REFERENCED {
             self.references.told(&ObjectId::new(K::MODEL_KIND, namespace, name));
@@ -181,7 +184,7 @@ impl Stores {
         }
     }
 
-    /// Those that are selected no longer are known for as long as Ingresses of them are.
+    /// Namespaces that are selected no longer are kept as long as Ingresses of them are.
     fn forget_namespaces(&mut self) {
         let Some(selected) = &self.selected else { return };
         let ingresses = self.ingresses.list();
@@ -243,7 +246,8 @@ impl Stores {
         self.references.missing()
     }
 
-    /// What came of asking for one that is missing since then; `None` when there is none.
+    /// The answer to a request for an object that is missing since then; `None` when it does not
+    /// exist.
     pub fn answered<K: Watched>(&mut self, id: &ObjectId, since: tokio::time::Instant, item: Option<Item<K>>) {
         if let (true, Some(item)) = (self.missing().answered(id, since), item) {
             let effect = K::store(self).apply(item);
@@ -275,8 +279,9 @@ impl Stores {
         }
     }
 
-    /// Up to where that was told which decides whose Ingresses are. Watches of several kinds and namespaces that work are at most
-    /// moments apart; without any that tells of Ingresses, how far others have come says nothing of those.
+    /// The observed revision of everything that decides which Ingresses are ours. Working watches
+    /// of several kinds and namespaces are at most moments apart. Without a working watch of
+    /// Ingresses, the revisions of other kinds say nothing of Ingresses.
     fn position(&self, now: Instant) -> Option<u128> {
         let of = |kind: Kind| self.health.values().filter(move |health| health.kind == kind.name());
         let ingresses = of(Kind::Ingress);
@@ -426,7 +431,7 @@ mod tests {
         assert_eq!(reading(&watches).failure().as_deref(), Some("Secret, Service: connection refused"));
         let expired = Reading { credentials: Some("expired".into()), ..reading(&watches[..2]) };
         assert_eq!(expired.failure().as_deref(), Some("credentials: expired"));
-        // One that never told anything makes the age unknown.
+        // A watch that never reported anything makes the age unknown.
         watches[0].heard = None;
         assert_eq!(reading(&watches).confirmed(), None);
     }

@@ -43,11 +43,12 @@ impl Default for Timing {
     }
 }
 
-/// What is told of a kind, in this order: a list in pages, changes, and failures at any time.
+/// What a stream reports of a kind, in this order: a list in pages, changes, and failures at any
+/// time.
 pub trait Sink<K>: Send {
-    /// A list begins; what was told of an unfinished one is void.
+    /// A list begins; an unfinished one before it is void.
     fn begin(&mut self);
-    /// Some of what there is.
+    /// A page of the list.
     fn page(&mut self, found: Vec<Found<K>>);
     /// The list is complete: what was not on it is gone.
     fn end(&mut self);
@@ -55,13 +56,13 @@ pub trait Sink<K>: Send {
     fn applied(&mut self, found: Found<K>);
     /// It is gone.
     fn deleted(&mut self, namespace: &str, name: &str);
-    /// The API server says that what was told is true, up to this position in the history of the kind.
+    /// A bookmark: everything up to this position in the history of the kind was reported.
     fn heard(&mut self, position: Option<&str>);
-    /// It cannot be told now.
+    /// The stream fails now.
     fn failed(&mut self, failure: &Failure);
 }
 
-/// Why nothing can be told now.
+/// Why a stream fails.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// The API server refused, or cannot be reached.
@@ -76,7 +77,7 @@ pub enum Failure {
     /// The answer is no list.
     #[error("the API server answered with something that is no list: {0}")]
     NoList(#[source] serde_json::Error),
-    /// What changed since is not known there any more: a new list is needed.
+    /// The API server does not know any more what changed since (410): a new list is needed.
     #[error("the API server does not know any more what changed")]
     Gone,
 }
@@ -95,7 +96,8 @@ impl Failure {
     }
 }
 
-/// How many times as long as a list took nothing is listed again because other namespaces are served.
+/// After a list, no other one is begun because of changed namespaces for this many times as long
+/// as it took.
 const REST: u32 = 4;
 
 /// One kind in one namespace, or everywhere.
@@ -160,12 +162,12 @@ impl<K: Known> Stream<K> {
         self
     }
 
-    /// Tells everything, for ever.
+    /// Reports everything, for ever.
     pub async fn follow(mut self, sink: &mut impl Sink<K>) {
         let mut position: Option<String> = None;
         let mut pauses = self.pauses();
         let mut failing = false;
-        // Until when nothing is listed because others are served.
+        // Until when no list is begun because other namespaces are served.
         let mut rested = Instant::now();
         let mut known = server(&self.line.borrow_and_update());
         loop {
@@ -180,7 +182,8 @@ impl<K: Known> Stream<K> {
             }
             let (mut line, mut relist) = (self.line.clone(), self.relist.clone());
             let began = Instant::now();
-            // Whatever comes meanwhile, a list is read to its end, and the next one comes after a time that others can use.
+            // A list is read to its end whatever namespaces come meanwhile, and the next one comes
+            // after a pause, so that others have their turn.
             let anew = async {
                 let asked = relist.changed().await;
                 tokio::time::sleep_until(rested.into()).await;
@@ -189,7 +192,7 @@ impl<K: Known> Stream<K> {
             let turn = self.turn(&mut position, &mut failing, sink);
             let ended = tokio::select! {
                 ended = turn => Some(ended),
-                // An error would mean that nobody can change it any more.
+                // An error means that nobody can change the selection any more.
                 Ok(_) = line.wait_for(|line| self::server(line) != server) => None,
                 Ok(()) = anew, if !lists => None,
             };
@@ -207,7 +210,7 @@ impl<K: Known> Stream<K> {
             let pause = match &ended {
                 Ok(()) if began.elapsed() >= self.timing.lasting => continue,
                 Ok(()) => pauses.next(),
-                // Nothing is wrong: it was away for longer than the API server remembers.
+                // No failure: the watch was away for longer than the API server remembers.
                 Err(Failure::Gone) => pauses.next(),
                 Err(failure) => {
                     failing = true;
@@ -272,7 +275,8 @@ impl<K: Known> Stream<K> {
                 Ok(Err(error)) => return Err(error.into()),
                 Err(_) => {
                     if silent {
-                        // It may be waiting for a position that a server with other data has yet to reach.
+                        // The watch may wait for a position that a server with other data has yet
+                        // to reach.
                         *position = None;
                     }
                     return Ok(());

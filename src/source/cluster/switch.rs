@@ -1,4 +1,5 @@
-//! Sends each request by the connection of the moment, within its deadline, and counts it; it must not know what is asked.
+//! Sends each request over the current connection, within its deadline, and counts it; it must not
+//! know what is requested.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub struct Switch {
     purpose: Purpose,
     line: watch::Receiver<Line>,
     requests: Arc<Requests>,
-    /// Told when the API server does not know who asks.
+    /// Notified when the API server answers 401.
     unknown: Arc<Notify>,
 }
 

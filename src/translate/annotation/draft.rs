@@ -21,12 +21,15 @@ pub struct Entry<'a> {
     pub key: &'a str,
     /// The value as written.
     pub value: &'a str,
+    /// Where the value was written, when the object does not have the annotation.
+    pub default: Option<&'a Origin>,
 }
 
 impl Entry<'_> {
-    /// The place of the annotation.
+    /// Where the value was written.
     pub fn origin(&self) -> Origin {
-        Origin::field(self.object, Field::Annotation(Cow::Owned(self.key.to_owned())))
+        let own = || Origin::field(self.object, Field::Annotation(Cow::Owned(self.key.to_owned())));
+        self.default.cloned().unwrap_or_else(own)
     }
 }
 

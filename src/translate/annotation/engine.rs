@@ -9,7 +9,8 @@ use super::table::Table;
 use super::value::quoted;
 use crate::finding::{Finding, Reason, Severity, nearest};
 use crate::model::{Field, Origin, Refused};
-use crate::translate::{ObjectLimits, Reading};
+use crate::source::Snapshot;
+use crate::translate::{DefaultValue, Dialect, ObjectLimits, Options, Reading};
 
 /// The prefix of our own keys; Services have some, Ingresses none yet.
 const OWN_PREFIX: &str = "ingressd/";
@@ -20,9 +21,10 @@ const OWN_PREFIX: &str = "ingressd/";
 /// where the reading says `closed` or `refused`.
 pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Reading {
     let (mut draft, table) = (Draft::default(), context.table);
+    apply_defaults(context, annotations, &mut draft);
     let mut foreign = None;
     for (key, value) in annotations {
-        let entry = Entry { object: context.object, key, value };
+        let entry = Entry { object: context.object, key, value, default: None };
         if let Some(name) = key.strip_prefix(table.prefix) {
             match table.find(name) {
                 Some(row) if row.key != name && annotations.contains_key(&format!("{}{}", table.prefix, row.key)) => {
@@ -57,6 +59,35 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     draft.reading
 }
 
+/// What the administrator wants of all objects that do not say otherwise.
+fn apply_defaults(context: &Context<'_>, annotations: &BTreeMap<String, String>, draft: &mut Draft) {
+    for default in &*context.options.defaults {
+        let Some(row) = context.table.find(default.key) else { continue };
+        let own = |name: &str| annotations.get(&format!("{}{name}", context.table.prefix));
+        let mut names = std::iter::once(row.key).chain(row.aliases.iter().copied());
+        if !names.any(|name| own(name).is_some_and(|value| !value.trim().is_empty())) {
+            let origin = Some(&default.origin);
+            let entry = Entry { object: context.object, key: default.key, value: &default.value, default: origin };
+            apply(row, &entry, context, draft);
+        }
+    }
+}
+
+/// Whether a default can be used: what is wrong with it, and whether it protects something.
+pub fn judge(table: &'static Table, default: &DefaultValue) -> Reading {
+    let options = Options { defaults: [default.clone()].into(), ..Options::default() };
+    let (object, snapshot) = (&default.origin.object, &Snapshot::default());
+    let context = Context {
+        object,
+        namespace: &object.namespace,
+        dialect: Dialect::IngressNginx,
+        table,
+        snapshot,
+        options: &options,
+    };
+    read(&context, &BTreeMap::new())
+}
+
 fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mut Draft) {
     if entry.value.trim().is_empty() {
         let severity = match row.on_error {
@@ -75,7 +106,9 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
     let limits = &context.options.limits.object;
     let mut allowed = || trusted(row, context.options.max_trust).and_then(|()| within(limits, entry, draft));
     let done = match row.effect {
+        // Whoever writes defaults is trusted.
         _ if row.is_served()
+            && entry.default.is_none()
             && let Err(refused) = allowed() =>
         {
             Err(refused)

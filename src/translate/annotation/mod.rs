@@ -12,7 +12,9 @@ pub mod value;
 
 pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, SecretReference};
-pub use engine::read;
+pub use engine::{judge, read};
 pub use outline::outline;
-pub use row::{Ceiling, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, nothing_to_finish, unserved};
+pub use row::{
+    Ceiling, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, nothing_to_finish, unserved,
+};
 pub use table::{Index, Table};

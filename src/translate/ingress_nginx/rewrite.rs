@@ -16,12 +16,12 @@ pub static FAMILY: Family = Family {
         Row {
             key: "rewrite-target",
             trust: Trust::Medium,
-            on_error: OnError::Refuse,
             documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
                 groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
                 $request_uri, $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, \
                 $server_name and those that begin with $arg_, $cookie_ or $http_. A leading slash may be left out. It \
-                puts all paths of the host into regex mode.",
+                puts all paths of the host into regex mode. With a value that cannot be used paths are as without the \
+                key, as in ingress-nginx.",
             tries: &[
                 ("/$2", Gives::Sets("the path becomes /$2")),
                 ("app/$1", Gives::Sets("the path becomes /app/$1")),

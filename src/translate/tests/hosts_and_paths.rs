@@ -40,6 +40,7 @@ fn paths() {
         (NGINX, "rewrite-target: /old", &[("/old", "Prefix")], &["~ /old rewrite /old"]),
         (NGINX, "rewrite-target: /old", &[("/old", "Exact")], &["~ /old"]),
         (NGINX, "rewrite-target: /", &[("/", "Prefix")], &["/"]),
+        (NGINX, "rewrite-target: /$nothing", &[("/old", "Prefix")], &["/old"]),
         (SPECIFICATION, "rewrite-target: /new", &[("/old", "Prefix")], &["/old rewrite all"]),
         (
             SPECIFICATION,
@@ -68,7 +69,7 @@ fn refused_objects_are_left_out() {
         (path("/a", "Prefix", "web").replace("'/a'", "\"/a\\n\""), "", "InvalidPath"),
         (path("/a", "Prefix", "web").replace("'/a'", "\"/a\\0\""), "", "InvalidPath"),
         (path("/a", "Prefix", "web"), "rewrite-target: /$1", "RefusedValue"),
-        (path("/a", "Prefix", "web"), "rewrite-target: /$nothing", "RefusedValue"),
+        (path("/a", "Prefix", "web"), "use-regex: maybe", "RefusedValue"),
     ];
     for (path, annotations, reason) in cases {
         let translation =

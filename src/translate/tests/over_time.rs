@@ -32,14 +32,8 @@ const TEXTS: &[&str] = &["/", "/", "/a", "/a/", "/a/b", "/a/b/c", "/A", "/b", "/
 const EXPRESSIONS: &[&str] =
     &["/.*", "/a.*", "/a/b.*", "/a/(.*)", "/(a|b)", "/a(/|$)(.*)", "/a.*longer", "/new.*", "/[ab]/c", "/a/b/c", "/b"];
 const TYPES: &[&str] = &["Prefix", "Prefix", "Exact", "ImplementationSpecific"];
-const ANNOTATIONS: &[&str] = &[
-    "",
-    "",
-    "",
-    "allowlist-source-range: 10.0.0.0/8",
-    "allowlist-source-range: nonsense",
-    "rewrite-target: /$nothing",
-];
+const ANNOTATIONS: &[&str] =
+    &["", "", "", "allowlist-source-range: 10.0.0.0/8", "allowlist-source-range: nonsense", "canary: maybe"];
 const TARGETS: &[&str] = &[
     "/",
     "/a",

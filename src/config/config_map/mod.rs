@@ -1,0 +1,176 @@
+//! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
+
+mod document;
+mod keys;
+#[cfg(test)]
+mod tests;
+
+pub use document::document;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use self::keys::{Effect, KEYS, Key};
+use super::settings::Settings;
+use super::table::rows;
+use crate::finding::{Finding, Reason, Severity, nearest};
+use crate::model::{Directive, Field, Kind, ObjectId, Origin, Refused};
+use crate::source::{Snapshot, Version};
+use crate::translate::annotation::value::{address_list, boolean, quoted};
+use crate::translate::annotation::{self, asks};
+use crate::translate::{ANNOTATIONS, DefaultValue};
+
+/// Settings under a ConfigMap.
+#[derive(Debug, Clone)]
+pub struct Layered {
+    /// The settings as they count.
+    pub settings: Settings,
+    /// What is wrong with the ConfigMap.
+    pub findings: Vec<Finding>,
+    /// The version of the ConfigMap, when a value that protects something cannot be used: its last good version should take its place.
+    pub refused: Option<(Arc<ObjectId>, Version)>,
+}
+
+impl Settings {
+    /// Which version of which ConfigMap counts; `None` where none is named, or there is none.
+    pub fn layer_version(&self, snapshot: &Snapshot) -> Option<Version> {
+        let (namespace, name) = self.ingress_nginx.config_map.as_ref()?;
+        snapshot.config_map(namespace, name).map(|stored| stored.version.clone())
+    }
+
+    /// The settings under the ConfigMap that they name.
+    pub fn layered(&self, snapshot: &Snapshot) -> Layered {
+        let mut layered = Layered { settings: self.clone(), findings: Vec::new(), refused: None };
+        let Some((namespace, name)) = &self.ingress_nginx.config_map else { return layered };
+        let Some(stored) = snapshot.config_map(namespace, name) else {
+            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)));
+            let note = "there is no such ConfigMap, but ingress-nginx.configmap names it; nothing of it counts";
+            layered.findings.push(Finding::new(Reason::MissingConfigMap, origin, note));
+            return layered;
+        };
+        let nothing = BTreeMap::new();
+        let mut layer = Layer { id: &stored.id, settings: self.clone(), defaults: Vec::new(), findings: Vec::new() };
+        let is_safe = layer.read(stored.object.data.as_ref().unwrap_or(&nothing));
+        layer.settings.translate.defaults = layer.defaults.into();
+        layer.settings.translate.server_directives.sort_by_key(|directive| directive.row.name);
+        let refused = (!is_safe).then(|| (Arc::clone(&stored.id), stored.version.clone()));
+        Layered { settings: layer.settings, findings: layer.findings, refused }
+    }
+}
+
+/// The ConfigMap while it is read.
+struct Layer<'a> {
+    id: &'a Arc<ObjectId>,
+    settings: Settings,
+    defaults: Vec<DefaultValue>,
+    findings: Vec<Finding>,
+}
+
+impl Layer<'_> {
+    /// Reads all keys; whether everything that protects something can be used.
+    fn read(&mut self, data: &BTreeMap<String, String>) -> bool {
+        let mut is_safe = true;
+        for (name, value) in data {
+            let origin = Origin::field(self.id, Field::Data(name.clone().into()));
+            let Some(key) = keys::find(name) else {
+                let meant = nearest(name, KEYS.iter().map(|key| key.name));
+                let meant = meant.map_or_else(String::new, |known| format!("; did you mean {known}?"));
+                self.find(Reason::UnknownKey, origin, format!("there is no such key{meant}"));
+                continue;
+            };
+            // An empty value is the default.
+            if !value.trim().is_empty() {
+                is_safe &= self.apply(key, value, &origin);
+            }
+        }
+        self.believe(data);
+        is_safe
+    }
+
+    fn find(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
+        self.findings.push(Finding::new(reason, origin, note));
+    }
+
+    /// Whether it protects nothing, or can be used.
+    fn apply(&mut self, key: &'static Key, value: &str, origin: &Origin) -> bool {
+        let done = match key.effect {
+            Effect::Annotation(name) => return self.default(name, value, origin),
+            Effect::Setting(setting, written) => self.set(setting, written, value),
+            Effect::Server(row, parse) => parse(value).map(|arguments| {
+                let directive = Directive { row, arguments, origin: origin.clone() };
+                self.settings.translate.server_directives.push(directive);
+            }),
+            Effect::Forwarded(form) => form(value).map(drop),
+            Effect::Host(directive) => {
+                let note =
+                    format!("it belongs to nginx.conf of each node, which is not ours to write: set {directive} there");
+                let finding = Finding::new(Reason::UnsupportedKey, origin.clone(), note);
+                self.findings.push(Finding { severity: Severity::Info, ..finding });
+                Ok(())
+            }
+            Effect::Unserved { harmless, instead } => {
+                if asks(value, harmless) {
+                    self.find(Reason::UnsupportedKey, origin.clone(), instead);
+                }
+                Ok(())
+            }
+        };
+        if let Err(refused) = done {
+            let note = format!("{} is refused: {refused}", quoted(value));
+            self.find(Reason::InvalidValue, origin.clone(), note);
+        }
+        true
+    }
+
+    /// The default of an annotation. One that protects something and cannot be used stays, so that it closes what it should protect.
+    fn default(&mut self, key: &'static str, value: &str, origin: &Origin) -> bool {
+        let default = DefaultValue { key, value: value.into(), origin: origin.clone() };
+        let reading = annotation::judge(&ANNOTATIONS, &default);
+        let is_usable = reading.findings.is_empty();
+        let unserved = |finding: Finding| match finding.reason {
+            Reason::UnsupportedAnnotation => Finding { reason: Reason::UnsupportedKey, ..finding },
+            _ => finding,
+        };
+        self.findings.extend(reading.findings.into_iter().map(unserved));
+        if is_usable || reading.closed {
+            self.defaults.push(default);
+        }
+        !reading.closed
+    }
+
+    /// A value in the place of that of a setting.
+    fn set(&mut self, key: &str, written: keys::Written, value: &str) -> Result<(), Refused> {
+        let row = rows().find(|row| row.key == key).ok_or_else(|| Refused::because("it has no setting"))?;
+        let value = row.form.read_text(&written(value)?).map_err(|why| Refused(why.into()))?;
+        // A setter may have put a value in its place before it refuses it.
+        let mut settings = self.settings.clone();
+        (row.set)(&mut settings, &value).map_err(|why| Refused(why.into()))?;
+        self.settings = settings;
+        Ok(())
+    }
+
+    /// Whose forwarded headers are believed, which several keys say together.
+    fn believe(&mut self, data: &BTreeMap<String, String>) {
+        let read = |key: &str| data.get(key).and_then(|value| boolean(value).ok());
+        let asked = [read("use-forwarded-headers"), read("enable-real-ip")];
+        let trusted = &mut self.settings.translate.trusted_proxies;
+        match (asked.contains(&Some(true)), asked.contains(&Some(false))) {
+            (true, _) => {}
+            (false, true) => return trusted.clear(),
+            (false, false) => return,
+        }
+        let listed = data.get("proxy-real-ip-cidr").map(|value| value.trim()).filter(|value| !value.is_empty());
+        match (listed.map(address_list), address_list("0.0.0.0/0,::/0")) {
+            (Some(Ok(listed)), _) => *trusted = listed,
+            (None, Ok(everybody)) if trusted.is_empty() => {
+                *trusted = everybody;
+                let origin = Origin::field(self.id, Field::Data("use-forwarded-headers".into()));
+                let note = "every client is believed about its address, and gets past lists of addresses with that: \
+                            list the proxies in proxy-real-ip-cidr, or in the setting access.trusted-proxies";
+                self.find(Reason::UnsupportedKey, origin, note);
+            }
+            // What cannot be read was told, and nobody is believed for it.
+            _ => {}
+        }
+    }
+}

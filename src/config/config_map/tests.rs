@@ -1,0 +1,181 @@
+//! Keys of the ConfigMap and what becomes of them.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::ConfigMap;
+
+use super::keys::{Effect, KEYS};
+use super::*;
+use crate::model::StreamPolicy;
+use crate::source::Stored;
+use crate::translate::annotation::{Trust, value::address_list};
+
+fn settings() -> Settings {
+    let mut settings = Settings::default();
+    settings.ingress_nginx.config_map = Some(("edge".into(), "controller".into()));
+    settings
+}
+
+fn snapshot(data: &[(&str, &str)]) -> Snapshot {
+    let data = data.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let stored = Stored {
+        id: Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")),
+        version: Version("1".into()),
+        object: Arc::new(ConfigMap { data: Some(data.collect()), ..ConfigMap::default() }),
+        published: None,
+        place: None,
+    };
+    Snapshot { config_maps: vec![stored].into(), ..Snapshot::default() }
+}
+
+fn layered(data: &[(&str, &str)]) -> Layered {
+    settings().layered(&snapshot(data))
+}
+
+fn told(layered: &Layered) -> Vec<String> {
+    layered
+        .findings
+        .iter()
+        .map(|finding| format!("{} {} {}", finding.origin.field, finding.reason, finding.note))
+        .collect()
+}
+
+#[test]
+fn the_table_is_sorted_and_names_what_exists() {
+    assert!(
+        KEYS.is_sorted_by(|one, other| one.name < other.name) || {
+            let wrong = KEYS.windows(2).find(|pair| pair[0].name >= pair[1].name);
+            panic!("{wrong:?}")
+        }
+    );
+    for key in KEYS {
+        match key.effect {
+            Effect::Annotation(name) => assert!(ANNOTATIONS.find(name).is_some(), "{name}"),
+            Effect::Setting(name, _) => assert!(rows().any(|row| row.key == name), "{name}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn keys_take_the_place_of_settings() {
+    let layered = layered(&[
+        ("hsts", "false"),
+        ("hsts-max-age", "60"),
+        ("http-redirect-code", "301"),
+        ("use-http2", "false"),
+        ("annotations-risk-level", "Medium"),
+        ("allow-cross-namespace-resources", "true"),
+        ("compute-full-forwarded-for", "true"),
+        ("upstream-keepalive-connections", "7"),
+        ("bind-address", "192.0.2.1,2001:db8::1"),
+        ("proxy-stream-timeout", "30s"),
+        ("proxy-stream-next-upstream", "false"),
+        ("proxy-stream-next-upstream-timeout", "7s"),
+        ("proxy-stream-next-upstream-tries", "5"),
+        ("proxy-stream-responses", "0"),
+    ]);
+    assert_eq!(told(&layered), Vec::<String>::new());
+    let Settings { translate, gate, .. } = layered.settings;
+    assert_eq!((translate.hsts.enabled, translate.hsts.max_age), (Some(false), 60));
+    assert_eq!((translate.redirect_status, translate.max_trust), (301, Trust::Medium));
+    assert!(translate.cross_namespace && translate.append_forwarded_for);
+    assert_eq!((gate.http2, gate.upstream_keepalive, gate.addresses.len()), (false, 7, 2));
+    let seconds = std::time::Duration::from_secs;
+    let expected = StreamPolicy {
+        timeout: seconds(30),
+        next_upstream: false,
+        next_upstream_timeout: seconds(7),
+        next_upstream_tries: 5,
+        responses: 0,
+    };
+    assert_eq!(translate.streams.policy, expected);
+}
+
+#[test]
+fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
+    for (key, value, why) in [
+        ("http-redirect-code", "200", "301, 302, 307, 308"),
+        ("use-http2", "maybe", "not true or false"),
+        ("annotations-risk-level", "Great", "none of low"),
+        ("proxy-body-size", "huge", "is refused"),
+        ("large-client-header-buffers", "4", "4 8k"),
+        ("large-client-header-buffers", "4 8g", "is refused"),
+        ("proxy-real-ip-cidr", "10.0.0.0/8, x", "is refused"),
+        ("bind-address", "eth0", "is refused"),
+        ("proxy-stream-timeout", "0s", "at once"),
+        ("proxy-stream-responses", "-1", "is refused"),
+    ] {
+        let layered = layered(&[(key, value)]);
+        let told = told(&layered);
+        assert!(told.len() == 1 && told[0].contains("InvalidValue") && told[0].contains(why), "{key}: {told:?}");
+        let (before, after) = (settings(), layered.settings);
+        assert_eq!(after.translate, before.translate, "{key}");
+        assert_eq!(after.gate.addresses, before.gate.addresses, "{key}");
+    }
+}
+
+#[test]
+fn keys_that_have_no_effect_say_so() {
+    let layered = layered(&[
+        ("worker-processes", "4"),
+        ("http-snippet", "deny all;"),
+        ("server-tokens", "false"),
+        ("proxy-bodysize", "1m"),
+        ("custom-http-errors", "404"),
+        ("keep-alive", ""),
+    ]);
+    let told = told(&layered);
+    let reasons: Vec<_> = layered.findings.iter().map(|finding| (finding.reason, finding.severity)).collect();
+    assert_eq!(
+        reasons,
+        [
+            (Reason::UnsupportedKey, Severity::Warning),
+            (Reason::UnsupportedKey, Severity::Warning),
+            (Reason::UnknownKey, Severity::Warning),
+            (Reason::UnsupportedKey, Severity::Info)
+        ],
+        "{told:?}"
+    );
+    assert!(told[2].contains("proxy-body-size") && told[3].contains("worker_processes"), "{told:?}");
+}
+
+#[test]
+fn what_protects_is_refused_as_a_whole_and_closes_meanwhile() {
+    let layered = layered(&[("whitelist-source-range", "10.0.0.0/8, x"), ("proxy-body-size", "2m")]);
+    assert_eq!(
+        layered.refused,
+        Some((Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller")), Version("1".into())))
+    );
+    assert_eq!(layered.findings[0].reason, Reason::InvalidSecurityValue);
+    let defaults = &layered.settings.translate.defaults;
+    assert_eq!(
+        defaults.iter().map(|default| default.key).collect::<Vec<_>>(),
+        ["proxy-body-size", "whitelist-source-range"]
+    );
+}
+
+#[test]
+fn forwarded_headers_are_believed_of_the_proxies_that_are_listed() {
+    let trusted = |data: &[(&str, &str)]| layered(data).settings.translate.trusted_proxies;
+    let one = address_list("10.0.0.0/8").unwrap();
+    assert_eq!(trusted(&[("use-forwarded-headers", "true"), ("proxy-real-ip-cidr", "10.0.0.0/8")]), one);
+    assert_eq!(trusted(&[("enable-real-ip", "true"), ("proxy-real-ip-cidr", "10.0.0.0/8")]), one);
+    assert_eq!(trusted(&[("proxy-real-ip-cidr", "10.0.0.0/8")]), []);
+    assert_eq!(trusted(&[("use-forwarded-headers", "true"), ("proxy-real-ip-cidr", "x")]), []);
+    let everybody = layered(&[("use-forwarded-headers", "true")]);
+    assert_eq!((everybody.settings.translate.trusted_proxies.len(), everybody.findings.len()), (2, 1));
+    let mut settings = settings();
+    settings.translate.trusted_proxies = one.clone();
+    let under = |data| settings.layered(&snapshot(data)).settings.translate.trusted_proxies;
+    assert_eq!(under(&[("use-forwarded-headers", "true")]), one);
+    assert_eq!(under(&[("use-forwarded-headers", "false")]), []);
+    assert_eq!(under(&[]), one);
+}
+
+#[test]
+fn one_that_is_missing_is_told() {
+    let layered = settings().layered(&Snapshot::default());
+    assert_eq!(layered.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), [Reason::MissingConfigMap]);
+    assert_eq!(Settings::default().layered(&Snapshot::default()).findings, []);
+}

@@ -1,0 +1,69 @@
+//! Every decision is a note of one form that can be found; this must not know what was decided.
+
+use super::pages::{self, Page};
+
+const FOLDER: &str = "docs/decisions/";
+
+fn notes() -> Vec<Page> {
+    let list = format!("{FOLDER}README.md");
+    let notes = pages::all().into_iter().filter(|page| page.name.starts_with(FOLDER) && page.name != list);
+    let notes = notes.collect::<Vec<_>>();
+    assert!(notes.len() > 20, "{}", notes.len());
+    notes
+}
+
+#[test]
+fn every_decision_has_a_context_and_consequences() {
+    let wrong = notes().into_iter().filter(|note| {
+        let mut parts = note.text.split("\n## ");
+        let title = parts.next().unwrap_or_default().trim_end();
+        let parts = parts.map(|part| part.split_once("\n\n").unwrap_or((part, "")));
+        let (headings, texts): (Vec<_>, Vec<_>) = parts.unzip();
+        !title.starts_with("# ")
+            || title.contains('\n')
+            || headings != ["Context", "Decision", "Consequences"]
+            || texts.iter().any(|text| text.trim().is_empty())
+    });
+    let wrong = wrong.map(|note| note.name).collect::<Vec<_>>();
+    assert_eq!(wrong, [""; 0], "a title, then text below Context, Decision and Consequences");
+}
+
+#[test]
+fn every_decision_is_listed_once() {
+    let (list, architecture) = (pages::page(&format!("{FOLDER}README.md")), pages::page("ARCHITECTURE.md"));
+    let mut wrong = Vec::new();
+    for (number, note) in (1..).zip(notes()) {
+        let file = note.name.strip_prefix(FOLDER).unwrap();
+        let title = note.text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        if !file.starts_with(&format!("{number:04}-")) {
+            wrong.push(format!("{file}: its number should be {number:04}"));
+        }
+        let link = format!("- [{number:04}]({file}): {title}\n");
+        if list.text.matches(&link).count() != 1 {
+            wrong.push(format!("{}: {link:?} should stand there once", list.name));
+        }
+        let link = format!("- [{title}]({FOLDER}{file})\n");
+        if architecture.text.matches(&link).count() != 1 {
+            wrong.push(format!("{}: {link:?} should stand there once", architecture.name));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
+
+/// Pages for whoever changes the program name its files, which move.
+#[test]
+fn files_that_are_named_are_there() {
+    let (mut wrong, mut count) = (Vec::new(), 0);
+    for page in notes().into_iter().chain([pages::page("ARCHITECTURE.md"), pages::page("CONTRIBUTING.md")]) {
+        let words = page.words();
+        let files = words.iter().filter(|word| word.starts_with("src/") || word.starts_with("tests/"));
+        for file in files.filter(|file| !file.contains(' ')) {
+            count += 1;
+            if !pages::root().join(file).exists() {
+                wrong.push(format!("{}: {file}: there is no such file", page.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    assert!(count > 20, "{count}");
+}

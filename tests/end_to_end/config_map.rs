@@ -1,0 +1,154 @@
+//! The ConfigMap of an ingress-nginx, through the real nginx: this test must not know how keys are read.
+
+use serde_json::{Value, json};
+
+use crate::rig::client::{get, post};
+use crate::rig::manifests::{ingress, tls_secret};
+use crate::rig::{self, Rig};
+
+const NAME: &str = "controller";
+
+fn config_map(data: &[(&str, &str)]) -> Value {
+    let data: serde_json::Map<_, _> = data.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
+    json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": NAME }, "data": data })
+}
+
+fn says(rig: &Rig, data: &[(&str, &str)]) {
+    rig.manifests.write("controller.yaml", &[config_map(data)]);
+}
+
+/// Waits until these reasons and no others are told about the ConfigMap.
+async fn told(rig: &mut Rig, expected: &[&str]) {
+    let right = |status: &Value| {
+        let findings = status["findings"].as_array().into_iter().flatten();
+        let own = findings.filter(|finding| finding["kind"] == "ConfigMap" && finding["name"] == NAME);
+        let mut reasons: Vec<_> = own.filter_map(|finding| finding["reason"].as_str()).collect();
+        reasons.sort_unstable();
+        reasons == expected
+    };
+    rig.daemon.status_when(&format!("the findings {expected:?}"), right).await;
+}
+
+async fn until(url: &str, status: u16) {
+    get(url).send_until(&format!("{status} of {url}"), |reply| reply.status == status).await;
+}
+
+async fn start(rig: &mut Rig, data: &[(&str, &str)]) {
+    rig.daemon.set("ingress-nginx.configmap", "default/controller");
+    let own = ingress("own").class("nginx").host("own.test", "web").annotation("proxy-body-size", "1k");
+    let own = own.annotation("allowlist-source-range", "127.0.0.0/8");
+    let secure = ingress("secure").class("nginx").host("secure.test", "web").tls(&["secure.test"], "cert");
+    let objects = [
+        ingress("plain").class("nginx").host("plain.test", "web").build(),
+        ingress("specification").host("specification.test", "web").build(),
+        own.build(),
+        secure.build(),
+        tls_secret("cert", &["secure.test"]),
+        config_map(data),
+    ];
+    rig.manifests.write("objects.yaml", &objects[..5]);
+    rig.manifests.write("controller.yaml", &objects[5..]);
+    rig.start().await;
+}
+
+async fn status_of(url: &str, body: usize) -> u16 {
+    post(url, vec![b'x'; body]).send().await.status
+}
+
+#[test]
+fn annotations_go_before_the_config_map_and_that_before_settings() {
+    rig::run(async |rig| {
+        rig.daemon.set("tls.redirect-status", "302");
+        start(rig, &[("proxy-body-size", "2k"), ("http-redirect-code", "307")]).await;
+        for (host, most) in [("plain.test", 2048), ("specification.test", 2048), ("own.test", 1024)] {
+            let url = format!("http://{host}/");
+            assert_eq!(status_of(&url, most).await, 200, "{host}");
+            assert_eq!(status_of(&url, most + 1).await, 413, "{host}");
+        }
+        assert_eq!(get("http://secure.test/").send().await.status, 307);
+        let reloads = rig.daemon.reloads().await;
+        says(rig, &[("proxy-body-size", "4k")]);
+        until("http://secure.test/", 302).await;
+        let larger = post("http://plain.test/", vec![b'x'; 4096]);
+        larger.send_until("the new size", |reply| reply.status == 200).await;
+        assert_eq!(rig.daemon.reloads().await, reloads + 1, "a change of several keys is one reload");
+        rig.manifests.remove("controller.yaml");
+        told(rig, &["MissingConfigMap"]).await;
+        let large = post("http://plain.test/", vec![b'x'; 1 << 19]);
+        large.send_until("the built-in size", |reply| reply.status == 200).await;
+    });
+}
+
+#[test]
+fn every_server_says_what_it_says_about_clients() {
+    rig::run(async |rig| {
+        start(
+            rig,
+            &[("keep-alive", "0"), ("large-client-header-buffers", "2 1k"), ("client-header-buffer-size", "1k")],
+        )
+        .await;
+        for host in ["plain.test", "specification.test", "unknown.test"] {
+            let url = format!("http://{host}/");
+            let reply = get(&url).send().await;
+            assert_eq!(reply.header("connection"), Some("close"), "{host}");
+            let long = get(&url).header("X-Long", &"x".repeat(1500)).send().await;
+            assert_eq!(long.status, 400, "{host}");
+        }
+        says(rig, &[]);
+        let long = get("http://plain.test/").header("X-Long", &"x".repeat(1500));
+        long.send_until("the built-in buffers", |reply| reply.status == 200).await;
+    });
+}
+
+#[test]
+fn what_cannot_be_used_harms_nobody_and_never_opens() {
+    rig::run(async |rig| {
+        start(
+            rig,
+            &[("whitelist-source-range", "192.0.2.0/24"), ("proxy-bodysize", "1m"), ("proxy-body-size", "huge")],
+        )
+        .await;
+        assert_eq!(get("http://plain.test/").send().await.status, 403);
+        assert_eq!(get("http://own.test/").send().await.status, 200, "its own list goes before");
+        told(rig, &["InvalidValue", "UnknownKey"]).await;
+        // A mistake in what protects: the last good version goes on counting.
+        says(rig, &[("whitelist-source-range", "192.0.2.0/24, oops"), ("proxy-body-size", "3k")]);
+        told(rig, &["InvalidSecurityValue"]).await;
+        assert_eq!(get("http://plain.test/").send().await.status, 403);
+        says(rig, &[("whitelist-source-range", "192.0.2.0/24, 127.0.0.1")]);
+        until("http://plain.test/", 200).await;
+        told(rig, &[]).await;
+    });
+}
+
+#[test]
+fn what_protects_and_never_was_good_closes() {
+    rig::run(async |rig| {
+        start(rig, &[("denylist-source-range", "oops")]).await;
+        assert_eq!(get("http://plain.test/").send().await.status, 503);
+        assert_eq!(get("http://own.test/").send().await.status, 503);
+        says(rig, &[("denylist-source-range", "192.0.2.0/24")]);
+        until("http://plain.test/", 200).await;
+    });
+}
+
+#[test]
+fn values_are_never_configuration() {
+    rig::run(async |rig| {
+        let hostile = "1m; } location /x { return 200 pwned; } #";
+        let keys = [
+            "proxy-body-size",
+            "keep-alive",
+            "large-client-header-buffers",
+            "hsts-max-age",
+            "bind-address",
+            "http-snippet",
+        ];
+        let data: Vec<_> = keys.iter().map(|key| (*key, hostile)).collect();
+        start(rig, &data).await;
+        assert_eq!(get("http://plain.test/x").send().await.status, 200);
+        assert!(!get("http://plain.test/x").send().await.text().contains("pwned"));
+        let all = ["InvalidValue", "InvalidValue", "InvalidValue", "InvalidValue", "InvalidValue", "UnsupportedKey"];
+        told(rig, &all).await;
+    });
+}
