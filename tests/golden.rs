@@ -93,8 +93,8 @@ struct Product {
 }
 
 fn produce(snapshot: &Snapshot, version: Version) -> Product {
-    let translation =
-        Translator::new(inputs::options(DEFAULT_CERTIFICATE)).translate(snapshot, &names(), &Default::default());
+    let options = inputs::options(DEFAULT_CERTIFICATE, snapshot);
+    let translation = Translator::new(options).translate(snapshot, &names(), &Default::default());
     let capabilities = Capabilities::profile(version);
     let (plan, gated) =
         nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &GateOptions::default());

@@ -12,9 +12,10 @@ use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, Argument, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits,
     CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect, Kind,
-    LimitRate, Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern,
-    Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, SecretBytes, Server, ServerName,
-    Session, SessionCookie, TargetPart, Text, TlsTermination, Upstream, UpstreamId, UrlPath,
+    LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch,
+    Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, SecretBytes, Server,
+    ServerName, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Text,
+    TlsTermination, Transport, Upstream, UpstreamId, UrlPath,
 };
 use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -239,7 +240,30 @@ fn model() -> Model {
         })],
         default_certificate: Some(CertificateId::SelfSigned),
         forwarded: Forwarded { trusted: vec!["127.0.0.0/8".parse().expect("a network")], append: true },
+        streams: streams().map(|(stream, _)| Arc::new(stream)).collect(),
+        stream_upstreams: streams().map(|(_, upstream)| Arc::new(upstream)).collect(),
     }
+}
+
+/// A service with everything for TCP, and one without endpoints for UDP.
+fn streams() -> impl Iterator<Item = (Stream, StreamUpstream)> {
+    [(Transport::Tcp, true), (Transport::Udp, false)].into_iter().map(|(transport, is_rich)| {
+        let port = Port { transport, number: 18054 };
+        let upstream = StreamUpstreamId { namespace: "shop".into(), service: "dns".into(), port, mode: "nodeport" };
+        let endpoint = |text: &str| Endpoint { address: text.parse().expect("an address"), weight: 2 };
+        let endpoints = ["10.244.0.1:53", "[fd00::1]:53"].into_iter().filter(|_| is_rich).map(endpoint).collect();
+        let policy = StreamPolicy { next_upstream: is_rich, responses: 0, ..StreamPolicy::default() };
+        let listener = Listener { port, proxy_protocol: is_rich };
+        let group = StreamUpstream { id: upstream.clone(), origin: origin(), endpoints };
+        (Stream { listener, origin: origin(), upstream, sends_proxy_protocol: is_rich, policy }, group)
+    })
+}
+
+/// The module for TCP and UDP of the distribution.
+fn stream_module() -> String {
+    let folders = ["/usr/lib/nginx/modules", "/usr/lib64/nginx/modules"];
+    let files = folders.map(|folder| format!("{folder}/ngx_stream_module.so"));
+    files.into_iter().find(|file| Path::new(file).exists()).expect("libnginx-mod-stream is installed")
 }
 
 fn options(current: &Path) -> GateOptions {
@@ -256,7 +280,7 @@ fn options(current: &Path) -> GateOptions {
 
 fn installed() -> Capabilities {
     let output = Command::new("nginx").arg("-V").output().expect("nginx is installed");
-    Capabilities::parse(&String::from_utf8_lossy(&output.stderr), &[]).expect("it tells its version")
+    Capabilities::parse(&String::from_utf8_lossy(&output.stderr), &[stream_module()]).expect("it tells its version")
 }
 
 fn render(model: Model, current: &Path) -> (FileSet, Vec<Finding>) {
@@ -276,8 +300,10 @@ fn test(files: &FileSet, root: &Path) -> (bool, String) {
     let folders: String =
         folders.iter().map(|name| format!("{name}_temp_path {};", root.join(name).display())).collect();
     let main = format!(
-        "pid {0}/pid; error_log stderr; events {{}} http {{ {folders} include {0}/http/*.conf; }}",
-        root.display()
+        "load_module {1}; pid {0}/pid; error_log stderr; events {{}} http {{ {folders} include {0}/http/*.conf; }} \
+         stream {{ include {0}/stream/*.conf; }}",
+        root.display(),
+        stream_module()
     );
     fs::write(root.join("nginx.conf"), main).expect("a file");
     let output = Command::new("nginx").arg("-t").arg("-c").arg(root.join("nginx.conf")).output().expect("nginx runs");
@@ -336,8 +362,8 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     let again = renderer.render(&plan);
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
-    // Servers, upstreams, certificates and the password file.
-    assert_eq!(kept, 4 + 4 + 2 + 1);
+    // Servers, upstreams, certificates, the password file, and services with their endpoints.
+    assert_eq!(kept, 4 + 4 + 2 + 1 + 2 + 2);
     assert_eq!(Renderer::default().render(&plan), first);
 }
 
@@ -364,7 +390,8 @@ fn every_line_of_a_server_has_an_owner_and_settings_have_their_own() {
 #[test]
 fn every_file_reads_as_nginx_reads_it() {
     let (files, _) = render(model(), Path::new("/nowhere"));
-    for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/")) {
+    for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/") || path.starts_with("stream/"))
+    {
         let read = syntax::parse(&file.content.bytes());
         assert!(read.is_ok(), "{path}: {read:?}");
     }

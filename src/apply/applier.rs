@@ -1,5 +1,6 @@
 //! Brings a file set into service or leaves the old one there, and tells which; it must not know objects, versions or quarantine.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,8 +24,8 @@ use super::scratch::{Context, Judgement, Scratch, changed_files};
 use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
-use crate::model::ObjectId;
-use crate::render::{Digest, FileSet};
+use crate::model::{ObjectId, Port};
+use crate::render::{Digest, FileSet, stream_port};
 
 mod pinning;
 mod weighing;
@@ -112,6 +113,13 @@ impl<H: Host> Applier<H> {
     /// The files of the generation in place, as far as they are still what was written.
     pub fn in_place(&self) -> Option<Digest> {
         self.generations.current().and_then(|manifest| manifest.digest)
+    }
+
+    /// The ports of TCP and UDP services that nginx has: those of the files in place, while it runs.
+    pub fn stream_ports(&mut self) -> BTreeSet<Port> {
+        let runs = self.host.master().is_ok();
+        let files = self.generations.current().filter(|_| runs);
+        files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| stream_port(path)).collect()
     }
 
     /// The workers run as another group from now on: the next files are for them, even when they are the same.

@@ -16,6 +16,7 @@ mod manifest;
 mod options;
 mod outcome;
 mod pin;
+pub mod ports;
 pub mod process;
 mod record;
 mod scratch;

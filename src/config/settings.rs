@@ -104,12 +104,21 @@ pub struct Names {
 pub struct IngressNginx {
     /// The ConfigMap that its flag `--configmap` names.
     pub config_map: Option<(Arc<str>, Arc<str>)>,
+    /// That of `--tcp-services-configmap`.
+    pub tcp_services: Option<(Arc<str>, Arc<str>)>,
+    /// That of `--udp-services-configmap`.
+    pub udp_services: Option<(Arc<str>, Arc<str>)>,
 }
 
 impl IngressNginx {
+    /// Whether TCP or UDP services are asked for.
+    pub fn has_streams(&self) -> bool {
+        self.tcp_services.is_some() || self.udp_services.is_some()
+    }
+
     /// All ConfigMaps that are read.
     pub fn config_maps(&self) -> impl Iterator<Item = &(Arc<str>, Arc<str>)> {
-        self.config_map.iter()
+        [&self.config_map, &self.tcp_services, &self.udp_services].into_iter().flatten()
     }
 }
 
@@ -227,6 +236,15 @@ impl Settings {
         let mut options = self.translate.clone();
         options.own_addresses.extend([self.gate.status, self.http.address]);
         options.own_ports.extend([self.gate.http_port, self.gate.https_port].into_iter().filter(|port| *port != 0));
+        let IngressNginx { tcp_services, udp_services, .. } = self.ingress_nginx.clone();
+        (options.streams.tcp_services, options.streams.udp_services) = (tcp_services, udp_services);
+        let taken = [
+            (self.gate.http_port, "listen.http-port"),
+            (self.gate.https_port, "listen.https-port"),
+            (self.gate.status.port(), "listen.status"),
+            (self.http.address.port(), "http.address"),
+        ];
+        options.streams.reserved.extend(taken.into_iter().filter(|(port, _)| *port != 0));
         options
     }
 

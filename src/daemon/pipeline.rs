@@ -1,7 +1,7 @@
 //! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,12 +14,12 @@ use super::publication::newest;
 use super::{options, state_file};
 use crate::apply::{
     Applier, ApplyError, Cause, Complaint, Contents, Options, Outcome, Pinned, ServedObject, Status, Steps, Survey,
-    System, SystemOptions, connections,
+    System, SystemOptions, connections, ports,
 };
 use crate::config::{Layered, Settings};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::cost::by_namespace;
-use crate::model::{CertificateId, HostName, Instance, Kind, Model, ObjectId, Origin, Server};
+use crate::model::{CertificateId, HostName, Instance, Kind, Model, ObjectId, Origin, Port, Server, Transport};
 use crate::nginx::{GateOptions, gate};
 use crate::publish::Revision;
 use crate::render::{Digest, FileSet, Renderer, Templates};
@@ -65,6 +65,8 @@ pub struct Pipeline {
     changes: Changes,
     survey: Survey,
     surveyed: Instant,
+    /// The ports that TCP and UDP services ask for.
+    ports: BTreeSet<Port>,
     settings: Settings,
     /// What a version of the ConfigMap says over the settings; `None` before one was looked for.
     layer: Option<(Option<Version>, Layered)>,
@@ -146,6 +148,7 @@ impl Pipeline {
             applier,
             survey,
             surveyed: Instant::now(),
+            ports: BTreeSet::new(),
             settings: settings.clone(),
             layer: None,
         })
@@ -215,7 +218,8 @@ impl Pipeline {
         }
         self.surveyed = Instant::now();
         match look(&self.settings) {
-            Ok(survey) => {
+            Ok(mut survey) => {
+                survey.neighbours.occupied = self.occupied();
                 self.applier.set_workers_group(survey.workers_group);
                 let differs = std::mem::replace(&mut self.survey, survey) != self.survey;
                 if differs {
@@ -228,6 +232,15 @@ impl Pipeline {
                 false
             }
         }
+    }
+
+    /// The ports of TCP and UDP services that other programs have. nginx that could not have one would take nothing that changes.
+    fn occupied(&mut self) -> BTreeSet<(Transport, SocketAddr)> {
+        if self.ports.is_empty() {
+            return BTreeSet::new();
+        }
+        let own = self.applier.stream_ports();
+        ports::occupied(&self.ports.difference(&own).copied().collect())
     }
 
     /// The files that nginx has read or will read.
@@ -250,10 +263,12 @@ impl Pipeline {
         self.applier.status()
     }
 
-    /// How many clients are connected to the ports of Ingresses.
-    pub fn connections(&self) -> Option<usize> {
+    /// How many clients are connected to the ports of Ingresses and TCP services.
+    pub fn connections(&mut self) -> Option<usize> {
         let ports = [self.settings.gate.http_port, self.settings.gate.https_port];
-        let ports: Vec<_> = ports.into_iter().filter(|port| *port != 0).collect();
+        let streams = self.applier.stream_ports().into_iter();
+        let streams = streams.filter(|port| port.transport == Transport::Tcp).map(|port| port.number);
+        let ports: Vec<_> = ports.into_iter().filter(|port| *port != 0).chain(streams).collect();
         connections::established(&ports)
     }
 
@@ -305,6 +320,8 @@ impl Stages for Pipeline {
             self.translate(snapshot);
         let certificates = certificates(&model);
         let costs = by_namespace(&model);
+        self.ports = model.streams.iter().map(|stream| stream.listener.port).collect();
+        self.survey.neighbours.occupied = self.occupied();
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);

@@ -49,8 +49,6 @@ pub struct Facts {
 pub struct Nginx {
     /// What it is, and what its sites claim.
     pub survey: Survey,
-    /// What `nginx -V` prints.
-    pub build: String,
     /// Where its files stand.
     pub layout: Layout,
     /// What `nginx -t` says of its configuration.

@@ -49,6 +49,10 @@ pub enum Module {
     StubStatus,
     /// `ngx_http_upstream_keepalive_module`.
     UpstreamKeepalive,
+    /// `ngx_stream_module`: TCP and UDP.
+    Stream,
+    /// `ngx_stream_realip_module`.
+    StreamRealIp,
 }
 
 /// A directive of nginx.

@@ -127,6 +127,8 @@ const CORS: Cost = Cost { files: 1, configuration: 1200, memory: 10_000, test: 2
 const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHING };
 /// An endpoint, for each unit of its weight, that is found by consistent hashing.
 const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
+/// A TCP or UDP service with its sockets.
+const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 40, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
 /// The variables of a session and its cookie.
@@ -326,6 +328,12 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
             let weights = upstream.endpoints.iter().map(|endpoint| u64::from(endpoint.weight));
             costs.add(namespace, HASHED * weights.sum::<u64>());
         }
+    }
+    for stream in &model.streams {
+        costs.add(&stream.origin.object.namespace, STREAM);
+    }
+    for upstream in &model.stream_upstreams {
+        costs.add(&upstream.id.namespace, Cost::of_upstream(upstream.endpoints.len()));
     }
     for certificate in &model.certificates {
         let namespace = &certificate.origin.object.namespace;

@@ -16,6 +16,7 @@ mod origin;
 mod route;
 mod server;
 mod split;
+mod stream;
 mod upstream;
 mod validity;
 mod value;
@@ -34,6 +35,7 @@ pub use origin::{Field, Kind, ObjectId, Origin};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use split::{Branch, Share, Split, Test};
+pub use stream::{Listener, Port, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
@@ -69,6 +71,10 @@ pub struct Model {
     /// How large each zone is in which clients are counted, by the namespace of the object that limits them; elsewhere it is
     /// [`cost::LARGEST_ZONE`].
     pub zones: BTreeMap<Arc<str>, ByteSize>,
+    /// TCP and UDP services, sorted by port.
+    pub streams: Vec<Arc<Stream>>,
+    /// Where their connections go, sorted by identity.
+    pub stream_upstreams: Vec<Arc<StreamUpstream>>,
 }
 
 impl Model {

@@ -37,6 +37,8 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::Http2, "http_v2_module", Built::Asked),
     (Module::StubStatus, "http_stub_status_module", Built::Asked),
     (Module::UpstreamKeepalive, "http_upstream_keepalive_module", Built::Always),
+    (Module::Stream, "stream_module", Built::Asked),
+    (Module::StreamRealIp, "stream_realip_module", Built::Asked),
 ];
 
 /// What `nginx -V` said cannot be understood.
@@ -58,7 +60,9 @@ impl Capabilities {
         let flags: BTreeSet<&str> =
             output.lines().filter_map(|line| line.strip_prefix("configure arguments:")).flat_map(words).collect();
         let has = |name: &str, built: &Built| {
-            let asked = flags.contains(format!("--with-{name}").as_str());
+            // The only one without `_module` in its flag.
+            let flag = if name == "stream_module" { "stream" } else { name };
+            let asked = flags.contains(format!("--with-{flag}").as_str());
             // A module built as `dynamic` is a file of its own and counts only when it is loaded.
             let file = format!("ngx_{name}.so");
             let present = loaded.iter().any(|path| path.rsplit('/').next() == Some(&file));
@@ -79,6 +83,11 @@ impl Capabilities {
     /// Whether it has the module.
     pub fn has(&self, module: Module) -> bool {
         self.modules.contains(&module)
+    }
+
+    /// Whether it has TCP and UDP services.
+    pub fn has_stream(&self) -> bool {
+        self.has(Module::Stream)
     }
 
     /// The module's name as nginx writes it.
@@ -113,12 +122,17 @@ mod tests {
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
         configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx --with-compat \
         --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
-        --with-http_perl_module=dynamic --with-stream=dynamic\n";
+        --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module\n";
 
     #[test]
     fn reads_a_distribution() {
-        let capabilities = Capabilities::parse(DEBIAN, &[]).expect("it is an nginx");
-        assert_eq!(capabilities, Capabilities::profile(Version(1, 22, 1)));
+        let mut profile = Capabilities::profile(Version(1, 22, 1));
+        let stream = ["modules/ngx_stream_module.so".to_owned()];
+        assert_eq!(Capabilities::parse(DEBIAN, &stream).expect("it is an nginx"), profile);
+        profile.modules.remove(&Module::Stream);
+        assert_eq!(Capabilities::parse(DEBIAN, &[]).expect("it is an nginx"), profile);
+        let built_in = DEBIAN.replace("--with-stream=dynamic", "--with-stream");
+        assert!(Capabilities::parse(&built_in, &[]).expect("it is an nginx").has(Module::Stream));
     }
 
     #[test]

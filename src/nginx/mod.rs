@@ -10,5 +10,5 @@ pub mod syntax;
 
 pub use capabilities::{Capabilities, UnknownBuild};
 pub use gate::gate;
-pub use neighbours::{HostConfiguration, NeighbourListen, Neighbours, ParsedFile, SiteName, survey};
+pub use neighbours::{HostConfiguration, NeighbourListen, Neighbours, ParsedFile, SiteName, StreamListen, survey};
 pub use plan::{Decisions, GateOptions, Http2, Listen, NamesHash, Plan, Reset};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::syntax::Directive;
-use crate::model::Instance;
+use crate::model::{Instance, Transport};
 
 /// A configuration file of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,12 @@ pub struct Neighbours {
     pub lenient_headers: Option<String>,
     /// Names that other sites claim, in nginx's order.
     pub server_names: Vec<SiteName>,
+    /// `listen` lines of TCP and UDP services that are not ours.
+    pub stream_listens: Vec<StreamListen>,
+    /// No block `stream` includes our files.
+    pub leaves_streams_out: bool,
+    /// Ports that other programs have of those that are asked for.
+    pub occupied: BTreeSet<(Transport, SocketAddr)>,
     /// Value of `worker_processes`, when a number.
     pub worker_processes: Option<u32>,
     /// Value of `worker_connections`, when it is set.
@@ -82,6 +88,17 @@ pub struct NeighbourListen {
     pub before_ours: bool,
 }
 
+/// One `listen` of a TCP or UDP service that is not ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamListen {
+    /// The file and line, for messages.
+    pub place: String,
+    /// What is spoken there.
+    pub transport: Transport,
+    /// The address; unspecified for a bare port.
+    pub address: SocketAddr,
+}
+
 /// How deep files may include each other before the rest is left unread.
 const DEEPEST_INCLUDE: u8 = 16;
 
@@ -96,7 +113,7 @@ pub fn survey(
     include: &mut dyn FnMut(&str) -> Option<Vec<ParsedFile>>,
 ) -> HostConfiguration {
     let mut found = HostConfiguration::default();
-    let mut siblings = BTreeMap::new();
+    let (mut siblings, mut includes_streams) = (BTreeMap::new(), false);
     let mut walk = Walk { include, depth: 0, ours_read: false };
     walk.each(main, &mut |walk, path, directive| {
         let first = directive.arguments.first();
@@ -114,10 +131,19 @@ pub fn survey(
                 let sibling = sibling(&mut siblings, path, directive);
                 found.neighbours.at_http_level(walk, path, directive, sibling.map(|sibling| own < sibling));
             }),
+            ("stream", _) => {
+                // Which sites are read before ours is a question of `http` alone.
+                let before = std::mem::replace(&mut walk.ours_read, false);
+                walk.inside(path, directive, &mut |walk, path, directive| {
+                    found.neighbours.at_stream_level(walk, path, directive);
+                });
+                includes_streams |= std::mem::replace(&mut walk.ours_read, before);
+            }
             _ => {}
         }
     });
     found.includes_ours = walk.ours_read;
+    found.neighbours.leaves_streams_out = !includes_streams;
     found
 }
 
@@ -155,6 +181,23 @@ impl Neighbours {
         self.server_names.extend(names.into_iter().filter(|_| behind != Some(true)).map(named));
         let complete = |listen: NeighbourListen| NeighbourListen { ssl: listen.ssl || ssl, before_ours, ..listen };
         self.listens.extend(listens.into_iter().map(complete));
+    }
+
+    fn at_stream_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive) {
+        if directive.name != "server" {
+            return;
+        }
+        walk.inside(path, directive, &mut |_, path, directive| {
+            let ("listen", Some((address, parameters))) = (directive.name.as_str(), directive.arguments.split_first())
+            else {
+                return;
+            };
+            let is_udp = parameters.iter().any(|parameter| parameter == "udp");
+            let transport = if is_udp { Transport::Udp } else { Transport::Tcp };
+            let place = format!("{path}:{}", directive.line);
+            let listen = |address| StreamListen { place: place.clone(), transport, address };
+            self.stream_listens.extend(addresses(address).into_iter().map(listen));
+        });
     }
 
     fn look_for_leniency(&mut self, path: &str, directive: &Directive) {
@@ -367,10 +410,40 @@ mod tests {
     #[test]
     fn ends_when_a_file_includes_itself() {
         let endless = file("a", "include a;");
+        let found = survey(&endless, &Instance::default(), &mut |_| Some(vec![endless.clone()]));
+        let neighbours = Neighbours { leaves_streams_out: true, ..Neighbours::default() };
+        assert_eq!(found, HostConfiguration { neighbours, ..HostConfiguration::default() });
+    }
+
+    #[test]
+    fn what_listens_in_stream_blocks_and_whether_ours_is_there_is_known() {
+        let main = "include mods; http { include ours; server { listen 80; } }";
+        let services = "stream { server { listen 53 udp; listen [::1]:53 udp; }\nserver { listen 192.0.2.1:5432; }\ninclude ours; }";
+        let of = |services: &str| {
+            survey(&file("main", main), &Instance::default(), &mut |pattern| match pattern {
+                "mods" => Some(vec![file("mods", services)]),
+                _ => None,
+            })
+        };
+        let found = of(services);
+        let listens = found.neighbours.stream_listens.iter();
+        let listens: Vec<_> =
+            listens.map(|listen| (&*listen.place, listen.transport, listen.address.to_string())).collect();
         assert_eq!(
-            survey(&endless, &Instance::default(), &mut |_| Some(vec![endless.clone()])),
-            HostConfiguration::default()
+            listens,
+            [
+                ("mods:1", Transport::Udp, "0.0.0.0:53".to_owned()),
+                ("mods:1", Transport::Udp, "[::1]:53".to_owned()),
+                ("mods:2", Transport::Tcp, "192.0.2.1:5432".to_owned()),
+            ]
         );
+        assert!(!found.neighbours.leaves_streams_out && found.includes_ours);
+        assert!(!found.neighbours.listens[0].before_ours, "our files of http come before the site");
+        // Each of the two blocks has to include ours.
+        let found = of(&services.replace("include ours;", ""));
+        assert!(found.neighbours.leaves_streams_out && found.includes_ours);
+        let found = survey(&file("main", services), &Instance::default(), &mut |_| None);
+        assert!(!found.neighbours.leaves_streams_out && !found.includes_ours);
     }
 
     #[test]

@@ -130,6 +130,10 @@ pub struct Decisions {
     pub real_ip: bool,
     /// Load balancers that are believed about clients when they tell them by the PROXY protocol.
     pub proxies: Vec<Cidr>,
+    /// Addresses on which TCP and UDP services listen.
+    pub stream_addresses: Vec<IpAddr>,
+    /// Whether their clients' addresses may come from the PROXY protocol.
+    pub stream_real_ip: bool,
     /// Whether `keepalive_min_timeout` is known (1.27.4).
     pub keepalive_min_timeout: bool,
 }

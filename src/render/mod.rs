@@ -19,13 +19,15 @@ mod view;
 pub use content::{Content, Part};
 pub use engine::Unfit;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
+pub use names::stream_port;
 pub use templates::Templates;
 
 use std::sync::Arc;
 
 use crate::model::{
     AccessList, Action, Authority, Certificate, CertificateId, Directive, Field, Forwarded, Handover, Instance, Kind,
-    ObjectId, Origin, PasswordFile, PathMatch, Route, Server, ServerName, TlsTermination, Upstream, UrlPath,
+    ObjectId, Origin, PasswordFile, PathMatch, Route, Server, ServerName, Stream, StreamUpstream, TlsTermination,
+    Upstream, UrlPath,
 };
 use crate::nginx::{Decisions, Plan};
 use blocks::Blocks;
@@ -46,6 +48,8 @@ pub struct Renderer {
     certificates: Files<Certificate>,
     password_files: Files<PasswordFile>,
     lists: Files<AccessList>,
+    streams: Files<Stream>,
+    stream_upstreams: Files<StreamUpstream>,
 }
 
 /// What every remembered server was rendered with.
@@ -80,6 +84,8 @@ impl Renderer {
             certificates: Files::default(),
             password_files: Files::default(),
             lists: Files::default(),
+            streams: Files::default(),
+            stream_upstreams: Files::default(),
         }
     }
 }
@@ -127,6 +133,16 @@ impl Renderer {
         all.extend(model.authorities.iter().flat_map(|authority| authority_files(authority)));
         let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
         self.lists.render(&lower::long_lists(plan), path, |one| lower::list(one, engine), &mut all);
+        let trusted = &model.forwarded.trusted;
+        let path = |one: &Stream| names::stream_file(one.listener.port);
+        self.streams.render(&model.streams, path, |one| lower::stream(one, decisions, trusted, engine), &mut all);
+        let path = |one: &StreamUpstream| names::stream_upstream_file(&one.id);
+        self.stream_upstreams.render(
+            &model.stream_upstreams,
+            path,
+            |one| lower::stream_upstream(one, engine),
+            &mut all,
+        );
         let shared = [lower::cors, lower::limits, lower::sessions, lower::splits, lower::strangers];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
@@ -148,6 +164,7 @@ impl Renderer {
             self.blocks = Blocks::default();
             self.servers = Files::default();
             self.upstreams = Files::default();
+            self.streams = Files::default();
             self.background = Some(background);
         }
     }

@@ -8,7 +8,8 @@ use std::sync::{Arc, LazyLock};
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientCertificates, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId,
-    PasswordFileId, Pattern, Protocol, ServerName, SessionCookie, Split, UpstreamId, hexadecimal,
+    PasswordFileId, Pattern, Port, Protocol, ServerName, SessionCookie, Split, StreamUpstreamId, Transport, UpstreamId,
+    hexadecimal,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -62,28 +63,60 @@ pub fn upstream(id: &UpstreamId) -> String {
 }
 
 fn readable(id: &UpstreamId) -> String {
-    let plain = |part: &str| {
+    let UpstreamId { namespace, service, port, mode, protocol, balance, tls } = id;
+    let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")]));
+    let balance = balance.as_deref().unwrap_or_default();
+    // A letter that no number of the other has at its beginning.
+    let tls = tls.as_deref().map(|tls| format!("t{}", hash(&[&format!("{tls:?}")])));
+    let protocol = protocol_name(*protocol);
+    let suffixes: Vec<_> = [*mode, protocol, balance].into_iter().chain(tls.as_deref()).collect();
+    composed([namespace, service, port], &suffixes)
+}
+
+/// A name of parts that Kubernetes names and of suffixes of ours, which may be empty.
+fn composed(parts: [&str; 3], suffixes: &[&str]) -> String {
+    let plain = |part: &&str| {
         !part.is_empty() && part.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-'))
     };
-    let UpstreamId { namespace, service, port, mode, protocol, balance, tls } = id;
-    let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")])).unwrap_or_default();
-    // A letter that no number of the other has at its beginning.
-    let tls = tls.as_deref().map(|tls| format!("t{}", hash(&[&format!("{tls:?}")]))).unwrap_or_default();
-    let protocol = protocol_name(*protocol);
-    let length = namespace.len() + service.len() + port.len();
-    match [namespace, service, port].into_iter().all(|part| plain(part)) && length <= LONGEST_READABLE - 40 {
+    let length: usize = parts.iter().map(|part| part.len()).sum();
+    match parts.iter().all(plain) && length <= LONGEST_READABLE - 40 {
         true => {
-            let suffixes = [*mode, protocol, &balance, &tls].into_iter().filter(|suffix| !suffix.is_empty());
-            suffixes.fold(format!("ingressd.{namespace}.{service}.{port}"), |name, suffix| format!("{name}.{suffix}"))
+            let suffixes = suffixes.iter().filter(|suffix| !suffix.is_empty());
+            suffixes.fold(format!("ingressd.{}", parts.join(".")), |name, suffix| format!("{name}.{suffix}"))
         }
         // Two parts, which no readable name has.
-        false => format!(
-            "ingressd.{}",
-            match tls.is_empty() {
-                true => hash(&[namespace, service, port, mode, protocol, &balance]),
-                false => hash(&[namespace, service, port, mode, protocol, &balance, &tls]),
-            }
-        ),
+        false => format!("ingressd.{}", hash(&[&parts, suffixes].concat())),
+    }
+}
+
+/// The name of the endpoints of TCP and UDP services: `ingressd.NAMESPACE.SERVICE.PORT[.MODE].tcp`.
+pub fn stream_upstream(id: &StreamUpstreamId) -> String {
+    let StreamUpstreamId { namespace, service, port, mode } = id;
+    composed([namespace, service, &port.number.to_string()], &[mode, transport_name(port.transport)])
+}
+
+/// The file of those.
+pub fn stream_upstream_file(id: &StreamUpstreamId) -> FilePath {
+    format!("stream/20-upstream-{}.conf", stream_upstream(id)).into()
+}
+
+/// The file of a TCP or UDP service.
+pub fn stream_file(port: Port) -> FilePath {
+    format!("stream/{}-{}.conf", transport_name(port.transport), port.number).into()
+}
+
+/// The port of the host that nginx listens on because of this file, where it is that of a TCP or UDP service.
+pub fn stream_port(path: &str) -> Option<Port> {
+    let (name, number) = path.strip_prefix("stream/")?.strip_suffix(".conf")?.split_once('-')?;
+    let transport =
+        [Transport::Tcp, Transport::Udp].into_iter().find(|transport| transport_name(*transport) == name)?;
+    Some(Port { transport, number: number.parse().ok()? })
+}
+
+fn transport_name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Tcp => "tcp",
+        Transport::Udp => "udp",
     }
 }
 
@@ -262,6 +295,16 @@ mod tests {
         let protocol = Protocol::Http;
         let (namespace, service, port) = (namespace.into(), service.into(), port.into());
         UpstreamId { namespace, service, port, mode, protocol, balance: None, tls: None }
+    }
+
+    #[test]
+    fn the_file_of_a_service_tells_its_port_and_no_other_does() {
+        for (transport, number) in [(Transport::Tcp, 5432), (Transport::Udp, 53)] {
+            let port = Port { transport, number };
+            assert_eq!(stream_port(&stream_file(port)), Some(port));
+            let id = StreamUpstreamId { namespace: "a".into(), service: "b".into(), port, mode: "" };
+            assert_eq!(stream_port(&stream_upstream_file(&id)), None);
+        }
     }
 
     #[test]

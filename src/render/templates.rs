@@ -114,6 +114,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("stranger", example(stranger())),
         source!("limits", example(limits())),
         source!("list", Some(json!(list()))),
+        source!("stream", Some(json!(stream()))),
+        source!("stream_upstream", Some(json!(stream_upstream()))),
     ]
 }
 
@@ -274,6 +276,25 @@ fn upstream() -> Result<Value, Refused> {
         endpoints,
         keepalive: vec![NUMBER]
     }))
+}
+
+fn stream() -> view::Stream {
+    view::Stream {
+        listens: vec![words()],
+        trusted: vec![WORD],
+        timeout: WORD,
+        next_upstream: true,
+        next_upstream_timeout: WORD,
+        next_upstream_tries: NUMBER,
+        responses: vec![NUMBER],
+        sends_proxy_protocol: true,
+        upstream: WORD,
+    }
+}
+
+fn stream_upstream() -> view::StreamUpstream {
+    let endpoints = vec![view::Endpoint { address: WORD, weight: vec![NUMBER] }];
+    view::StreamUpstream { name: WORD, endpoints, empty: true }
 }
 
 fn cors() -> Result<Value, Refused> {

@@ -444,6 +444,40 @@ pub struct Upstream {
     pub keepalive: Vec<Number>,
 }
 
+/// A TCP or UDP service.
+#[derive(Debug, Serialize)]
+pub struct Stream {
+    /// Addresses with what is spoken there.
+    pub listens: Vec<Words>,
+    /// Proxies that are believed about their clients.
+    pub trusted: Vec<Word>,
+    /// How long nothing may be sent.
+    pub timeout: Word,
+    /// Whether other endpoints are tried.
+    pub next_upstream: bool,
+    /// For how long.
+    pub next_upstream_timeout: Word,
+    /// How many.
+    pub next_upstream_tries: Number,
+    /// How many datagrams are an answer; none or one.
+    pub responses: Vec<Number>,
+    /// Whether endpoints get a header of the PROXY protocol.
+    pub sends_proxy_protocol: bool,
+    /// The name of the endpoints.
+    pub upstream: Word,
+}
+
+/// Endpoints of TCP or UDP services.
+#[derive(Debug, Serialize)]
+pub struct StreamUpstream {
+    /// Its name.
+    pub name: Word,
+    /// The endpoints.
+    pub endpoints: Vec<Endpoint>,
+    /// Whether there are none: nginx takes no upstream without a server.
+    pub empty: bool,
+}
+
 /// An endpoint.
 #[derive(Debug, Serialize)]
 pub struct Endpoint {

@@ -11,9 +11,6 @@ use crate::nginx::{GateOptions, NeighbourListen, Neighbours};
 /// How deep files may include each other.
 const DEEPEST: u8 = 16;
 
-/// The module of TCP and UDP services, as files of `load_module` are named.
-const STREAM_MODULE: &str = "ngx_stream_module.so";
-
 /// The tree of files that nginx would load.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Layout {
@@ -27,8 +24,6 @@ pub struct Layout {
     pub stream_in: Option<PathBuf>,
     /// Whether that block includes our files.
     pub stream_includes_ours: bool,
-    /// Files of `load_module`.
-    pub load_modules: Vec<String>,
     /// Every block `server` within `http`.
     pub sites: Vec<Site>,
 }
@@ -64,12 +59,6 @@ impl Layout {
         let mut walk = Walk { layout: &mut layout, folder, own: settings.apply.root.join("current") };
         walk.list(&configuration, &syntax::parse(&text).unwrap_or_default(), Context::Main, 0);
         Ok(layout)
-    }
-
-    /// Whether this nginx has the directives of TCP and UDP services; `build` is what `nginx -V` prints.
-    pub fn has_stream(&self, build: &str) -> bool {
-        let built_in = build.split_whitespace().any(|word| word == "--with-stream");
-        built_in || self.load_modules.iter().any(|file| file.rsplit('/').next() == Some(STREAM_MODULE))
     }
 
     /// The sites that have the requests for unknown hosts on sockets of ours.
@@ -112,7 +101,6 @@ impl Walk<'_> {
         for directive in directives {
             match (directive.name.as_str(), directive.arguments.first(), context) {
                 ("include", Some(pattern), _) => self.include(pattern, context, depth),
-                ("load_module", Some(module), Context::Main) => self.layout.load_modules.push(module.clone()),
                 ("http", _, Context::Main) => self.list(file, directive.children(), Context::Http, depth),
                 ("stream", _, Context::Main) if directive.block.is_some() => {
                     self.layout.stream_in.get_or_insert_with(|| file.to_owned());
@@ -201,8 +189,6 @@ mod tests {
             (layout.stream_in.as_deref(), layout.stream_includes_ours),
             (Some(path("modules/stream.conf").as_path()), true)
         );
-        assert!(layout.has_stream("") && !Layout::default().has_stream("--with-stream=dynamic"));
-        assert!(Layout::default().has_stream("configure arguments: --with-stream --prefix=/"));
         let [default, second] = &layout.sites[..] else { panic!("{:?}", layout.sites) };
         assert_eq!(
             (default.line, &default.listens[..], &default.names[..]),

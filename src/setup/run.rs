@@ -10,7 +10,7 @@ use super::layout::Layout;
 use super::points::reached;
 use super::state::remove_scratch;
 use super::steps::{Ground, Planned, STEPS, Step};
-use crate::apply::{ApplyError, Host as _, Survey, System, SystemOptions, build_information};
+use crate::apply::{ApplyError, Host as _, Survey, System, SystemOptions};
 use crate::config::Settings;
 
 /// Why setup did not do what was asked.
@@ -91,7 +91,6 @@ pub struct Setup<'s> {
     settings: &'s Settings,
     settings_folder: PathBuf,
     wishes: Wishes,
-    build: String,
     pub(super) host: System,
 }
 
@@ -110,8 +109,7 @@ impl<'s> Setup<'s> {
             pid_file: nginx.pid_file.clone(),
             ..SystemOptions::default()
         })?;
-        let build = build_information(&nginx.binary)?;
-        Ok(Setup { settings, settings_folder: settings_folder.to_owned(), wishes, build, host })
+        Ok(Setup { settings, settings_folder: settings_folder.to_owned(), wishes, host })
     }
 
     /// The folder of the journal.
@@ -178,7 +176,6 @@ impl<'s> Setup<'s> {
             settings: self.settings,
             settings_folder: &self.settings_folder,
             disable_default_site: self.wishes.disable_default_site,
-            build: &self.build,
             survey,
             layout,
         })

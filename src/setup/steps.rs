@@ -39,8 +39,6 @@ pub struct Ground<'a> {
     pub settings_folder: &'a Path,
     /// Whether the distribution's default site is to go.
     pub disable_default_site: bool,
-    /// What `nginx -V` prints.
-    pub build: &'a str,
     /// What nginx is, and what its sites claim.
     pub survey: Survey,
     /// Where everything stands.
@@ -201,7 +199,7 @@ fn stream_include(ground: &Ground<'_>) -> io::Result<Planned> {
     if layout.stream_includes_ours {
         return Ok(Planned::Nothing(format!("nginx includes {pattern}")));
     }
-    if !layout.has_stream(ground.build) {
+    if !ground.survey.capabilities.has_stream() {
         return Ok(Planned::Left(
             "this nginx has no stream module, and nothing is served over TCP or UDP without it; when you want that, install \
              it (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL) and run this again"

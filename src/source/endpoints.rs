@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use k8s_openapi::api::discovery::v1::{self as api, EndpointSlice};
 
 use super::unread::SERVICE_NAME;
+use crate::model::Transport;
 
 /// A family of addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,8 +47,8 @@ pub struct EndpointPort {
     pub name: Box<str>,
     /// Its number; none means all.
     pub number: Option<i32>,
-    /// Whether it is a port of TCP.
-    pub tcp: bool,
+    /// What is spoken on it; none where that is neither TCP nor UDP.
+    pub transport: Option<Transport>,
 }
 
 /// The endpoints that one EndpointSlice tells of.
@@ -106,14 +107,18 @@ impl From<EndpointSlice> for Endpoints {
     }
 }
 
-/// Whether that is TCP, which is also what a port has that names none.
-pub(super) fn is_tcp(protocol: Option<&str>) -> bool {
-    matches!(protocol, None | Some("" | "TCP"))
+/// The protocol that the API calls so: TCP where a port names none; none where it is neither TCP nor UDP.
+pub(super) fn transport(protocol: Option<&str>) -> Option<Transport> {
+    match protocol {
+        None | Some("" | "TCP") => Some(Transport::Tcp),
+        Some("UDP") => Some(Transport::Udp),
+        Some(_) => None,
+    }
 }
 
 fn port(port: api::EndpointPort) -> EndpointPort {
     EndpointPort {
-        tcp: is_tcp(port.protocol.as_deref()),
+        transport: transport(port.protocol.as_deref()),
         name: port.name.unwrap_or_default().into(),
         number: port.port,
     }
@@ -149,7 +154,7 @@ mod tests {
     use k8s_openapi::api::discovery::v1::EndpointConditions;
     use serde_json::{Value, json};
 
-    use super::{Condition, Endpoints, Family, condition};
+    use super::{Condition, Endpoints, Family, Transport, condition};
 
     fn read(slice: Value) -> Endpoints {
         Endpoints::from(serde_json::from_value::<super::EndpointSlice>(slice).unwrap())
@@ -175,8 +180,8 @@ mod tests {
         let [endpoint] = &*read.endpoints else { panic!("{read:?}") };
         assert_eq!(*endpoint.addresses, ["fd00::1".parse::<std::net::IpAddr>().unwrap()]);
         assert_eq!((endpoint.node.as_deref(), endpoint.target.as_deref()), (Some("n"), Some("Pod/a/p")));
-        let ports: Vec<_> = read.ports.iter().map(|port| (&*port.name, port.number, port.tcp)).collect();
-        assert_eq!(ports, [("http", Some(80), true), ("", Some(53), false)]);
+        let ports: Vec<_> = read.ports.iter().map(|port| (&*port.name, port.number, port.transport)).collect();
+        assert_eq!(ports, [("http", Some(80), Some(Transport::Tcp)), ("", Some(53), Some(Transport::Udp))]);
     }
 
     #[test]

@@ -9,7 +9,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use serde::{Deserialize, Serialize};
 
 use super::Family;
-use super::endpoints::is_tcp;
+use super::endpoints::transport;
+use crate::model::Transport;
 
 /// A Service, as far as it is read. On disk it has the form of the API.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,8 +41,8 @@ pub struct ServicePort {
     pub name: Box<str>,
     /// Its number.
     pub number: i32,
-    /// Whether it is a port of TCP.
-    pub tcp: bool,
+    /// What is spoken on it; none where that is neither TCP nor UDP.
+    pub transport: Option<Transport>,
     /// The port of the endpoints.
     pub target: Option<TargetPort>,
     /// The port that all nodes listen on.
@@ -86,7 +87,7 @@ impl From<api::ServicePort> for ServicePort {
             IntOrString::String(name) => TargetPort::Name(name.into()),
         });
         ServicePort {
-            tcp: is_tcp(port.protocol.as_deref()),
+            transport: transport(port.protocol.as_deref()),
             name: port.name.unwrap_or_default().into(),
             number: port.port,
             target,
@@ -132,8 +133,12 @@ impl From<ServicePort> for api::ServicePort {
             name: Some(port.name.into()).filter(|name: &String| !name.is_empty()),
             node_port: port.node_port,
             port: port.number,
-            // Which other protocol it is matters to nobody.
-            protocol: (!port.tcp).then(|| "UDP".to_owned()),
+            protocol: match port.transport {
+                Some(Transport::Tcp) => None,
+                Some(Transport::Udp) => Some("UDP".to_owned()),
+                // Which other protocol it is matters to nobody.
+                None => Some("SCTP".to_owned()),
+            },
             target_port,
         }
     }
@@ -143,7 +148,7 @@ impl From<ServicePort> for api::ServicePort {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Family, Service, TargetPort};
+    use super::{Family, Service, TargetPort, Transport};
 
     fn read(service: Value) -> Service {
         serde_json::from_value(service).unwrap()
@@ -170,10 +175,13 @@ mod tests {
         assert_eq!(service.cluster_address.unwrap().to_string(), "10.96.0.1");
         assert_eq!(*service.balancer_addresses, ["192.0.2.1".parse::<std::net::IpAddr>().unwrap()]);
         let [web, https, dns] = &*service.ports else { panic!("{service:?}") };
-        assert_eq!((&*web.name, web.number, web.tcp, web.node_port), ("web", 80, true, Some(30080)));
+        assert_eq!(
+            (&*web.name, web.number, web.transport, web.node_port),
+            ("web", 80, Some(Transport::Tcp), Some(30080))
+        );
         assert_eq!((&web.target, web.application.as_deref()), (&Some(TargetPort::Number(8080)), Some("grpc")));
-        assert_eq!((https.tcp, &https.target), (true, &Some(TargetPort::Name("https".into()))));
-        assert_eq!((&*dns.name, dns.tcp, &dns.target), ("", false, &None));
+        assert_eq!((https.transport, &https.target), (Some(Transport::Tcp), &Some(TargetPort::Name("https".into()))));
+        assert_eq!((&*dns.name, dns.transport, &dns.target), ("", Some(Transport::Udp), &None));
     }
 
     #[test]
@@ -190,6 +198,7 @@ mod tests {
                     "ports": [
                         { "name": "web", "port": 80, "targetPort": 8080, "nodePort": 30080, "appProtocol": "grpc" },
                         { "port": 443, "targetPort": "https", "protocol": "SCTP" },
+                        { "name": "dns", "port": 53, "protocol": "UDP" },
                     ],
                 },
                 "status": { "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } },

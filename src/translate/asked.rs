@@ -7,7 +7,7 @@ use k8s_openapi::api::networking::v1::{HTTPIngressPath, Ingress, IngressBackend,
 use super::endpoint::{self, SliceIndex};
 use super::port::{self, PortReference};
 use super::{Dialect, host};
-use crate::model::{ObjectId, ServerName};
+use crate::model::{ObjectId, ServerName, Transport};
 use crate::source::{Snapshot, Stored};
 
 /// What an Ingress asks for, as it is written.
@@ -158,7 +158,7 @@ impl<'a> Behind<'a> {
     fn endpoints(&self, service: &str, port: &PortReference<'_>) -> Option<usize> {
         let stored = self.snapshot.service(self.namespace, service)?;
         // Whoever names the port of the endpoints means that one, which only one of the dialects allows.
-        let port = port::find(&stored.object, port, Dialect::IngressNginx)?;
+        let port = port::find(&stored.object, port, Transport::Tcp, Dialect::IngressNginx)?;
         Some(endpoint::find(self.slices.of(self.namespace, service), &stored.object, port).len())
     }
 }

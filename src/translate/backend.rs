@@ -12,7 +12,10 @@ use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::{Dialect, EndpointMode, Names, Namespaces, Options};
 use crate::finding::Reason;
-use crate::model::{BackendTls, Balance, Endpoint, HostName, Origin, Protocol, Upstream, UpstreamId, is_label};
+use crate::model::{
+    BackendTls, Balance, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId, Transport,
+    Upstream, UpstreamId, is_label,
+};
 use crate::source::{Service, ServicePort, Snapshot, Stored};
 
 /// The most that an endpoint weighs which is found by hashing.
@@ -21,7 +24,7 @@ const MOST_WEIGHT: u32 = 10;
 /// What a rule refers to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct BackendReference<'a> {
-    /// The namespace of the object that refers; Services of others are out of reach.
+    /// The namespace of the Service: that of the object that refers, unless the administrator names another.
     pub namespace: &'a str,
     /// The name of the Service.
     pub service: &'a str,
@@ -67,6 +70,33 @@ pub struct Backends<'a> {
     pub names: BTreeMap<HostName, Namespaces>,
 }
 
+/// A port of a Service that is there.
+struct Located<'a> {
+    service: &'a Stored<Service>,
+    number: i32,
+    /// Where the Service lists it.
+    port: Option<&'a ServicePort>,
+    way: Way<'a>,
+}
+
+/// How the endpoints of a port are reached.
+#[derive(Clone, Copy)]
+enum Way<'a> {
+    /// In this mode.
+    Mode(EndpointMode, &'a ServicePort),
+    /// By the name behind the Service, on the port of this number.
+    Name(&'a str, u16),
+}
+
+impl Located<'_> {
+    fn mode_name(&self) -> &'static str {
+        match self.way {
+            Way::Mode(mode, _) => mode::name(mode),
+            Way::Name(..) => "",
+        }
+    }
+}
+
 impl<'a> Backends<'a> {
     /// Nothing resolved yet.
     pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a SliceIndex<'a>) -> Self {
@@ -109,11 +139,50 @@ impl<'a> Backends<'a> {
         self.upstreams.into_values()
     }
 
+    /// The endpoints of a port for whoever takes connections or datagrams for it. With no endpoint it is there all the same;
+    /// `None` where the port itself is not. What is wrong is noted.
+    pub fn stream(
+        &mut self,
+        reference: &BackendReference<'a>,
+        transport: Transport,
+        notes: &mut Vec<Note>,
+    ) -> Option<StreamUpstream> {
+        let located =
+            self.locate(reference, transport, notes).map_err(|(reason, note)| notes.push((reason, note.into())));
+        let located = located.ok()?;
+        let endpoints = self.endpoints(&located, notes).unwrap_or_else(|(reason, note)| {
+            notes.push((reason, note.into()));
+            Vec::new()
+        });
+        let id = StreamUpstreamId {
+            namespace: reference.namespace.into(),
+            service: reference.service.into(),
+            port: Port { transport, number: port::number(located.number)? },
+            mode: located.mode_name(),
+        };
+        Some(StreamUpstream { id, origin: Origin::object(&located.service.id), endpoints })
+    }
+
     fn upstream(
         &mut self,
         reference: &BackendReference<'a>,
         notes: &mut Vec<Note>,
     ) -> Result<Upstream, (Reason, String)> {
+        let located = self.locate(reference, Transport::Tcp, notes)?;
+        let mut endpoints = self.endpoints(&located, notes)?;
+        if reference.balance.is_some() {
+            even_out(&mut endpoints);
+        }
+        Ok(Upstream { id: id(reference, &located), origin: Origin::object(&located.service.id), endpoints })
+    }
+
+    /// The port that is referred to, and how its endpoints are reached.
+    fn locate(
+        &self,
+        reference: &BackendReference<'a>,
+        transport: Transport,
+        notes: &mut Vec<Note>,
+    ) -> Result<Located<'a>, (Reason, String)> {
         let BackendReference { namespace, service: name, .. } = reference;
         let missing =
             || (Reason::MissingService, format!("there is no Service {name:?} in the namespace {namespace:?}"));
@@ -122,28 +191,42 @@ impl<'a> Backends<'a> {
             return Err(missing());
         }
         let service = self.snapshot.service(namespace, name).ok_or_else(missing)?;
-        let port = port::find(&service.object, &reference.port, reference.dialect);
-        match &service.object.external_name {
-            Some(host) => self.external(reference, (service, host), port, notes),
-            None => {
-                let port = port.ok_or_else(|| missing_port(reference))?;
-                let has_address = service.object.cluster_address.is_some();
-                let mode = match reference.by_cluster_address && has_address {
-                    true => EndpointMode::ClusterIp,
-                    false => reference.mode,
-                };
-                let mode = choose_mode(service, mode, notes);
-                let mut endpoints = self.endpoints(service, port, mode, notes)?;
-                if reference.balance.is_some() {
-                    even_out(&mut endpoints);
-                }
-                let id = id(reference, port.number, mode::name(mode), Some(port));
-                Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
+        let port = port::find(&service.object, &reference.port, transport, reference.dialect);
+        let missing_port = || missing_port(reference, transport);
+        if let Some(host) = service.object.external_name.as_deref() {
+            if !self.options.external_names {
+                let note =
+                    format!("Service {name:?} is of type ExternalName, which the administrator has switched off");
+                return Err((Reason::ExternalNameDisabled, note));
             }
+            // One without ports takes any port that is named.
+            let has_ports = !service.object.ports.is_empty();
+            let number = match (port, &reference.port) {
+                (Some(port), _) => port::number(port.number),
+                (None, PortReference::Number(number)) if !has_ports => Some(*number),
+                _ => None,
+            };
+            let number = number.ok_or_else(missing_port)?;
+            return Ok(Located { service, number: number.into(), port, way: Way::Name(host, number) });
+        }
+        let port = port.ok_or_else(missing_port)?;
+        let has_address = service.object.cluster_address.is_some();
+        let mode = match reference.by_cluster_address && has_address {
+            true => EndpointMode::ClusterIp,
+            false => reference.mode,
+        };
+        let mode = choose_mode(service, mode, notes);
+        Ok(Located { service, number: port.number, port: Some(port), way: Way::Mode(mode, port) })
+    }
+
+    fn endpoints(&mut self, located: &Located<'a>, notes: &mut Vec<Note>) -> Result<Vec<Endpoint>, (Reason, String)> {
+        match located.way {
+            Way::Mode(mode, port) => self.endpoints_by(located.service, port, mode, notes),
+            Way::Name(host, number) => self.endpoints_of(located.service, host, number, notes),
         }
     }
 
-    fn endpoints(
+    fn endpoints_by(
         &self,
         service: &'a Stored<Service>,
         port: &ServicePort,
@@ -195,26 +278,14 @@ impl<'a> Backends<'a> {
         Ok(endpoints)
     }
 
-    /// A Service without ports takes any port that a rule names.
-    fn external(
+    fn endpoints_of(
         &mut self,
-        reference: &BackendReference<'a>,
-        (service, host): (&'a Stored<Service>, &str),
-        port: Option<&ServicePort>,
+        service: &'a Stored<Service>,
+        host: &str,
+        number: u16,
         notes: &mut Vec<Note>,
-    ) -> Result<Upstream, (Reason, String)> {
-        let name = reference.service;
-        if !self.options.external_names {
-            let note = format!("Service {name:?} is of type ExternalName, which the administrator has switched off");
-            return Err((Reason::ExternalNameDisabled, note));
-        }
-        let has_ports = !service.object.ports.is_empty();
-        let number = match (port, &reference.port) {
-            (Some(port), _) => port::number(port.number),
-            (None, PortReference::Number(number)) if !has_ports => Some(*number),
-            _ => None,
-        };
-        let number = number.ok_or_else(|| missing_port(reference))?;
+    ) -> Result<Vec<Endpoint>, (Reason, String)> {
+        let name = &service.id.name;
         let subject = format!("externalName {} of Service {name:?}: ", quoted(host));
         let refused = |clause: &str| (Reason::ForbiddenTarget, format!("{subject}{clause}"));
         let addresses = match ExternalName::read(host).map_err(refused)? {
@@ -225,10 +296,7 @@ impl<'a> Backends<'a> {
             }
         };
         let endpoint = |address: IpAddr| Endpoint { address: SocketAddr::new(address, number), weight: 1 };
-        let endpoints =
-            self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)?;
-        let id = id(reference, i32::from(number), "", port);
-        Ok(Upstream { id, origin: Origin::object(&service.id), endpoints })
+        self.permitted(addresses.into_iter().map(endpoint).collect(), Chosen::ByTenant, &subject, notes)
     }
 
     /// The addresses of a name as DNS told last; never empty.
@@ -258,12 +326,13 @@ impl<'a> Backends<'a> {
 }
 
 /// The number stands for the port however a rule names it, so that two names of one port share an upstream.
-fn id(reference: &BackendReference<'_>, number: i32, mode: &'static str, port: Option<&ServicePort>) -> UpstreamId {
+fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
     let (namespace, service) = (reference.namespace.into(), reference.service.into());
-    let protocol = reference.protocol.or_else(|| port.and_then(port::protocol)).unwrap_or(Protocol::Http);
+    let protocol = reference.protocol.or_else(|| located.port.and_then(port::protocol)).unwrap_or(Protocol::Http);
+    let (port, mode) = (located.number.to_string().into(), located.mode_name());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
     let tls = tls.filter(|_| matches!(protocol, Protocol::Https | Protocol::Grpcs));
-    UpstreamId { namespace, service, port: number.to_string().into(), mode, protocol, balance, tls }
+    UpstreamId { namespace, service, port, mode, protocol, balance, tls }
 }
 
 /// Consistent hashing makes points for each unit of a weight, so weights are told by ones.
@@ -275,9 +344,9 @@ fn even_out(endpoints: &mut [Endpoint]) {
     }
 }
 
-fn missing_port(reference: &BackendReference<'_>) -> (Reason, String) {
+fn missing_port(reference: &BackendReference<'_>, transport: Transport) -> (Reason, String) {
     let (service, port) = (reference.service, reference.port.written());
-    (Reason::MissingPort, format!("Service {service:?} has no TCP port {port}"))
+    (Reason::MissingPort, format!("Service {service:?} has no {} port {port}", transport.name()))
 }
 
 fn choose_mode(service: &Stored<Service>, otherwise: EndpointMode, notes: &mut Vec<Note>) -> EndpointMode {

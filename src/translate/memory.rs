@@ -116,6 +116,8 @@ impl Memory {
         share(&mut model.certificates, &self.model.certificates, |certificate| &certificate.id);
         share(&mut model.password_files, &self.model.password_files, |file| &file.id);
         share(&mut model.authorities, &self.model.authorities, |authority| &authority.id);
+        share(&mut model.streams, &self.model.streams, |stream| &stream.listener.port);
+        share(&mut model.stream_upstreams, &self.model.stream_upstreams, |upstream| &upstream.id);
         self.model = model.clone();
     }
 }

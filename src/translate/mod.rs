@@ -27,6 +27,7 @@ mod port;
 mod reading;
 mod server;
 mod site;
+mod streams;
 mod subject;
 mod target;
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::{BackendTlsWish, ClientRule, Reading, SessionWish};
+pub use streams::StreamOptions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -147,6 +149,9 @@ impl Translator {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
+        let claims_on_ports = ingress_nginx::services::claims(snapshot, &options.streams, &mut translation.findings);
+        let claims_on_ports = streams::settle(claims_on_ports, &options.streams, &mut translation.findings);
+        let options = &*streams::with_ports(options, &claims_on_ports);
         translation.findings.extend(allowed::unseen(snapshot, options));
         let (subjects, mut withheld) = subjects(snapshot, options, memory, &mut translation);
         let mut admission = budget::admit(subjects, &options.limits);
@@ -199,6 +204,7 @@ impl Translator {
         let of_closed = admission.close(&mut built);
         let Servers { mut backends, mut tls, mut findings, refused, taken, .. } = servers;
         offers.tell(&taken, &mut findings);
+        let (streams, stream_upstreams) = streams::build(&claims_on_ports, &mut backends, options, &mut findings);
         translation.names = std::mem::take(&mut backends.names);
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
@@ -228,6 +234,8 @@ impl Translator {
             forwarded: Forwarded { trusted: options.trusted_proxies.clone(), append: options.append_forwarded_for },
             server_directives: options.server_directives.clone(),
             zones: admission.zones,
+            streams: streams.into_iter().map(Arc::new).collect(),
+            stream_upstreams: stream_upstreams.into_iter().map(Arc::new).collect(),
         };
         memory.share(&mut translation.model);
         translation

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::annotation::{Table, Trust};
-use super::{ANNOTATIONS, AllowedHosts, Limits};
+use super::{ANNOTATIONS, AllowedHosts, Limits, StreamOptions};
 use crate::model::{Certificate, Cidr, Directive, Origin};
 
 /// Whose semantics an object has.
@@ -168,6 +168,8 @@ pub struct Options {
     pub append_forwarded_for: bool,
     /// Which hosts which namespace may claim; empty lets every namespace claim every host.
     pub allowed_hosts: Vec<AllowedHosts>,
+    /// TCP and UDP services.
+    pub streams: StreamOptions,
     /// How much one object and one namespace may ask for.
     pub limits: Limits,
     /// What objects ask for that do not say otherwise.
@@ -243,6 +245,7 @@ impl Default for Options {
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
+            streams: StreamOptions::default(),
             limits: Limits::default(),
             defaults: Arc::default(),
             server_directives: Vec::new(),

@@ -3,7 +3,7 @@
 use k8s_openapi::api::networking::v1::ServiceBackendPort;
 
 use super::Dialect;
-use crate::model::Protocol;
+use crate::model::{Protocol, Transport};
 use crate::source::{Endpoints, Service, ServicePort, TargetPort};
 
 /// How a backend names a port of its Service.
@@ -37,10 +37,15 @@ impl<'a> PortReference<'a> {
     }
 }
 
-/// A port of a Service: the one that carries this number or name and TCP. In the ingress-nginx dialect a target port
+/// A port of a Service: the one that carries this number or name and this protocol. In the ingress-nginx dialect a target port
 /// counts as well, when the Service has no port of that number or name.
-pub fn find<'s>(service: &'s Service, wanted: &PortReference<'_>, dialect: Dialect) -> Option<&'s ServicePort> {
-    let mut tcp = service.ports.iter().filter(|port| port.tcp);
+pub fn find<'s>(
+    service: &'s Service,
+    wanted: &PortReference<'_>,
+    transport: Transport,
+    dialect: Dialect,
+) -> Option<&'s ServicePort> {
+    let mut ports = service.ports.iter().filter(|port| port.transport == Some(transport));
     let by_port = |port: &&ServicePort| match wanted {
         PortReference::Number(number) => port.number == i32::from(*number),
         PortReference::Name(name) => *port.name == **name,
@@ -51,8 +56,8 @@ pub fn find<'s>(service: &'s Service, wanted: &PortReference<'_>, dialect: Diale
         (PortReference::Name(name), Some(TargetPort::Name(target))) => **target == **name,
         _ => false,
     };
-    tcp.clone().find(by_port).or_else(|| match dialect {
-        Dialect::IngressNginx => tcp.find(by_target),
+    ports.clone().find(by_port).or_else(|| match dialect {
+        Dialect::IngressNginx => ports.find(by_target),
         Dialect::Specification => None,
     })
 }
@@ -61,9 +66,9 @@ pub fn find<'s>(service: &'s Service, wanted: &PortReference<'_>, dialect: Diale
 /// numeric target port, for slices written by hand without ports.
 pub fn of_slice(slice: &Endpoints, port: &ServicePort) -> Option<u16> {
     let ports = &slice.ports;
-    let mut tcp = ports.iter().filter(|candidate| candidate.tcp);
-    let named = tcp.clone().find(|candidate| candidate.name == port.name);
-    let only = match (port.name.is_empty(), tcp.next(), tcp.next()) {
+    let mut candidates = ports.iter().filter(|candidate| candidate.transport == port.transport);
+    let named = candidates.clone().find(|candidate| candidate.name == port.name);
+    let only = match (port.name.is_empty(), candidates.next(), candidates.next()) {
         (true, Some(only), None) => Some(only),
         _ => None,
     };

@@ -47,6 +47,7 @@ mod sessions;
 mod settings;
 mod setup;
 mod status;
+mod streams;
 mod strict_paths;
 mod templates;
 mod tls;

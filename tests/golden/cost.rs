@@ -136,6 +136,7 @@ const SORTS: &[Sort] = &[
         ..PLAIN
     },
     Sort { name: "canaries", paths: 5, ..PLAIN },
+    Sort { name: "streams", services: true, ..PLAIN },
     Sort {
         name: "long texts",
         annotations: |_| annotation("permanent-redirect", &format!("https://example.org/{}", "x".repeat(2000))),
@@ -194,6 +195,15 @@ fn manifests(sort: &Sort, objects: usize) -> String {
             .unwrap();
         }
     }
+    if sort.name == "streams" {
+        let entries = (0..objects).map(|number| format!("'{}': default/s{number}-0:80:PROXY:PROXY", 20_000 + number));
+        let (entries, name) = (entries.collect::<Vec<_>>().join(", "), inputs::TCP_SERVICES.1);
+        write!(
+            text,
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: default}}\ndata: {{{entries}}}\n"
+        )
+        .unwrap();
+    }
     let prelude: Vec<_> = documents("hosts");
     let mut all: Vec<_> = prelude.into_iter().filter(|document| !document.contains("kind: Ingress\n")).collect();
     let of_case = match sort.name {
@@ -213,18 +223,18 @@ fn manifests(sort: &Sort, objects: usize) -> String {
 }
 
 fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
-    let mut options = inputs::options(DEFAULT_CERTIFICATE);
+    let snapshot = snapshot(&[manifests(sort, objects)]);
+    let mut options = inputs::options(DEFAULT_CERTIFICATE, &snapshot);
     (options.limits.namespace.memory, options.limits.namespace.test) = (u64::MAX, u64::MAX);
-    let translation =
-        Translator::new(options).translate(&snapshot(&[manifests(sort, objects)]), &names(), &Default::default());
+    let translation = Translator::new(options).translate(&snapshot, &names(), &Default::default());
     let each = if sort.name == "canaries" { 2 } else { 1 };
     assert_eq!(translation.accepted.len(), each * objects, "{}: {:?}", sort.name, translation.findings.first());
     let mut sum = Cost::default();
     cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);
     // What hosts share is cheaper than what is estimated.
     let options = GateOptions { shared_servers: false, ..GateOptions::default() };
-    let (plan, _) =
-        nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &Neighbours::default(), &options);
+    let neighbours = Neighbours { worker_connections: Some(2048), ..Neighbours::default() };
+    let (plan, _) = nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &neighbours, &options);
     (Renderer::default().render(&plan), sum)
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
-use ingressd::translate::{ClassRule, Dialect, Options};
+use ingressd::translate::{ClassRule, Dialect, Options, StreamOptions};
 
 /// 2027-01-01, when certificates are judged.
 const NOW: i64 = 1_798_761_600;
@@ -19,13 +19,25 @@ pub fn snapshot(text: &str) -> Snapshot {
     Snapshot::clone(&snapshot)
 }
 
+/// Namespace and name of the ConfigMaps with TCP and UDP services, which count where they are.
+pub const TCP_SERVICES: (&str, &str) = ("default", "tcp-services");
+pub const UDP_SERVICES: (&str, &str) = ("default", "udp-services");
+
 /// Both dialects, and the default certificate in this namespace and of this name.
-pub fn options(default_certificate: (&str, &str)) -> Options {
+pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Options {
     let class = |controller: &str, dialect, legacy: Option<&str>| ClassRule {
         legacy_class: legacy.map(Into::into),
         ..ClassRule::new(controller, dialect)
     };
     let (namespace, name) = default_certificate;
+    let services =
+        |(namespace, name): (&str, &str)| snapshot.config_map(namespace, name).map(|_| (namespace.into(), name.into()));
+    let streams = StreamOptions {
+        tcp_services: services(TCP_SERVICES),
+        udp_services: services(UDP_SERVICES),
+        reserved: vec![(80, "listen.http-port"), (443, "listen.https-port"), (10246, "listen.status")],
+        ..StreamOptions::default()
+    };
     Options {
         classes: vec![
             class("ingressd/nginx", Dialect::Specification, None),
@@ -33,6 +45,7 @@ pub fn options(default_certificate: (&str, &str)) -> Options {
         ],
         default_certificate: Some((namespace.into(), name.into())),
         now: NOW,
+        streams,
         ..Options::default()
     }
 }

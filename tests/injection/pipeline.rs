@@ -42,17 +42,17 @@ pub fn yaml(objects: &[Value]) -> String {
 }
 
 /// The settings: both dialects, a default certificate, own ports.
-pub fn options() -> Options {
+pub fn options(snapshot: &Snapshot) -> Options {
     Options {
         own_ports: vec![80, 443],
         own_addresses: vec![SocketAddr::from(([192, 0, 2, 1], 80))],
-        ..inputs::options(("host", "default-tls"))
+        ..inputs::options(("host", "default-tls"), snapshot)
     }
 }
 
 /// Walks the pipeline once for each version.
 pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
-    let options = options();
+    let options = options(snapshot);
     // Whatever is asked, DNS answers.
     let answer = Answer { addresses: vec![IpAddr::from([192, 0, 2, 80])], ..Answer::default() };
     let wanted = Wanted::of(snapshot, &options).referred.into_keys();
@@ -70,7 +70,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
         let files = Renderer::default().render(&plan);
         let read = |(path, file): (&FilePath, &Arc<File>)| {
             let text = String::from_utf8(file.content.bytes()).unwrap();
-            path.starts_with("http/").then(|| (Arc::clone(path), shape(&parse(&text))))
+            is_configuration(path).then(|| (Arc::clone(path), shape(&parse(&text))))
         };
         let trees = files.files.iter().filter_map(read).collect();
         blocks::check(&files, &Renderer::default().render(&gate(true).0));
@@ -82,6 +82,10 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
 /// Objects in one file, for nginx 1.22.
 pub fn of(objects: &[Value]) -> Outcome {
     produce(&inputs::snapshot(&yaml(objects)), &VERSIONS[1..2]).remove(0)
+}
+
+fn is_configuration(path: &str) -> bool {
+    path.starts_with("http/") || path.starts_with("stream/")
 }
 
 /// A directive's name, the number of its arguments and what is in its block.
@@ -110,6 +114,12 @@ impl Outcome {
     /// The file of a host.
     pub fn server(&self, host: &str) -> Option<String> {
         self.text(&format!("http/server-exact-{host}.conf"))
+    }
+
+    /// The trees of all files of TCP and UDP services, by their paths.
+    pub fn streams(&self) -> impl Iterator<Item = (&str, &[Shape])> {
+        let trees = self.trees.iter().filter(|(path, _)| path.starts_with("stream/"));
+        trees.map(|(path, tree)| (&**path, tree.as_slice()))
     }
 
     /// The trees of a host's file and of all configuration that it requires but others share; `None` without the host.
@@ -150,7 +160,7 @@ impl Outcome {
             };
             assert_eq!(text.chars().find(odd), None, "{path:?}");
             match folder {
-                "http" => assert!(!self.trees[path].is_empty(), "{path:?} is empty"),
+                "http" | "stream" => assert!(!self.trees[path].is_empty(), "{path:?} is empty"),
                 "auth" => assert!(text.lines().all(|line| line.split(':').count() == 2), "{path:?}"),
                 _ => assert!(text.starts_with("-----BEGIN CERTIFICATE-----\n"), "{path:?}"),
             }

@@ -30,6 +30,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
         "AddressesLeftOut",
         "names are not resolved where ExternalNameDisabled is found: tests/end_to_end/external_names.rs",
     ),
+    ("PortConflict", "it is about the settings and this host: tests/end_to_end/streams.rs"),
     ("DrainingWorkers", "it is about this host: tests/end_to_end/crowds.rs"),
     ("MoreFindings", "it takes more than twenty others: src/finding/limit.rs"),
     ("StatusContention", "it takes another controller: tests/live/contention.rs"),

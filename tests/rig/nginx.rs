@@ -134,6 +134,17 @@ impl Nginx {
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
+    /// Adds the module for TCP and UDP, in the first line of `nginx.conf`, and a block that includes the services of the
+    /// generations below `root`.
+    pub fn serve_streams(&self, root: &Path) {
+        let folders = ["/usr/lib/nginx/modules", "/usr/lib64/nginx/modules"].map(Path::new);
+        let module = folders.iter().map(|folder| folder.join("ngx_stream_module.so")).find(|file| file.exists());
+        let module = module.expect("libnginx-mod-stream is not installed: run `make test`, which installs it");
+        let http = fs::read_to_string(self.configuration()).unwrap();
+        let stream = format!("stream {{\n    include {}/current/stream/*.conf;\n}}\n", root.display());
+        fs::write(self.configuration(), format!("load_module {};\n{http}{stream}", module.display())).unwrap();
+    }
+
     /// The master's process, when the pid file names one that lives.
     pub fn master(&self) -> Option<Pid> {
         let pid = Pid::from_raw(fs::read_to_string(self.pid_file()).ok()?.trim().parse().ok()?);

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::keys::{Effect, KEYS};
 use super::*;
-use crate::model::Cidr;
+use crate::model::{Cidr, StreamPolicy};
 use crate::source::Stored;
 use crate::translate::annotation::{Trust, value::address_list};
 
@@ -69,6 +69,11 @@ fn keys_take_the_place_of_settings() {
         ("compute-full-forwarded-for", "true"),
         ("upstream-keepalive-connections", "7"),
         ("bind-address", "192.0.2.1,2001:db8::1"),
+        ("proxy-stream-timeout", "30s"),
+        ("proxy-stream-next-upstream", "false"),
+        ("proxy-stream-next-upstream-timeout", "7s"),
+        ("proxy-stream-next-upstream-tries", "5"),
+        ("proxy-stream-responses", "0"),
     ]);
     assert_eq!(told(&layered), Vec::<String>::new());
     let Settings { translate, gate, .. } = layered.settings;
@@ -76,6 +81,15 @@ fn keys_take_the_place_of_settings() {
     assert_eq!((translate.redirect_status, translate.max_trust), (301, Trust::Medium));
     assert!(translate.cross_namespace && translate.append_forwarded_for);
     assert_eq!((gate.http2, gate.upstream_keepalive, gate.addresses.len()), (false, 7, 2));
+    let seconds = std::time::Duration::from_secs;
+    let expected = StreamPolicy {
+        timeout: seconds(30),
+        next_upstream: false,
+        next_upstream_timeout: seconds(7),
+        next_upstream_tries: 5,
+        responses: 0,
+    };
+    assert_eq!(translate.streams.policy, expected);
 }
 
 #[test]
@@ -89,6 +103,8 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         ("large-client-header-buffers", "4 8g", "is refused"),
         ("proxy-real-ip-cidr", "10.0.0.0/8, x", "is refused"),
         ("bind-address", "eth0", "is refused"),
+        ("proxy-stream-timeout", "0s", "at once"),
+        ("proxy-stream-responses", "-1", "is refused"),
     ] {
         let layered = layered(&[(key, value)]);
         let told = told(&layered);

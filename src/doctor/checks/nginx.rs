@@ -99,8 +99,13 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     let (has, lacks): (Vec<_>, Vec<_>) = MODULES.iter().partition(|gives| capabilities.has(gives.module));
     let mut lines: Vec<_> = lacks.into_iter().map(|gives| without(gives, &facts.settings)).collect();
     lines.insert(0, Line::ok(format!("{} modules that are of use are there", has.len())));
-    if !nginx.layout.has_stream(&nginx.build) {
-        lines.push(Line::note("no ngx_stream_module: nothing can be served over TCP or UDP (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL)"));
+    if !capabilities.has_stream() {
+        let text = "no ngx_stream_module: nothing can be served over TCP or UDP";
+        let package = "libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL";
+        lines.push(match facts.settings.ingress_nginx.has_streams() {
+            true => Line::error(text, format!("install {package}, then `ingressd setup --yes`")),
+            false => Line::note(format!("{text} ({package})")),
+        });
     }
     lines
 }
@@ -191,12 +196,16 @@ pub fn includes(facts: &Facts) -> Vec<Line> {
             Line::error(text, "ingressd setup --yes")
         }
     };
-    let has_stream = nginx.layout.has_stream(&nginx.build);
+    let has_stream = nginx.survey.capabilities.has_stream();
     let stream = match (nginx.layout.stream_includes_ours, has_stream) {
         (true, true) => Line::ok(format!("nginx includes {}/stream/*.conf", current.display())),
         (true, false) => Line::error(
             "the include for TCP and UDP services is there, but the stream module is not: nginx refuses its configuration",
             "install libnginx-mod-stream (Debian) or nginx-mod-stream (Fedora, RHEL), or `ingressd setup --undo`",
+        ),
+        (false, true) if facts.settings.ingress_nginx.has_streams() => Line::error(
+            format!("nginx does not include {}/stream/*.conf: it never serves TCP and UDP services", current.display()),
+            "ingressd setup --yes",
         ),
         (false, true) => Line::note(
             "nginx has the stream module, but no include for TCP and UDP services; `ingressd setup --yes` adds it",

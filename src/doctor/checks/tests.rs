@@ -54,7 +54,16 @@ const ROWS: &[Row] = &[
     ),
     ("nginx-modules", |facts| without(facts, Module::LimitReq), Warning, "limit_req"),
     ("nginx-modules", |facts| without(facts, Module::RealIp), Note, "realip"),
-    ("nginx-modules", |facts| nginx(facts).build.clear(), Note, "ngx_stream_module"),
+    ("nginx-modules", |facts| without(facts, Module::Stream), Note, "ngx_stream_module"),
+    (
+        "nginx-modules",
+        |facts| {
+            without(facts, Module::Stream);
+            facts.settings.ingress_nginx.tcp_services = Some(("ingress-nginx".into(), "tcp-services".into()));
+        },
+        Error,
+        "libnginx-mod-stream",
+    ),
     (
         "nginx-configuration",
         |facts| nginx(facts).tested = Ok(Tested { accepted: false, words: "unknown directive".into() }),
@@ -76,7 +85,16 @@ const ROWS: &[Row] = &[
     ("nginx-running", |facts| nginx(facts).survey.pid_file = "/var/run/nginx.pid".into(), Good, "master 100"),
     ("includes", |facts| nginx(facts).survey.includes_ours = false, Error, "ingressd setup"),
     ("includes", |facts| nginx(facts).layout.stream_includes_ours = false, Note, "ingressd setup"),
-    ("includes", |facts| nginx(facts).build.clear(), Error, "stream module is not"),
+    (
+        "includes",
+        |facts| {
+            nginx(facts).layout.stream_includes_ours = false;
+            facts.settings.ingress_nginx.udp_services = Some(("ingress-nginx".into(), "udp-services".into()));
+        },
+        Error,
+        "never serves TCP and UDP",
+    ),
+    ("includes", |facts| without(facts, Module::Stream), Error, "stream module is not"),
     ("default-server", |facts| finding(facts, Reason::DefaultServerTaken, "default:7 is it"), Warning, "default:7"),
     ("other-sites", |facts| finding(facts, Reason::HostConflict, "a site has the name"), Warning, "has the name"),
     (

@@ -3,7 +3,7 @@
 use procfs::process::LimitValue;
 
 use crate::apply::process::{Role, Table};
-use crate::apply::{Host as _, Survey, System, SystemOptions, build_information};
+use crate::apply::{Host as _, Survey, System, SystemOptions};
 use crate::config::Settings;
 use crate::doctor::facts::Nginx;
 use crate::model::Model;
@@ -13,7 +13,6 @@ use crate::setup::Layout;
 /// Looks at the nginx of the settings; what it would be asked to do is in the model.
 pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
     let nginx = &settings.nginx;
-    let build = build_information(&nginx.binary).map_err(|error| error.to_string())?;
     let survey = Survey::of(
         &nginx.binary,
         Some(&nginx.configuration),
@@ -40,7 +39,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
     });
     let worker_files = master.as_ref().ok().and_then(worker_files);
     let (_, findings) = gate(model, &survey.capabilities, &survey.neighbours, &settings.gate_options());
-    Ok(Nginx { survey, build, layout, tested, master, worker_files, findings })
+    Ok(Nginx { survey, layout, tested, master, worker_files, findings })
 }
 
 /// How many files the first worker may have open.

@@ -11,7 +11,7 @@ use crate::daemon::{Feed, Link, claims_kept_in, to_look_with};
 use crate::doctor::checks::pods::word;
 use crate::doctor::facts::{Objects, Sample};
 use crate::finding::Severity;
-use crate::model::Model;
+use crate::model::{Model, Transport};
 use crate::source::cluster::Need;
 use crate::source::{Condition, Snapshot};
 use crate::translate::{EndpointMode, Names, Translation, Translator};
@@ -108,7 +108,8 @@ fn addresses(model: &Model, mode: EndpointMode) -> BTreeSet<SocketAddr> {
 pub fn any_pods(snapshot: &Snapshot) -> BTreeSet<SocketAddr> {
     let mut found = BTreeSet::new();
     for slice in snapshot.endpoint_slices.iter().map(|slice| &slice.object) {
-        let ports = slice.ports.iter().filter(|port| port.tcp).filter_map(|port| u16::try_from(port.number?).ok());
+        let tcp = slice.ports.iter().filter(|port| port.transport == Some(Transport::Tcp));
+        let ports = tcp.filter_map(|port| u16::try_from(port.number?).ok());
         let is_pod = |target: &str| target.starts_with("Pod/");
         let ready = slice.endpoints.iter().filter(|endpoint| {
             endpoint.condition == Condition::Ready && endpoint.target.as_deref().is_some_and(is_pod)

@@ -4,6 +4,7 @@ mod inherited;
 mod names;
 mod routes;
 mod sockets;
+mod streams;
 mod taken;
 
 use std::sync::Arc;
@@ -55,6 +56,7 @@ pub fn gate(
         }
     }
     routes::fit(&mut model, capabilities, has_tls, &mut findings);
+    streams::fit(&mut model, capabilities, neighbours, options, &mut findings);
     if let Some(other) = neighbours.listens.iter().find(|listen| listen.address == options.status) {
         let words = format!(
             "{} listens on {}, where nginx is to tell our generation: set listen.status to a port of its own",
@@ -99,6 +101,8 @@ pub fn gate(
         shared_servers: options.shared_servers && !neighbours.tells_server_name,
         real_ip: capabilities.has(Module::RealIp),
         proxies,
+        stream_addresses: options.addresses.clone(),
+        stream_real_ip: capabilities.has(Module::StreamRealIp),
         keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
     };
     findings.sort();

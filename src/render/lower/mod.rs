@@ -11,6 +11,7 @@ mod server;
 mod session;
 mod shared;
 mod split;
+mod stream;
 mod upstream;
 mod writer;
 
@@ -23,4 +24,5 @@ pub use server::{Facts, requires, server};
 pub use session::sessions;
 pub use shared::{cors, limits, shared};
 pub use split::splits;
+pub use stream::{stream, stream_upstream};
 pub use upstream::upstream;

@@ -1,6 +1,6 @@
 //! From a group of endpoints to its file; it must not know who uses it.
 
-use crate::model::{Balance, Refused, Upstream, UpstreamId};
+use crate::model::{Balance, Endpoint, Refused, Upstream, UpstreamId};
 use crate::nginx::Decisions;
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -25,6 +25,16 @@ pub fn session_of(upstream: &UpstreamId) -> Option<FilePath> {
     }
 }
 
+/// Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the others after one slow answer, and
+/// nothing to anybody when all of them were slow once.
+pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
+    let endpoint = |endpoint: &Endpoint| view::Endpoint {
+        address: Word::address(endpoint.address),
+        weight: (endpoint.weight > 1).then_some(Number(u64::from(endpoint.weight))).into_iter().collect(),
+    };
+    endpoints.iter().map(endpoint).collect()
+}
+
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
     let filled = engine.fill(
         "upstream",
@@ -38,16 +48,7 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
                 Some(Balance::Key(key)) => vec![Text::replacement(key)?],
                 Some(Balance::Session(_)) | None => Vec::new(),
             },
-            // Kubernetes judges readiness; nginx's own judgement (`max_fails`) would send everything to the
-            // others after one slow answer, and nothing to anybody when all of them were slow once.
-            endpoints: upstream
-                .endpoints
-                .iter()
-                .map(|endpoint| view::Endpoint {
-                    address: Word::address(endpoint.address),
-                    weight: (endpoint.weight > 1).then_some(Number(u64::from(endpoint.weight))).into_iter().collect(),
-                })
-                .collect(),
+            endpoints: endpoints(&upstream.endpoints),
             keepalive: decisions
                 .upstream_keepalive
                 .filter(|connections| *connections > 0)

@@ -7,20 +7,12 @@ use std::sync::Arc;
 use super::super::Limits;
 use super::{is_near, near};
 use crate::finding::{Finding, Reason};
-use crate::model::{Endpoint, Upstream};
+use crate::model::{Endpoint, Origin, Upstream};
 
 /// Keeps as many endpoints as an upstream, and the upstreams of a namespace together, may have.
 pub fn bound(upstreams: &mut [Upstream], limits: &Limits, findings: &mut Vec<Finding>) {
-    let most = count(limits.object.endpoints);
-    for upstream in upstreams.iter_mut().filter(|upstream| upstream.endpoints.len() > most) {
-        let all = upstream.endpoints.len();
-        choose(&mut upstream.endpoints, most);
-        let note = format!(
-            "port {} has {all} endpoints, of which {most} are used, chosen by their addresses: limits.upstream-endpoints \
-             allows no more; use fewer and larger pods, or have the administrator raise it",
-            upstream.id.port
-        );
-        findings.push(Finding::new(Reason::TooManyEndpoints, upstream.origin.clone(), note));
+    for Upstream { id, origin, endpoints } in upstreams.iter_mut() {
+        findings.extend(bound_one(origin, &id.port, endpoints, limits));
     }
     let mut namespaces: BTreeMap<Arc<str>, Vec<&mut Upstream>> = BTreeMap::new();
     let mut used: BTreeMap<Arc<str>, usize> = BTreeMap::new();
@@ -60,6 +52,19 @@ pub fn bound(upstreams: &mut [Upstream], limits: &Limits, findings: &mut Vec<Fin
         }
         upstreams.iter_mut().for_each(|upstream| choose(&mut upstream.endpoints, each));
     }
+}
+
+/// Keeps as many endpoints as a port of a Service may have.
+pub fn bound_one(origin: &Origin, port: &str, endpoints: &mut Vec<Endpoint>, limits: &Limits) -> Option<Finding> {
+    let (all, most) = (endpoints.len(), count(limits.object.endpoints));
+    choose(endpoints, most);
+    let note = || {
+        format!(
+            "port {port} has {all} endpoints, of which {most} are used, chosen by their addresses: limits.upstream-endpoints \
+             allows no more; use fewer and larger pods, or have the administrator raise it"
+        )
+    };
+    (all > most).then(|| Finding::new(Reason::TooManyEndpoints, origin.clone(), note()))
 }
 
 fn count(limit: u64) -> usize {

@@ -9,7 +9,7 @@ mod tests;
 mod zones;
 
 pub use admission::admit;
-pub use endpoints::bound as bound_endpoints;
+pub use endpoints::{bound as bound_endpoints, bound_one as bound_endpoints_of};
 
 use std::sync::Arc;
 

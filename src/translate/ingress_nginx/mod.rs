@@ -23,6 +23,7 @@ mod removed;
 mod rewrite;
 mod secret;
 mod server;
+pub mod services;
 mod snippet;
 
 use super::annotation::{Index, Table};

@@ -38,6 +38,7 @@ fn add(snapshot: &mut Snapshot, document: &str) {
         }
         Some("Namespace") => snapshot.namespaces.edit().push(kept(stored::<Namespace>(Kind::Namespace, document))),
         Some("Node") => snapshot.nodes.edit().push(stored(Kind::Node, document)),
+        Some("ConfigMap") => snapshot.config_maps.edit().push(stored(Kind::ConfigMap, document)),
         Some("Secret") => {
             let mut secret: Stored<Secret> = stored(Kind::Secret, document);
             // As the API server does.
@@ -76,6 +77,7 @@ pub fn sort(snapshot: &mut Snapshot) {
     snapshot.services.edit().sort_by(|left, right| left.id.cmp(&right.id));
     snapshot.endpoint_slices.edit().sort_by(|left, right| left.id.cmp(&right.id));
     snapshot.secrets.edit().sort_by(|left, right| left.id.cmp(&right.id));
+    snapshot.config_maps.edit().sort_by(|left, right| left.id.cmp(&right.id));
     snapshot.nodes.edit().sort_by(|left, right| left.id.cmp(&right.id));
     snapshot.namespaces.edit().sort_by(|left, right| left.id.cmp(&right.id));
 }

@@ -15,6 +15,7 @@ mod order;
 mod over_time;
 mod served;
 mod settings;
+mod streams;
 mod tenants;
 
 use super::{ClassRule, Dialect, HostOwnership, Names, Options, Translation, Translator, host};

@@ -43,7 +43,6 @@ pub fn healthy() -> Facts {
             neighbours: Neighbours { worker_connections: Some(4096), ..Neighbours::default() },
             includes_ours: true,
         },
-        build: "configure arguments: --with-stream".to_owned(),
         layout: Layout { stream_includes_ours: true, ..Layout::default() },
         tested: Ok(Tested { accepted: true, words: String::new() }),
         master: Ok(table),

@@ -1,0 +1,117 @@
+//! TCP and UDP services: a listener and where its connections go; it must not know objects of the cluster, nor nginx.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Endpoint, Origin};
+
+/// The protocol of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Transport {
+    /// Connections.
+    Tcp,
+    /// Datagrams, of which those of one client are a session.
+    Udp,
+}
+
+impl Transport {
+    /// As Kubernetes writes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Transport::Tcp => "TCP",
+            Transport::Udp => "UDP",
+        }
+    }
+}
+
+/// A port, of the host or of a Service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Port {
+    /// What is spoken on it.
+    pub transport: Transport,
+    /// Its number.
+    pub number: u16,
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} port {}", self.transport.name(), self.number)
+    }
+}
+
+/// Where clients come to: a port of the host, on all addresses on which HTTP is served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listener {
+    /// The port.
+    pub port: Port,
+    /// Whether clients begin with a header of the PROXY protocol; never with UDP.
+    pub proxy_protocol: bool,
+}
+
+/// Names the endpoints of a Service's port; parts hold no dots, as Kubernetes guarantees.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamUpstreamId {
+    /// Namespace of the Service.
+    pub namespace: Arc<str>,
+    /// Name of the Service.
+    pub service: Arc<str>,
+    /// Number and protocol of the Service's port.
+    pub port: Port,
+    /// How the endpoints were found, see [`super::UpstreamId::mode`].
+    pub mode: &'static str,
+}
+
+/// A port of a Service with its endpoints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamUpstream {
+    /// Its name.
+    pub id: StreamUpstreamId,
+    /// The Service.
+    pub origin: Origin,
+    /// Where connections go: addresses, sorted, each once. With none every connection is closed at once.
+    pub endpoints: Vec<Endpoint>,
+}
+
+/// When a connection or session ends, and when another endpoint is tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamPolicy {
+    /// How long nothing may be sent in either direction.
+    pub timeout: Duration,
+    /// Whether another endpoint is tried where one cannot be connected to.
+    pub next_upstream: bool,
+    /// For how long others are tried; zero for no bound.
+    pub next_upstream_timeout: Duration,
+    /// How many are tried; 0 for all.
+    pub next_upstream_tries: u32,
+    /// How many datagrams answer one of a client; after the last the session ends. 0 expects none.
+    pub responses: u32,
+}
+
+impl Default for StreamPolicy {
+    fn default() -> Self {
+        let timeout = Duration::from_secs(600);
+        StreamPolicy {
+            timeout,
+            next_upstream: true,
+            next_upstream_timeout: timeout,
+            next_upstream_tries: 3,
+            responses: 1,
+        }
+    }
+}
+
+/// A listener and what its connections go to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stream {
+    /// The listener, of which each port has one.
+    pub listener: Listener,
+    /// Who asks for it.
+    pub origin: Origin,
+    /// Where connections go.
+    pub upstream: StreamUpstreamId,
+    /// Whether endpoints get a header of the PROXY protocol; never with UDP.
+    pub sends_proxy_protocol: bool,
+    /// When they end.
+    pub policy: StreamPolicy,
+}

@@ -1,0 +1,257 @@
+//! Which TCP and UDP services this nginx can serve, and which ports others of the host have; it must not know routes.
+
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
+use crate::finding::{Finding, Reason};
+use crate::model::catalogue::Module;
+use crate::model::{Model, Port, Transport};
+use crate::nginx::{Capabilities, GateOptions, Neighbours};
+
+use super::host;
+
+/// The connections of a worker where nginx.conf does not say.
+const CONNECTIONS: u32 = 512;
+
+/// Leaves out what cannot be served.
+pub fn fit(
+    model: &mut Model,
+    capabilities: &Capabilities,
+    neighbours: &Neighbours,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) {
+    if model.streams.is_empty() && model.stream_upstreams.is_empty() {
+        return;
+    }
+    if let Some(words) = impossible(capabilities, neighbours, options) {
+        let words = format!("{} TCP and UDP services are left out: {words}", model.streams.len());
+        findings.push(Finding::new(Reason::MissingCapability, host(), words));
+        model.streams.clear();
+    }
+    model.streams.retain(|stream| {
+        let port = stream.listener.port;
+        let holder = holder(port, neighbours, options);
+        if let Some(holder) = &holder {
+            let words = format!("nothing is served on {port}, because {holder}: take another port, or free this one");
+            findings.push(Finding::new(Reason::PortConflict, stream.origin.clone(), words));
+        }
+        holder.is_none()
+    });
+    findings.extend(too_many(model, neighbours, options));
+    let used: BTreeSet<_> = model.streams.iter().map(|stream| &stream.upstream).collect();
+    model.stream_upstreams.retain(|upstream| used.contains(&upstream.id));
+    let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
+    if accepts && !model.forwarded.trusted.is_empty() && !capabilities.has(Module::StreamRealIp) {
+        let words = "nginx has no ngx_stream_realip_module: what trusted proxies say of their clients by the PROXY protocol \
+                     does not reach the endpoints of TCP services";
+        findings.push(Finding::new(Reason::MissingCapability, host(), words));
+    }
+}
+
+/// Why nothing at all can be served, and what to do.
+fn impossible(capabilities: &Capabilities, neighbours: &Neighbours, options: &GateOptions) -> Option<String> {
+    if !capabilities.has_stream() {
+        return Some(
+            "this nginx has no ngx_stream_module; install it (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and \
+             RHEL) and run `ingressd setup --yes`"
+                .to_owned(),
+        );
+    }
+    let include = || {
+        format!(
+            "no stream block of nginx's configuration includes {}/stream/*.conf; `ingressd setup --yes` adds the line",
+            options.current.display()
+        )
+    };
+    neighbours.leaves_streams_out.then(include)
+}
+
+/// Leaves out the services with the highest ports, where nginx has no room for the sockets of all of them: each takes one of the
+/// connections that a worker has, and nginx that has too few takes no configuration at all.
+fn too_many(model: &mut Model, neighbours: &Neighbours, options: &GateOptions) -> Option<Finding> {
+    let connections = neighbours.worker_connections.unwrap_or(CONNECTIONS);
+    let (all, addresses) = (model.streams.len(), options.addresses.len().max(1));
+    let room = usize::try_from(connections / 2).unwrap_or(usize::MAX) / addresses;
+    model.streams.truncate(room);
+    let words = || {
+        format!(
+            "{} of {all} TCP and UDP services are left out, those with the highest ports: nginx.conf gives each worker \
+             {connections} connections, of which listening sockets may take half; set worker_connections to at least {}",
+            all - room,
+            2 * all * addresses
+        )
+    };
+    (all > room).then(|| Finding::new(Reason::HostConflict, host(), words()))
+}
+
+/// Who has the port on one of our addresses.
+fn holder(port: Port, neighbours: &Neighbours, options: &GateOptions) -> Option<String> {
+    let meets = |other: std::net::SocketAddr| {
+        other.port() == port.number && options.addresses.iter().any(|own| overlap(*own, other.ip()))
+    };
+    let mut sites = neighbours.listens.iter().filter(|_| port.transport == Transport::Tcp);
+    if let Some(site) = sites.find(|site| meets(site.address)) {
+        return Some(format!("{} listens on {}", site.place, site.address));
+    }
+    let mut streams = neighbours.stream_listens.iter().filter(|other| other.transport == port.transport);
+    if let Some(other) = streams.find(|other| meets(other.address)) {
+        return Some(format!("{} listens on {}", other.place, other.address));
+    }
+    let mut programs = neighbours.occupied.iter().filter(|(transport, _)| *transport == port.transport);
+    let (_, address) = programs.find(|(_, address)| meets(*address))?;
+    Some(format!("another program of this host has {address}"))
+}
+
+/// Whether two sockets of one port get in each other's way. One of IPv6 for all addresses may take IPv4 too.
+fn overlap(own: IpAddr, other: IpAddr) -> bool {
+    let (own, other) = (own.to_canonical(), other.to_canonical());
+    let is_same_family = own.is_ipv4() == other.is_ipv4();
+    own == other
+        || (is_same_family && (own.is_unspecified() || other.is_unspecified()))
+        || (other.is_unspecified() && other.is_ipv6())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::model::catalogue::Version;
+    use crate::model::{
+        Cidr, Kind, Listener, ObjectId, Origin, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
+    };
+    use crate::nginx::{NeighbourListen, StreamListen};
+
+    /// A model with TCP and UDP services on the port 53 and a TCP service on the port 5432.
+    fn model() -> Model {
+        let mut model = Model::default();
+        for (transport, number) in [(Transport::Tcp, 53), (Transport::Tcp, 5432), (Transport::Udp, 53)] {
+            let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", "services")));
+            let port = Port { transport, number };
+            let upstream = StreamUpstreamId { namespace: "a".into(), service: "b".into(), port, mode: "" };
+            let group = StreamUpstream { id: upstream.clone(), origin: origin.clone(), endpoints: Vec::new() };
+            let (listener, policy) = (Listener { port, proxy_protocol: number == 5432 }, StreamPolicy::default());
+            model.streams.push(Arc::new(Stream { listener, origin, upstream, sends_proxy_protocol: false, policy }));
+            model.stream_upstreams.push(Arc::new(group));
+        }
+        model
+    }
+
+    fn fitted(capabilities: &Capabilities, neighbours: &Neighbours, addresses: &[&str]) -> (String, Vec<Finding>) {
+        let mut model = model();
+        model.forwarded.trusted = vec!["10.0.0.0/8".parse::<Cidr>().unwrap()];
+        let addresses: Vec<_> = addresses.iter().map(|address| address.parse().unwrap()).collect();
+        let options = GateOptions { addresses, ..GateOptions::default() };
+        let mut findings = Vec::new();
+        fit(&mut model, capabilities, neighbours, &options, &mut findings);
+        assert_eq!(model.streams.len(), model.stream_upstreams.len(), "no endpoints without a service");
+        let left: Vec<_> = model.streams.iter().map(|stream| stream.listener.port.to_string()).collect();
+        (left.join(", "), findings)
+    }
+
+    const ALL: &str = "TCP port 53, TCP port 5432, UDP port 53";
+
+    #[test]
+    fn what_nginx_lacks_is_told_with_its_remedy() {
+        let all = Capabilities::profile(Version(1, 22, 1));
+        let both = ["0.0.0.0", "::"];
+        assert_eq!(fitted(&all, &Neighbours::default(), &both), (ALL.to_owned(), Vec::new()));
+        let without = |module| {
+            let mut capabilities = all.clone();
+            capabilities.modules.remove(&module);
+            fitted(&capabilities, &Neighbours::default(), &both)
+        };
+        let told = |findings: &[Finding]| match findings {
+            [finding] if finding.reason == Reason::MissingCapability => finding.note.to_string(),
+            _ => panic!("{findings:?}"),
+        };
+        let (left, findings) = without(Module::Stream);
+        assert!(left.is_empty() && told(&findings).contains("3 TCP and UDP services"), "{findings:?}");
+        assert!(told(&findings).contains("libnginx-mod-stream"), "{findings:?}");
+        let (left, findings) = without(Module::StreamRealIp);
+        assert!(left == ALL && told(&findings).contains("PROXY protocol"), "{findings:?}");
+        let (left, findings) = fitted(&all, &Neighbours { leaves_streams_out: true, ..Neighbours::default() }, &both);
+        assert!(left.is_empty() && told(&findings).contains("ingressd setup"), "{findings:?}");
+        let nothing = &mut Model::default();
+        let mut findings = Vec::new();
+        let options = GateOptions::default();
+        let neighbours = Neighbours { leaves_streams_out: true, ..Neighbours::default() };
+        fit(nothing, &all, &neighbours, &options, &mut findings);
+        assert_eq!(findings, [], "whoever serves none needs nothing");
+    }
+
+    #[test]
+    fn sockets_leave_room_for_connections() {
+        let all = Capabilities::profile(Version(1, 22, 1));
+        let of = |connections, addresses: &[&str]| {
+            fitted(&all, &Neighbours { worker_connections: Some(connections), ..Neighbours::default() }, addresses)
+        };
+        let both = ["0.0.0.0", "::"];
+        assert_eq!(of(12, &both), (ALL.to_owned(), Vec::new()));
+        assert_eq!(of(6, &["0.0.0.0"]), (ALL.to_owned(), Vec::new()));
+        let (left, findings) = of(11, &both);
+        assert_eq!(
+            (&*left, findings.len(), findings[0].reason),
+            ("TCP port 53, TCP port 5432", 1, Reason::HostConflict)
+        );
+        assert!(findings[0].note.contains("1 of 3") && findings[0].note.contains("at least 12"), "{findings:?}");
+    }
+
+    #[test]
+    fn ports_of_others_stay_theirs() {
+        let site = |address: &str| NeighbourListen {
+            place: "site:1".to_owned(),
+            address: address.parse().unwrap(),
+            default_server: false,
+            ssl: false,
+            http2: false,
+            proxy_protocol: false,
+            dual_stack: false,
+            before_ours: false,
+        };
+        let stream = |transport, address: &str| StreamListen {
+            place: "stream.conf:2".to_owned(),
+            transport,
+            address: address.parse().unwrap(),
+        };
+        let program = |transport, address: &str| Neighbours {
+            occupied: BTreeSet::from([(transport, address.parse().unwrap())]),
+            ..Neighbours::default()
+        };
+        let of_site = |address| Neighbours { listens: vec![site(address)], ..Neighbours::default() };
+        let of_stream = |transport, address| Neighbours {
+            stream_listens: vec![stream(transport, address)],
+            ..Neighbours::default()
+        };
+        let (tcp, udp) = (Transport::Tcp, Transport::Udp);
+        let (both, one) = (&["0.0.0.0", "::"][..], &["192.0.2.1"][..]);
+        let rows = [
+            (of_site("0.0.0.0:53"), both, "TCP port 5432, UDP port 53", "site:1"),
+            (of_site("127.0.0.1:5432"), both, "TCP port 53, UDP port 53", "127.0.0.1:5432"),
+            (of_site("127.0.0.1:5433"), both, ALL, ""),
+            (of_site("127.0.0.1:5432"), one, ALL, ""),
+            (of_stream(tcp, "0.0.0.0:53"), one, "TCP port 5432, UDP port 53", "stream.conf:2"),
+            (of_stream(udp, "[::]:53"), both, "TCP port 53, TCP port 5432", "stream.conf:2"),
+            (program(tcp, "127.0.0.1:5432"), both, "TCP port 53, UDP port 53", "another program"),
+            (program(udp, "192.0.2.1:53"), one, "TCP port 53, TCP port 5432", "another program"),
+            // It may take IPv4 as well.
+            (program(tcp, "[::]:5432"), one, "TCP port 53, UDP port 53", "another program"),
+            (program(tcp, "[::1]:5432"), one, ALL, ""),
+            (program(tcp, "[::ffff:192.0.2.1]:5432"), one, "TCP port 53, UDP port 53", "another program"),
+            (program(udp, "0.0.0.0:5432"), both, ALL, ""),
+        ];
+        for (neighbours, addresses, expected, words) in rows {
+            let (left, findings) = fitted(&Capabilities::profile(Version(1, 22, 1)), &neighbours, addresses);
+            assert_eq!(left, expected, "{neighbours:?}");
+            let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
+            match words {
+                "" => assert_eq!(notes, []),
+                _ => assert!(
+                    matches!(&*notes, [(Reason::PortConflict, note)] if note.contains(words)),
+                    "{words}: {notes:?}"
+                ),
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! TCP and UDP services: who has which port, and where its connections go; it must not know how claims are written down.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::backend::{BackendReference, Backends};
+use super::port::PortReference;
+use super::{Dialect, Options, budget};
+use crate::finding::{Finding, Reason};
+use crate::model::{Listener, Origin, Stream, StreamPolicy, StreamUpstream, Transport};
+
+/// What the administrator decides about TCP and UDP services.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StreamOptions {
+    /// Namespace and name of the ConfigMap with TCP services in the form of ingress-nginx.
+    pub tcp_services: Option<(Arc<str>, Arc<str>)>,
+    /// The same with UDP services.
+    pub udp_services: Option<(Arc<str>, Arc<str>)>,
+    /// When connections end.
+    pub policy: StreamPolicy,
+    /// TCP ports that are taken already, each with the setting that says so.
+    pub reserved: Vec<(u16, &'static str)>,
+}
+
+/// Somebody wants connections to a port of the host to go to a Service.
+#[derive(Debug, Clone)]
+pub struct Claim<'a> {
+    /// Who.
+    pub origin: Origin,
+    /// The port, and what clients begin with.
+    pub listener: Listener,
+    /// The namespace of the Service.
+    pub namespace: &'a str,
+    /// The Service.
+    pub service: &'a str,
+    /// Its port.
+    pub port: PortReference<'a>,
+    /// Whether endpoints get a header of the PROXY protocol.
+    pub sends_proxy_protocol: bool,
+}
+
+/// The claims that have their port, sorted by it: of several the first in the order of objects, and none has one of ours.
+pub fn settle<'a>(mut claims: Vec<Claim<'a>>, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {
+    claims.sort_by(|one, other| (one.listener.port, &one.origin).cmp(&(other.listener.port, &other.origin)));
+    let mut settled = Vec::<Claim<'_>>::with_capacity(claims.len());
+    for claim in claims {
+        let port = claim.listener.port;
+        let is_reserved = |(number, _): &&(u16, _)| port.transport == Transport::Tcp && *number == port.number;
+        let holder = match options.reserved.iter().find(is_reserved) {
+            Some((_, setting)) => Some(format!("the setting {setting} takes it")),
+            None => {
+                let holder = settled.last().filter(|last| last.listener.port == port);
+                holder.map(|holder| format!("{} has it", holder.origin))
+            }
+        };
+        match holder {
+            Some(holder) => {
+                let note = format!("nothing is served on {port}, because {holder}: take another port");
+                findings.push(Finding::new(Reason::PortConflict, claim.origin, note));
+            }
+            None => settled.push(claim),
+        }
+    }
+    settled
+}
+
+/// The settings with the ports of these claims among our own: what went back to one of them would go round for ever.
+pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Options> {
+    let mut options = Cow::Borrowed(options);
+    if !claims.is_empty() {
+        options.to_mut().own_ports.extend(claims.iter().map(|claim| claim.listener.port.number));
+    }
+    options
+}
+
+/// The services of these claims and the endpoints behind them, sorted. A Service without endpoints keeps its port, so that little
+/// changes when it gets some.
+pub fn build<'a>(
+    claims: &[Claim<'a>],
+    backends: &mut Backends<'a>,
+    options: &Options,
+    findings: &mut Vec<Finding>,
+) -> (Vec<Stream>, Vec<StreamUpstream>) {
+    let (mut streams, mut upstreams) = (Vec::with_capacity(claims.len()), BTreeMap::new());
+    for claim in claims {
+        let reference = BackendReference {
+            namespace: claim.namespace,
+            service: claim.service,
+            port: claim.port.clone(),
+            dialect: Dialect::Specification,
+            mode: options.endpoints,
+            by_cluster_address: false,
+            protocol: None,
+            balance: None,
+            tls: None,
+        };
+        let mut notes = Vec::new();
+        let upstream = backends.stream(&reference, claim.listener.port.transport, &mut notes);
+        let tell = |(reason, note)| Finding::new(reason, claim.origin.clone(), Arc::clone(note));
+        findings.extend(notes.iter().map(|(reason, note)| (*reason, note)).map(tell));
+        let Some(upstream) = upstream else { continue };
+        streams.push(Stream {
+            listener: claim.listener,
+            origin: claim.origin.clone(),
+            upstream: upstream.id.clone(),
+            sends_proxy_protocol: claim.sends_proxy_protocol,
+            policy: options.streams.policy.clone(),
+        });
+        upstreams.entry(upstream.id.clone()).or_insert(upstream);
+    }
+    let mut upstreams: Vec<_> = upstreams.into_values().collect();
+    for upstream in &mut upstreams {
+        let StreamUpstream { id, origin, endpoints } = upstream;
+        findings.extend(budget::bound_endpoints_of(origin, &id.port.number.to_string(), endpoints, &options.limits));
+    }
+    (streams, upstreams)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Kind, ObjectId, Port};
+
+    #[test]
+    fn of_two_the_first_in_the_order_of_objects_has_a_port() {
+        let claim = |transport, number, name: &str| Claim {
+            origin: Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, "a", name))),
+            listener: Listener { port: Port { transport, number }, proxy_protocol: false },
+            namespace: "a",
+            service: "b",
+            port: PortReference::First,
+            sends_proxy_protocol: false,
+        };
+        let (tcp, udp) = (Transport::Tcp, Transport::Udp);
+        let claims = vec![claim(tcp, 7, "two"), claim(udp, 7, "two"), claim(tcp, 7, "one"), claim(tcp, 6, "two")];
+        let mut findings = Vec::new();
+        let settled = settle(claims, &StreamOptions::default(), &mut findings);
+        let settled: Vec<_> =
+            settled.iter().map(|claim| format!("{} {}", claim.listener.port, claim.origin.object.name)).collect();
+        assert_eq!(settled, ["TCP port 6 two", "TCP port 7 one", "UDP port 7 two"]);
+        let [finding] = &findings[..] else { panic!("{findings:?}") };
+        assert_eq!((finding.reason, &*finding.origin.object.name), (Reason::PortConflict, "two"));
+        assert!(finding.note.contains("ConfigMap a/one has it"), "{finding}");
+    }
+}

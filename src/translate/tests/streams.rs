@@ -1,0 +1,198 @@
+//! TCP and UDP services: which port goes where, and what is wrong; they must not know how nginx is told.
+
+use super::{options, translate, translate_with};
+use crate::model::{Field, StreamUpstream};
+use crate::translate::{Answer, EndpointMode, Names, Options, StreamOptions, Translation};
+
+const SERVICES: &str = "\
+apiVersion: v1
+kind: Service
+metadata: {name: one, namespace: data}
+spec: {type: NodePort, clusterIP: 10.96.0.7, ports: [{name: sql, port: 5432, targetPort: 15432, nodePort: 30432},
+  {name: dns, port: 53, protocol: UDP}, {name: sctp, port: 99, protocol: SCTP}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata: {name: one-1, namespace: data, labels: {kubernetes.io/service-name: one}}
+addressType: IPv4
+ports: [{name: sql, port: 15432}, {name: dns, port: 5353, protocol: UDP}, {name: sctp, port: 99, protocol: SCTP}]
+endpoints: [{addresses: [10.244.0.2]}, {addresses: [10.244.0.1]}, {addresses: [192.0.2.99]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: none, namespace: data}
+spec: {clusterIP: 10.96.0.8, ports: [{port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: named, namespace: data}
+spec: {type: ExternalName, externalName: db.example.net}
+";
+
+fn with_services(options: Options) -> Options {
+    let name = |name: &str| Some(("infra".into(), name.into()));
+    let own_addresses = vec!["192.0.2.99:80".parse().unwrap()];
+    let reserved = vec![(80, "listen.http-port"), (10254, "http.address")];
+    let (tcp_services, udp_services) = (name("tcp"), name("udp"));
+    let streams = StreamOptions { tcp_services, udp_services, reserved, ..StreamOptions::default() };
+    Options { streams, own_addresses, ..options }
+}
+
+fn maps(tcp: &str, udp: &str) -> String {
+    let map = |name: &str, data: &str| {
+        format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, namespace: infra}}\ndata: {{{data}}}")
+    };
+    [SERVICES.to_owned(), map("tcp", tcp), map("udp", udp)].join("\n---\n")
+}
+
+/// Services, one a line, and findings with their keys.
+fn outline(translation: &Translation) -> (Vec<String>, Vec<String>) {
+    let streams = translation.model.streams.iter().map(|stream| {
+        let upstream = translation.model.stream_upstreams.iter().find(|upstream| upstream.id == stream.upstream);
+        let StreamUpstream { id, endpoints, .. } = &**upstream.expect("each service has its endpoints");
+        let endpoints: Vec<_> = endpoints.iter().map(|endpoint| endpoint.address.to_string()).collect();
+        let marks = [(stream.listener.proxy_protocol, " in"), (stream.sends_proxy_protocol, " out")];
+        let marks: String = marks.iter().filter(|(is_on, _)| *is_on).map(|(_, mark)| *mark).collect();
+        format!(
+            "{}{marks} -> {}/{} {}{} {}",
+            stream.listener.port,
+            id.namespace,
+            id.service,
+            id.port,
+            id.mode,
+            endpoints.join(" ")
+        )
+    });
+    let findings = translation.findings.iter().map(|finding| match &finding.origin.field {
+        Field::Data(key) => format!("{} {key} {}", finding.origin.object.name, finding.reason),
+        _ => format!("{} {}", finding.origin.object.name, finding.reason),
+    });
+    (streams.collect(), findings.collect())
+}
+
+fn check(tcp: &str, udp: &str, options: Options, streams: &[&str], findings: &[&str]) {
+    let found = outline(&translate(&maps(tcp, udp), with_services(options)));
+    assert_eq!(
+        (found.0.as_slice(), found.1.as_slice()),
+        (
+            &*streams.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            &*findings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ),
+        "{tcp} {udp}"
+    );
+}
+
+const SQL: &str = "data/one TCP port 5432 10.244.0.1:15432 10.244.0.2:15432";
+
+#[test]
+fn entries_become_services_with_the_endpoints_of_their_protocol() {
+    let own = "tcp 7 ForbiddenTarget";
+    let to = |port: &str| format!("{port} -> {SQL}");
+    check("'7': 'data/one:5432'", "", options(), &[&to("TCP port 7")], &[own]);
+    check("'7': 'data/one:sql:PROXY:PROXY'", "", options(), &[&to("TCP port 7 in out")], &[own]);
+    check(
+        "",
+        "'53': 'data/one:dns'",
+        options(),
+        &["UDP port 53 -> data/one UDP port 53 10.244.0.1:5353 10.244.0.2:5353"],
+        &["udp 53 ForbiddenTarget"],
+    );
+    // A port of another protocol is none.
+    for (tcp, udp, finding) in [
+        ("'7': 'data/one:dns'", "", "tcp 7 MissingPort"),
+        ("'7': 'data/one:53'", "", "tcp 7 MissingPort"),
+        ("'7': 'data/one:99'", "", "tcp 7 MissingPort"),
+        ("", "'7': 'data/one:sctp'", "udp 7 MissingPort"),
+        ("", "'7': 'data/one:sql'", "udp 7 MissingPort"),
+        // That of the pods is not that of the Service.
+        ("'7': 'data/one:15432'", "", "tcp 7 MissingPort"),
+        ("'7': 'data/two:1'", "", "tcp 7 MissingService"),
+        ("'7': 'infra/one:5432'", "", "tcp 7 MissingService"),
+        ("'7': 'data/one'", "", "tcp 7 InvalidValue"),
+        ("'7.0': 'data/one:1'", "", "tcp 7.0 InvalidValue"),
+    ] {
+        check(tcp, udp, options(), &[], &[finding]);
+    }
+}
+
+#[test]
+fn a_service_without_endpoints_keeps_its_port() {
+    check("'7': 'data/none:80'", "", options(), &["TCP port 7 -> data/none TCP port 80 "], &["tcp 7 NoEndpoints"]);
+    let node_port = Options { endpoints: EndpointMode::NodePort, ..options() };
+    check(
+        "'7': 'data/none:80'",
+        "",
+        node_port,
+        &["TCP port 7 -> data/none TCP port 80nodeport "],
+        &["tcp 7 UnreachableMode"],
+    );
+    let by_address = Options { endpoints: EndpointMode::ClusterIp, ..options() };
+    let expected = ["TCP port 7 -> data/none TCP port 80clusterip 10.96.0.8:80"];
+    check("'7': 'data/none:80'", "", by_address, &expected, &[]);
+}
+
+#[test]
+fn one_bad_entry_harms_no_other() {
+    let tcp = "'6': 'data/one:5432', '7': '; } http {', '8': 'data/none:80', '9': 'data/one:sql:PROXY'";
+    check(
+        tcp,
+        "",
+        options(),
+        &[&format!("TCP port 6 -> {SQL}"), "TCP port 8 -> data/none TCP port 80 ", &format!("TCP port 9 in -> {SQL}")],
+        &["tcp 6 ForbiddenTarget", "tcp 7 InvalidValue", "tcp 8 NoEndpoints", "tcp 9 ForbiddenTarget"],
+    );
+}
+
+#[test]
+fn nobody_has_a_port_of_ours_or_another_ones() {
+    let to_none = "data/none:80";
+    let udp = "'80': 'data/one:dns'";
+    let dns = "UDP port 80 -> data/one UDP port 53 10.244.0.1:5353 10.244.0.2:5353";
+    check(
+        &format!("'80': '{to_none}', '10254': '{to_none}'"),
+        udp,
+        options(),
+        &[dns],
+        &["tcp 10254 PortConflict", "tcp 80 PortConflict", "udp 80 ForbiddenTarget"],
+    );
+    // Two ConfigMaps, or one that is named twice, may ask for the ports of both protocols.
+    check(
+        &format!("'7': '{to_none}'"),
+        "'7': 'data/none:80'",
+        options(),
+        &["TCP port 7 -> data/none TCP port 80 "],
+        &["tcp 7 NoEndpoints", "udp 7 MissingPort"],
+    );
+}
+
+#[test]
+fn what_a_service_has_as_its_port_is_no_endpoint_of_ours() {
+    // Whoever connects to the port 15432 of an address of this node would come back to it.
+    let local = Options { local_upstreams: true, ..options() };
+    let findings = |port: u16| {
+        let text = maps(&format!("'{port}': 'data/one:5432'"), "");
+        let translation = translate(&text, with_services(local.clone()));
+        outline(&translation)
+    };
+    assert!(findings(7).0[0].contains("192.0.2.99:15432"));
+    let (streams, told) = findings(15432);
+    assert!(!streams[0].contains("192.0.2.99") && told == ["tcp 15432 ForbiddenTarget"], "{streams:?} {told:?}");
+}
+
+#[test]
+fn names_are_resolved_and_missing_maps_told() {
+    let answer = Answer { addresses: vec!["192.0.2.50".parse().unwrap()], ..Answer::default() };
+    let names = Names([(crate::model::HostName::new("db.example.net").unwrap(), answer)].into());
+    let text = maps("'7': 'data/named:5432'", "");
+    let translation = translate_with(&text, with_services(options()), &names);
+    assert_eq!(outline(&translation).0, ["TCP port 7 -> data/named TCP port 5432 192.0.2.50:5432"]);
+    assert_eq!(translation.names.len(), 1, "it is asked for again");
+    let unknown = translate(&text, with_services(options()));
+    assert_eq!(
+        outline(&unknown),
+        (vec!["TCP port 7 -> data/named TCP port 5432 ".to_owned()], vec!["tcp 7 UnresolvedName".to_owned()],)
+    );
+    let none = translate(SERVICES, with_services(options()));
+    assert_eq!(outline(&none).1, ["tcp MissingConfigMap", "udp MissingConfigMap"]);
+    assert_eq!(outline(&translate(&text, options())), (Vec::new(), Vec::new()), "nobody names the ConfigMaps");
+}
