@@ -52,7 +52,6 @@ fn kind(name: &str) -> (ApiResource, bool) {
         "Namespace" => of::<core::Namespace>(false),
         "Node" => of::<core::Node>(false),
         "Pod" => of::<core::Pod>(true),
-        "ConfigMap" => of::<core::ConfigMap>(true),
         "Role" => of::<rbac::Role>(true),
         "RoleBinding" => of::<rbac::RoleBinding>(true),
         "Secret" => of::<core::Secret>(true),
