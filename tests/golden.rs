@@ -21,7 +21,7 @@ use ingressd::model::catalogue::Version;
 use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::Snapshot;
-use ingressd::translate::{Answer, Names, Translation, Translator};
+use ingressd::translate::{Answer, Names, Options, Translation, Translator};
 
 /// The version whose files are shown in full.
 const SHOWN: Version = Version(1, 22, 1);
@@ -93,11 +93,13 @@ struct Product {
 }
 
 fn produce(snapshot: &Snapshot, version: Version) -> Product {
-    let options = inputs::options(DEFAULT_CERTIFICATE, snapshot);
+    produce_under(inputs::options(DEFAULT_CERTIFICATE, snapshot), &GateOptions::default(), snapshot, version)
+}
+
+fn produce_under(options: Options, gate: &GateOptions, snapshot: &Snapshot, version: Version) -> Product {
     let translation = Translator::new(options).translate(snapshot, &names(), &Default::default());
     let capabilities = Capabilities::profile(version);
-    let (plan, gated) =
-        nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &GateOptions::default());
+    let (plan, gated) = nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), gate);
     let files = Renderer::default().render(&plan);
     let findings = snapshot.findings.iter().chain(&translation.findings).chain(&gated).cloned().collect();
     Product { translation, findings, files }
@@ -177,6 +179,24 @@ fn real_nginx_accepts_every_case() {
             let files = produce(&snapshot, judge.version).files;
             judge.accepts(&files).unwrap_or_else(|words| panic!("{case}, nginx {:?}: {words}", judge.version));
         }
+    }
+}
+
+#[test]
+fn real_nginx_accepts_the_proxy_protocol() {
+    let trusted = vec!["192.0.2.0/24".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
+    let options = Options { trusted_proxies: trusted, ..inputs::options(DEFAULT_CERTIFICATE, &snapshot) };
+    let gate = GateOptions { proxy_protocol: true, ..GateOptions::default() };
+    let snapshot = snapshot(&documents("tls"));
+    for judge in judge::judges() {
+        let files = produce_under(options.clone(), &gate, &snapshot, judge.version).files;
+        let shown = show(&files);
+        let is_old = judge.version < Version(1, 25, 1);
+        let listen = if is_old { "ssl http2 proxy_protocol" } else { "ssl proxy_protocol" };
+        for words in [listen, "real_ip_header proxy_protocol;"] {
+            assert!(shown.contains(words), "{:?}: {words}", judge.version);
+        }
+        judge.accepts(&files).unwrap_or_else(|words| panic!("nginx {:?}: {words}", judge.version));
     }
 }
 
