@@ -185,9 +185,9 @@ fn real_nginx_accepts_every_case() {
 #[test]
 fn real_nginx_accepts_the_proxy_protocol() {
     let trusted = vec!["192.0.2.0/24".parse().unwrap(), "2001:db8::/32".parse().unwrap()];
+    let snapshot = snapshot(&documents("tls"));
     let options = Options { trusted_proxies: trusted, ..inputs::options(DEFAULT_CERTIFICATE, &snapshot) };
     let gate = GateOptions { proxy_protocol: true, ..GateOptions::default() };
-    let snapshot = snapshot(&documents("tls"));
     for judge in judge::judges() {
         let files = produce_under(options.clone(), &gate, &snapshot, judge.version).files;
         let shown = show(&files);
