@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use crate::rig::client::{get, post};
 use crate::rig::manifests::{ingress, tls_secret};
+use crate::rig::status::serving;
 use crate::rig::{self, Rig};
 
 const NAME: &str = "controller";
@@ -71,6 +72,8 @@ fn annotations_go_before_the_config_map_and_that_before_settings() {
         until("http://secure.test/", 302).await;
         let larger = post("http://plain.test/", vec![b'x'; 4096]);
         larger.send_until("the new size", |reply| reply.status == 200).await;
+        // nginx serves it before the daemon has seen that, and counts.
+        rig.daemon.status_when("the confirmed generation", |status| serving(status) == Some(2)).await;
         assert_eq!(rig.daemon.reloads().await, reloads + 1, "a change of several keys is one reload");
         rig.manifests.remove("controller.yaml");
         told(rig, &["MissingConfigMap"]).await;
