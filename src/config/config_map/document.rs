@@ -12,8 +12,9 @@ An ingress-nginx is given a ConfigMap with its flag `--configmap`. ingressd read
 What it says counts for all Ingresses that are served, and before the settings of `ingressd.toml`;\n\
 annotations count before it. A change is one reload. A key that cannot be used is a finding at the\n\
 ConfigMap (`ingressd status`, and an Event on it); the others count. Where the value of a key that\n\
-protects something cannot be used, such as `whitelist-source-range`, the last good version of the\n\
-ConfigMap goes on counting; without one the routes answer 503 until it is mended. An empty value\n\
+protects something cannot be used, such as `whitelist-source-range` or `proxy-real-ip-cidr`, the last\n\
+good version of the ConfigMap goes on counting; without one such a list closes the routes (503) until\n\
+it is mended, and another key has no effect. An empty value\n\
 is the same as no key. The account needs the right to read ConfigMaps in that namespace:\n\
 `ingressd kubeconfig` grants it when the setting is there.\n\n\
 What every server says (`keep-alive` and others below) nginx takes of the default server of a port\n\

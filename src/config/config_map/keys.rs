@@ -14,6 +14,19 @@ pub(super) struct Key {
     pub(super) effect: Effect,
 }
 
+impl Key {
+    /// Whether somebody could get further than before while its value cannot be used.
+    pub(super) fn protects(&self) -> bool {
+        match self.effect {
+            Effect::Forwarded(_) => true,
+            Effect::Setting(setting, _) => {
+                ["access.max-trust", "cross-namespace", "listen.addresses", "listen.proxy-protocol"].contains(&setting)
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What a key does.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Effect {

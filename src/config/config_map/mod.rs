@@ -119,6 +119,7 @@ impl Layer<'_> {
         if let Err(refused) = done {
             let note = format!("{} is refused: {refused}", quoted(value));
             self.find(Reason::InvalidValue, origin.clone(), note);
+            return !key.protects();
         }
         true
     }
