@@ -259,6 +259,13 @@ const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.default_certificate, value),
     },
     Row {
+        key: "tls.protocols",
+        form: Form::List,
+        default: r#"["TLSv1.2", "TLSv1.3"]"#,
+        doc: "Versions of TLS that hosts offer: TLSv1.2, TLSv1.3 or both.",
+        set: |settings, value| put(&mut settings.gate.tls_protocols, value),
+    },
+    Row {
         key: "tls.redirect",
         form: Form::Boolean,
         default: "true",

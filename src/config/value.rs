@@ -9,7 +9,7 @@ use config::{Map, Value, ValueKind};
 
 use super::settings::LogFormat;
 use crate::finding::nearest;
-use crate::model::{ByteSize, Cidr};
+use crate::model::{ByteSize, Cidr, Protocols};
 use crate::publish::{self, Announced};
 use crate::translate::annotation::{Trust, value::byte_size};
 use crate::translate::{ClassRule, Dialect, EndpointMode, HostOwnership};
@@ -159,6 +159,15 @@ fn number(value: &Value, most: u64) -> Result<u64, String> {
 impl Setting for bool {
     fn read(value: &Value) -> Result<Self, String> {
         held!(value, Boolean, "true or false").copied()
+    }
+}
+
+/// Versions of TLS.
+impl Setting for Protocols {
+    fn read(value: &Value) -> Result<Self, String> {
+        let names = Vec::<String>::read(value)?;
+        let found = Protocols::of(names.iter().map(String::as_str));
+        found.ok_or_else(|| "it takes TLSv1.2 and TLSv1.3; others are not safe".to_owned())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{HostName, ObjectId, Text};
+use super::{Ciphers, HostName, ObjectId};
 
 /// How TLS is spoken to the endpoints of a group. What is not said here nginx does by default.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,16 +20,45 @@ pub struct BackendTls {
     /// Versions of TLS.
     pub protocols: Protocols,
     /// Ciphers, in the words of OpenSSL.
-    pub ciphers: Option<Text>,
+    pub ciphers: Option<Ciphers>,
 }
 
 /// Versions of TLS.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocols {
     /// 1.2 and 1.3.
+    #[default]
     Both,
     /// 1.2 alone.
     Tls12,
     /// 1.3 alone.
     Tls13,
+}
+
+impl Protocols {
+    /// What is meant by these names, none of them by all; `None` when one is of no version that is safe.
+    pub fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<Self> {
+        let mut found = (false, false);
+        for name in names {
+            match name {
+                "TLSv1.2" => found.0 = true,
+                "TLSv1.3" => found.1 = true,
+                _ => return None,
+            }
+        }
+        Some(match found {
+            (true, false) => Protocols::Tls12,
+            (false, true) => Protocols::Tls13,
+            _ => Protocols::Both,
+        })
+    }
+
+    /// As nginx writes them.
+    pub fn names(self) -> &'static [&'static str] {
+        match self {
+            Protocols::Both => &["TLSv1.2", "TLSv1.3"],
+            Protocols::Tls12 => &["TLSv1.2"],
+            Protocols::Tls13 => &["TLSv1.3"],
+        }
+    }
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{ByteSize, Origin};
+use super::{ByteSize, Ciphers, Origin};
 
 /// A version of nginx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,6 +83,8 @@ pub enum Argument {
     Time(Duration),
     /// `on` or `off`.
     Switch(bool),
+    /// Ciphers.
+    Ciphers(Ciphers),
 }
 
 /// A directive with its arguments.
@@ -141,6 +143,10 @@ const fn client(name: &'static str) -> DirectiveRow {
     DirectiveRow { name, since: ANY, module: None, grpc: None, security: false }
 }
 
+const fn ssl(name: &'static str) -> DirectiveRow {
+    DirectiveRow { module: Some(Module::Ssl), ..client(name) }
+}
+
 /// Time for the next part of a request body to come.
 pub static CLIENT_BODY_TIMEOUT: DirectiveRow = client("client_body_timeout");
 /// Buffer for the head of a request.
@@ -155,6 +161,10 @@ pub static KEEPALIVE_REQUESTS: DirectiveRow = client("keepalive_requests");
 pub static KEEPALIVE_TIMEOUT: DirectiveRow = client("keepalive_timeout");
 /// Buffers for heads of requests that are larger.
 pub static LARGE_CLIENT_HEADER_BUFFERS: DirectiveRow = client("large_client_header_buffers");
+/// Ciphers of clients, up to TLS 1.2.
+pub static SSL_CIPHERS: DirectiveRow = ssl("ssl_ciphers");
+/// Whether the order of our ciphers counts, and not that of the client.
+pub static SSL_PREFER_SERVER_CIPHERS: DirectiveRow = ssl("ssl_prefer_server_ciphers");
 /// Whether names of headers may have underscores.
 pub static UNDERSCORES_IN_HEADERS: DirectiveRow = client("underscores_in_headers");
 
@@ -167,6 +177,8 @@ pub static OF_SERVERS: &[&DirectiveRow] = &[
     &KEEPALIVE_REQUESTS,
     &KEEPALIVE_TIMEOUT,
     &LARGE_CLIENT_HEADER_BUFFERS,
+    &SSL_CIPHERS,
+    &SSL_PREFER_SERVER_CIPHERS,
     &UNDERSCORES_IN_HEADERS,
 ];
 

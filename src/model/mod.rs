@@ -39,7 +39,7 @@ pub use stream::{Listener, Port, Stream, StreamPolicy, StreamUpstream, StreamUps
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
-    ByteSize, Cidr, HeaderName, HeaderValue, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused,
+    ByteSize, Cidr, Ciphers, HeaderName, HeaderValue, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused,
     RewriteTarget, TargetPart, Text, UrlPath, Variable,
 };
 

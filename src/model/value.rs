@@ -106,6 +106,17 @@ text_value!(
     }
 );
 
+/// Longest list of ciphers.
+const LONGEST_CIPHERS: usize = 512;
+
+text_value!(Ciphers, "Ciphers in the words of OpenSSL; whether it knows one of them, only OpenSSL can tell.", |text| {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"+:_-!@=.".contains(&byte);
+    match !text.is_empty() && text.len() <= LONGEST_CIPHERS && text.bytes().all(is_known) {
+        true => Ok(()),
+        false => Err(Refused::because("it is not a list of ciphers of up to 512 letters")),
+    }
+});
+
 text_value!(
     UrlPath,
     "A request path as nginx matches it: decoded, beginning with a slash, and short enough to be written as an expression.",

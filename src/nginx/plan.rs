@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::model::{Cidr, Model};
+use crate::model::{Cidr, Model, Protocols};
 
 /// What the administrator decides about listeners and paths.
 #[derive(Debug, Clone)]
@@ -19,6 +19,8 @@ pub struct GateOptions {
     pub public_https_port: u16,
     /// Whether HTTP/2 is offered.
     pub http2: bool,
+    /// Versions of TLS.
+    pub tls_protocols: Protocols,
     /// Whether clients begin with a header of the PROXY protocol, on both ports.
     pub proxy_protocol: bool,
     /// Loopback address that serves the generation number and stub_status.
@@ -41,6 +43,7 @@ impl Default for GateOptions {
             https_port: 443,
             public_https_port: 443,
             http2: true,
+            tls_protocols: Protocols::Both,
             proxy_protocol: false,
             status: SocketAddr::from(([127, 0, 0, 1], 10246)),
             current: PathBuf::from("/etc/nginx/ingressd/current"),
@@ -126,6 +129,8 @@ pub struct Decisions {
     pub access_log: Option<PathBuf>,
     /// Whether hosts that are served alike share a `server` block.
     pub shared_servers: bool,
+    /// Versions of TLS that hosts offer.
+    pub tls_protocols: Protocols,
     /// Whether the client's address may come from a header (`realip` module).
     pub real_ip: bool,
     /// Load balancers that are believed about clients when they tell them by the PROXY protocol.

@@ -166,6 +166,7 @@ fn server() -> Result<Value, Refused> {
     Ok(json!(view::Server {
         http2: true,
         certificate: vec![path.clone()],
+        protocols: vec![Words::join([WORD])],
         access_log: vec![path],
         keepalive_min_timeout: true,
         grpc: true,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::{
-    ByteSize, Cidr, HeaderName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart, UrlPath,
+    ByteSize, Cidr, Ciphers, HeaderName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart, UrlPath,
 };
 use crate::nginx::lexer::push_quoted;
 
@@ -43,6 +43,11 @@ impl Word {
             true => Ok(Word(Cow::Owned(text.to_owned()))),
             false => Err(Refused::because("it is not a word of letters, digits and _ . / : -")),
         }
+    }
+
+    /// Ciphers, whose letters mean nothing to nginx.
+    pub fn ciphers(ciphers: &Ciphers) -> Self {
+        Word(Cow::Owned(ciphers.as_str().to_owned()))
     }
 
     /// A name of ours, such as that of an upstream or a zone: as [`Word::new`], with the mark of the instance behind the

@@ -113,6 +113,8 @@ pub struct Server {
     pub http2: bool,
     /// The certificate, none or one.
     pub certificate: Vec<Path>,
+    /// Versions of TLS, where there is a certificate.
+    pub protocols: Vec<Words>,
     /// The access log, none or one.
     pub access_log: Vec<Path>,
     /// Whether nginx knows `keepalive_min_timeout`.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::rig::client::{get, post};
+use crate::rig::client::{Reply, get, post};
 use crate::rig::manifests::{ingress, tls_secret};
 use crate::rig::status::serving;
 use crate::rig::{self, Rig};
@@ -153,5 +153,25 @@ fn values_are_never_configuration() {
         assert!(!get("http://plain.test/x").send().await.text().contains("pwned"));
         let all = ["InvalidValue", "InvalidValue", "InvalidValue", "InvalidValue", "InvalidValue", "UnsupportedKey"];
         told(rig, &all).await;
+    });
+}
+
+#[test]
+fn tls_is_spoken_as_it_says_and_ciphers_that_do_not_exist_harm_nobody() {
+    rig::run(async |rig| {
+        start(rig, &[]).await;
+        let version = async || get("https://secure.test/").send().await.peer.map(|peer| peer.version);
+        assert_eq!(version().await.as_deref(), Some("TLSv1_3"));
+        says(rig, &[("ssl-protocols", "TLSv1.2"), ("ssl-ciphers", "ECDHE-ECDSA-AES128-GCM-SHA256")]);
+        let older = |reply: &Reply| reply.peer.as_ref().is_some_and(|peer| peer.version == "TLSv1_2");
+        let reply = get("https://secure.test/").send_until("TLS 1.2", older).await;
+        assert_eq!(reply.peer.map(|peer| peer.cipher), Some("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256".to_owned()));
+        // OpenSSL alone knows ciphers: the last good version goes on counting, and everybody is served.
+        says(rig, &[("ssl-ciphers", "NO-SUCH-CIPHER"), ("proxy-body-size", "1k")]);
+        told(rig, &["Quarantined"]).await;
+        assert_eq!(version().await.as_deref(), Some("TLSv1_2"));
+        assert_eq!(status_of("http://plain.test/", 2048).await, 200);
+        rig.manifests.write("later.yaml", &[ingress("later").class("nginx").host("later.test", "web").build()]);
+        until("http://later.test/", 200).await;
     });
 }

@@ -264,7 +264,7 @@ fn cve_2026_4342_no_path_is_in_a_comment() {
 
 #[test]
 fn cve_2026_42945_a_replacement_holds_no_question_mark() {
-    refused(&[("rewrite-target", "/x?y=$1")], Reason::RefusedValue);
+    refused(&[("rewrite-target", "/x?y=$1")], Reason::InvalidValue);
 }
 
 #[test]
@@ -401,8 +401,8 @@ fn weakness_11_no_variable_tells_secrets() {
     for name in
         ["ssl_client_raw_cert", "http_authorization", "ingressd_dollar", "pid", "document_root", "request_body_file"]
     {
-        refused(&[("rewrite-target", &format!("/${name}"))], Reason::RefusedValue);
-        refused(&[("rewrite-target", &format!("/${{{name}}}"))], Reason::RefusedValue);
+        refused(&[("rewrite-target", &format!("/${name}"))], Reason::InvalidValue);
+        refused(&[("rewrite-target", &format!("/${{{name}}}"))], Reason::InvalidValue);
     }
 }
 

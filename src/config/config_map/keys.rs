@@ -1,7 +1,7 @@
 //! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
 
 use crate::model::catalogue::{self, DirectiveRow};
-use crate::model::{Argument, Refused};
+use crate::model::{Argument, Ciphers, Refused};
 use crate::translate::annotation::value::{address_list, boolean, byte_size, integer, seconds};
 
 /// From a value as the ConfigMap has it to the text of a setting.
@@ -20,7 +20,8 @@ impl Key {
         match self.effect {
             Effect::Forwarded(_) => true,
             Effect::Setting(setting, _) => {
-                ["access.max-trust", "cross-namespace", "listen.addresses", "listen.proxy-protocol"].contains(&setting)
+                ["access.max-trust", "cross-namespace", "listen.addresses", "listen.proxy-protocol", "tls.protocols"]
+                    .contains(&setting)
             }
             _ => false,
         }
@@ -253,11 +254,11 @@ pub(super) const KEYS: &[Key] = &[
     annotation("service-upstream"),
     unserved("skip-access-log-urls", "", NOT_YET),
     unserved("ssl-buffer-size", "4k", "set ssl_buffer_size in nginx.conf of each node"),
-    annotation("ssl-ciphers"),
+    server("ssl-ciphers", &catalogue::SSL_CIPHERS, |value| Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])),
     unserved("ssl-dh-param", "", "set ssl_dhparam in nginx.conf of each node"),
     unserved("ssl-early-data", "false", "set ssl_early_data in nginx.conf of each node"),
     unserved("ssl-ecdh-curve", "auto", "set ssl_ecdh_curve in nginx.conf of each node"),
-    unserved("ssl-protocols", "TLSv1.2 TLSv1.3", "hosts offer TLSv1.2 and TLSv1.3; others are not safe"),
+    setting("ssl-protocols", "tls.protocols", |value| Ok(value.split_whitespace().collect::<Vec<_>>().join(","))),
     annotation("ssl-redirect"),
     unserved("ssl-reject-handshake", "false", NOT_YET),
     unserved("ssl-session-cache", "true", "sessions are kept in a cache of 10 MB"),

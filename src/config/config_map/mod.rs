@@ -14,7 +14,7 @@ use self::keys::{Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
 use crate::finding::{Finding, Reason, Severity, nearest};
-use crate::model::{Directive, Field, Kind, ObjectId, Origin, Refused};
+use crate::model::{Argument, Directive, Field, Kind, ObjectId, Origin, Refused, catalogue};
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::value::{address_list, boolean, quoted};
 use crate::translate::annotation::{self, asks};
@@ -98,8 +98,15 @@ impl Layer<'_> {
             Effect::Annotation(name) => return self.default(name, value, origin),
             Effect::Setting(setting, written) => self.set(setting, written, value),
             Effect::Server(row, parse) => parse(value).map(|arguments| {
-                let directive = Directive { row, arguments, origin: origin.clone() };
-                self.settings.translate.server_directives.push(directive);
+                let mut say = |row, arguments| {
+                    let directive = Directive { row, arguments, origin: origin.clone() };
+                    self.settings.translate.server_directives.push(directive);
+                };
+                say(row, arguments);
+                if row == &catalogue::SSL_CIPHERS {
+                    // Whoever lists ciphers wants the first that both know.
+                    say(&catalogue::SSL_PREFER_SERVER_CIPHERS, vec![Argument::Switch(true)]);
+                }
             }),
             Effect::Forwarded(form) => form(value).map(drop),
             Effect::Host(directive) => {

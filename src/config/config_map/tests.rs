@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::keys::{Effect, KEYS};
 use super::*;
-use crate::model::{Cidr, StreamPolicy};
+use crate::model::{Cidr, Protocols, StreamPolicy};
 use crate::source::Stored;
 use crate::translate::annotation::{Trust, value::address_list};
 
@@ -69,6 +69,8 @@ fn keys_take_the_place_of_settings() {
         ("compute-full-forwarded-for", "true"),
         ("upstream-keepalive-connections", "7"),
         ("bind-address", "192.0.2.1,2001:db8::1"),
+        ("ssl-protocols", "TLSv1.3"),
+        ("ssl-ciphers", "HIGH:!aNULL"),
         ("proxy-stream-timeout", "30s"),
         ("proxy-stream-next-upstream", "false"),
         ("proxy-stream-next-upstream-timeout", "7s"),
@@ -81,6 +83,9 @@ fn keys_take_the_place_of_settings() {
     assert_eq!((translate.redirect_status, translate.max_trust), (301, Trust::Medium));
     assert!(translate.cross_namespace && translate.append_forwarded_for);
     assert_eq!((gate.http2, gate.upstream_keepalive, gate.addresses.len()), (false, 7, 2));
+    assert_eq!(gate.tls_protocols, Protocols::Tls13);
+    let said: Vec<_> = translate.server_directives.iter().map(|directive| directive.row.name).collect();
+    assert_eq!(said, ["ssl_ciphers", "ssl_prefer_server_ciphers"]);
     let seconds = std::time::Duration::from_secs;
     let expected = StreamPolicy {
         timeout: seconds(30),
@@ -103,6 +108,8 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         ("large-client-header-buffers", "4 8g", "is refused"),
         ("proxy-real-ip-cidr", "10.0.0.0/8, x", "is refused"),
         ("bind-address", "eth0", "is refused"),
+        ("ssl-protocols", "TLSv1 TLSv1.3", "not safe"),
+        ("ssl-ciphers", "HIGH;", "not a list of ciphers"),
         ("proxy-stream-timeout", "0s", "at once"),
         ("proxy-stream-responses", "-1", "is refused"),
     ] {
@@ -112,7 +119,7 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         let (before, after) = (settings(), layered.settings);
         assert_eq!(after.translate, before.translate, "{key}");
         assert_eq!(after.gate.addresses, before.gate.addresses, "{key}");
-        let protects = ["annotations-risk-level", "proxy-real-ip-cidr", "bind-address"].contains(&key);
+        let protects = ["annotations-risk-level", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"].contains(&key);
         assert_eq!(layered.refused.is_some(), protects, "{key}");
     }
 }

@@ -99,6 +99,7 @@ pub fn gate(
         access_log: options.access_log.clone(),
         // A block has one first name for all of its hosts.
         shared_servers: options.shared_servers && !neighbours.tells_server_name,
+        tls_protocols: options.tls_protocols,
         real_ip: capabilities.has(Module::RealIp),
         proxies,
         stream_addresses: options.addresses.clone(),

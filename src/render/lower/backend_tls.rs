@@ -1,6 +1,6 @@
 //! What a location says about TLS to its backend; it must not know what else is in the location.
 
-use crate::model::{BackendTls, Protocols, Refused, UpstreamId};
+use crate::model::{BackendTls, Refused, UpstreamId};
 use crate::nginx::Decisions;
 use crate::render::file_set::FilePath;
 use crate::render::names;
@@ -27,18 +27,13 @@ pub fn view(upstream: &UpstreamId, decisions: &Decisions) -> Result<Option<view:
         Some(name) => Text::new(name.as_str())?,
         None => Text::new(&format!("{}.{}.svc", upstream.service, upstream.namespace))?,
     };
-    let protocols: &[&str] = match tls.protocols {
-        Protocols::Both => &["TLSv1.2", "TLSv1.3"],
-        Protocols::Tls12 => &["TLSv1.2"],
-        Protocols::Tls13 => &["TLSv1.3"],
-    };
     let ciphers = tls.ciphers.as_ref().map(|ciphers| Text::new(ciphers.as_str())).transpose()?;
     Ok(Some(view::BackendTls {
         certificate: certificate.into_iter().collect(),
         verified: tls.verify_depth.map(verified).transpose()?.into_iter().collect(),
         name,
         tells_name: tls.tells_name,
-        protocols: Words::join(protocols.iter().map(|word| Word::fixed(word))),
+        protocols: Words::join(tls.protocols.names().iter().map(|word| Word::fixed(word))),
         ciphers: ciphers.into_iter().collect(),
     }))
 }

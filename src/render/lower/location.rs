@@ -235,6 +235,7 @@ fn argument(argument: &Argument) -> Word {
         Argument::Number(number) => Word::number(*number),
         Argument::Size(size) => Word::size(*size),
         Argument::Time(time) => Word::time(*time),
+        Argument::Ciphers(ciphers) => Word::ciphers(ciphers),
     }
 }
 

@@ -201,13 +201,12 @@ fn head(
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
     let detailed = server.handover == Handover::Detailed;
+    let certificate = certificate(server, facts).map(|id| file(names::certificate_file(id))).transpose()?;
+    let protocols = || Words::join(decisions.tls_protocols.names().iter().map(|name| Word::fixed(name)));
     Ok(view::Server {
         http2: has_tls && decisions.http2 == Http2::Directive,
-        certificate: certificate(server, facts)
-            .map(|id| file(names::certificate_file(id)))
-            .transpose()?
-            .into_iter()
-            .collect(),
+        protocols: certificate.iter().map(|_| protocols()).collect(),
+        certificate: certificate.into_iter().collect(),
         access_log: decisions.access_log.as_deref().map(Path::new).transpose()?.into_iter().collect(),
         keepalive_min_timeout: decisions.keepalive_min_timeout,
         grpc,

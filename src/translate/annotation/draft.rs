@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::Table;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    Argument, ByteSize, Cidr, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue, HostName, ObjectId,
-    Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Text, catalogue::DirectiveRow,
+    Argument, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue, HostName,
+    ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Text,
+    catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Options, Reading};
@@ -235,7 +236,7 @@ pub struct BackendTlsDraft {
     /// Versions.
     pub protocols: Option<Protocols>,
     /// Ciphers.
-    pub ciphers: Option<Text>,
+    pub ciphers: Option<Ciphers>,
     /// Where something was written that has no effect by itself.
     pub belongings: Vec<Origin>,
 }

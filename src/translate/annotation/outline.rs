@@ -170,6 +170,7 @@ fn directive(directive: &Directive) -> String {
         Argument::Time(time) => format!("{}s", time.as_secs()),
         Argument::Switch(true) => "on".to_owned(),
         Argument::Switch(false) => "off".to_owned(),
+        Argument::Ciphers(ciphers) => ciphers.to_string(),
     };
     format!("{} {};", directive.row.name, joined(" ", directive.arguments.iter().map(argument)))
 }

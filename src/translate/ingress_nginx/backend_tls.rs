@@ -4,13 +4,10 @@ use std::sync::Arc;
 
 use super::secret::{self, Sort};
 use crate::finding::Reason;
-use crate::model::{BackendTls, HostName, Protocols, Refused, Text};
+use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 use crate::translate::annotation::value::{integer, on_off};
 use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
 use crate::translate::{BackendTlsWish, certificate};
-
-/// Longest list of ciphers.
-const LONGEST_CIPHERS: usize = 512;
 
 /// How many authorities may stand between, unless the object says otherwise.
 const DEPTH: u32 = 1;
@@ -36,7 +33,7 @@ pub static FAMILY: Family = Family {
                 ("$ssl_ciphers", Gives::Refused("not a list of ciphers")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.ciphers = Some(ciphers(entry.value.trim())?);
+                draft.backend_tls.ciphers = Some(Ciphers::new(entry.value.trim())?);
                 draft.backend_tls.belongings.push(entry.origin());
                 Ok(())
             }),
@@ -154,29 +151,9 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
-/// Whether any cipher is left over, nginx alone can tell.
-fn ciphers(value: &str) -> Result<Text, Refused> {
-    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"+:_-!@=.".contains(&byte);
-    match !value.is_empty() && value.len() <= LONGEST_CIPHERS && value.bytes().all(is_known) {
-        true => Text::new(value),
-        false => Err(Refused::because("it is not a list of ciphers of up to 512 letters")),
-    }
-}
-
 fn protocols(value: &str) -> Result<Protocols, Refused> {
-    let mut found = (false, false);
-    for word in value.split_whitespace() {
-        match word {
-            "TLSv1.2" => found.0 = true,
-            "TLSv1.3" => found.1 = true,
-            _ => return Err(Refused::because("it is not of TLSv1.2 and TLSv1.3, with a blank between")),
-        }
-    }
-    Ok(match found {
-        (true, false) => Protocols::Tls12,
-        (false, true) => Protocols::Tls13,
-        _ => Protocols::Both,
-    })
+    let found = Protocols::of(value.split_whitespace());
+    found.ok_or_else(|| Refused::because("it is not of TLSv1.2 and TLSv1.3, with a blank between"))
 }
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {

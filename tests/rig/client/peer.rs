@@ -30,6 +30,8 @@ pub struct Peer {
     pub is_resumed: bool,
     /// For example `TLSv1_3`.
     pub version: String,
+    /// The cipher suite, as rustls names it.
+    pub cipher: String,
     /// What was agreed on by ALPN.
     pub alpn: Option<String>,
 }
@@ -51,6 +53,10 @@ impl Peer {
                 .collect(),
             is_resumed: connection.handshake_kind() == Some(rustls::HandshakeKind::Resumed),
             version: connection.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default(),
+            cipher: connection
+                .negotiated_cipher_suite()
+                .map(|suite| format!("{:?}", suite.suite()))
+                .unwrap_or_default(),
             alpn: connection.alpn_protocol().map(|name| String::from_utf8_lossy(name).into_owned()),
         }
     }
