@@ -41,6 +41,8 @@ pub struct Shared {
     pub told_port: Word,
     /// Whether the client is added to the list it sent.
     pub append: bool,
+    /// Whether some host asks clients for certificates.
+    pub asks_clients: bool,
     /// Policies of strict transport security.
     pub hsts: Vec<Hsts>,
     /// The server for the daemon itself.
@@ -196,6 +198,8 @@ pub struct Location {
     pub protected: bool,
     /// To https.
     pub https_redirect: Vec<HttpsRedirect>,
+    /// Whether the host asks clients for certificates.
+    pub asks_clients: bool,
     /// The variable that tells whose certificate is not good enough.
     pub stranger: Vec<Word>,
     /// Browsers of other origins.

@@ -4,18 +4,39 @@
 //! namespace's routes of the host are closed. An object of another namespace with a rule closes its own routes: they would be open to
 //! whom it wants kept out.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::ClientRule;
-use super::host;
+use super::memory::Memory;
 use super::site::Site;
+use super::{ClientRule, Options, Withheld, host};
 use crate::finding::{Finding, Reason};
 use crate::model::{Action, Origin, Route, Server, ServerName};
+use crate::source::Snapshot;
+
+/// The namespaces, by host, of which an object has such a rule and cannot be served now.
+pub type Unserved = BTreeMap<ServerName, BTreeSet<Arc<str>>>;
+
+/// Looks for rules in objects that are not served: what they protect must not be open meanwhile.
+pub fn unserved(withheld: &[Withheld<'_>], snapshot: &Snapshot, options: &Options, memory: &mut Memory) -> Unserved {
+    let mut unserved = Unserved::new();
+    for (stored, rule) in withheld {
+        if memory.read(stored, rule, snapshot, options).0.client_rule.is_none() {
+            continue;
+        }
+        let rules = stored.object.spec.iter().flat_map(|spec| spec.rules.iter().flatten());
+        for name in rules.filter_map(|rule| host::server_name(rule.host.as_deref().unwrap_or_default()).ok()) {
+            unserved.entry(name).or_default().insert(Arc::clone(&stored.id.namespace));
+        }
+    }
+    unserved
+}
 
 /// Has a server ask for certificates, and closes what would be open without.
-pub fn apply(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Finding>) {
+pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, findings: &mut Vec<Finding>) {
+    let unserved = unserved.get(&server.name);
     let rules = site.subjects.iter().filter_map(|subject| Some((*subject, subject.reading.client_rule.as_ref()?)));
-    if rules.clone().next().is_none() {
+    if rules.clone().next().is_none() && unserved.is_none() {
         return;
     }
     let name = host::written(&server.name);
@@ -66,6 +87,17 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, findings: &mut Vec<Findin
                     decider.id()
                 );
                 findings.push(Finding::new(Reason::ClosedRoute, Origin::object(other.id()), note));
+            }
+            close(server, |route| route.origin.object.namespace == *home);
+        }
+        (None, Some(home)) if unserved.is_some_and(|namespaces| namespaces.contains(home)) => {
+            let note = format!(
+                "another object of the namespace asks clients of {name} for certificates, and cannot be served as it is now: the \
+                 routes answer 503 until it is mended"
+            );
+            let of_home = site.subjects.iter().filter(|subject| subject.id().namespace == *home);
+            for open in of_home.filter(|subject| !subject.reading.closed) {
+                findings.push(Finding::new(Reason::ClosedRoute, Origin::object(open.id()), note.clone()));
             }
             close(server, |route| route.origin.object.namespace == *home);
         }

@@ -157,6 +157,7 @@ impl Translator {
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
         withheld.append(&mut admission.withheld);
+        let unserved_rules = client_certificates::unserved(&withheld, snapshot, options, memory);
         translation.refused.append(&mut admission.refused);
         let mut findings = std::mem::take(&mut admission.findings);
         let (canaries, subjects): (Vec<_>, Vec<_>) =
@@ -178,6 +179,7 @@ impl Translator {
             options,
             backends: Backends::new(snapshot, names, options, &slices),
             canaries: &offers,
+            unserved_rules: &unserved_rules,
             taken: BTreeSet::new(),
             tls: Tls::new(snapshot, options, &memory.certificates),
             findings: Vec::new(),
@@ -263,7 +265,8 @@ fn subjects<'a>(
     let withheld =
         snapshot.withheld.iter().filter_map(|stored| Some((stored, class::select(stored, snapshot, options).ok()?)));
     let mut withheld: Vec<_> = withheld.collect();
-    let is_everywhere = |access: &AccessList| access.deny() == options.denylist && access.allow() == options.allowlist;
+    let (deny, allow) = options.lists_everywhere();
+    let is_everywhere = |access: &AccessList| access.deny() == deny && access.allow() == allow;
     let mut subjects = Vec::with_capacity(selected.len());
     for (stored, rule) in selected {
         let (reading, behaviour) = memory.read(stored, rule, snapshot, options);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::annotation::{Table, Trust};
+use super::annotation::{Table, Trust, value::address_list};
 use super::{ANNOTATIONS, AllowedHosts, Limits, StreamOptions};
 use crate::model::{Certificate, Cidr, Directive, Origin};
 
@@ -185,6 +185,17 @@ impl Options {
     pub fn reads_annotations_like(&self, other: &Options) -> bool {
         let Options { own_addresses, now, self_signed, server_directives, .. } = self.clone();
         *self == Options { own_addresses, now, self_signed, server_directives, ..other.clone() }
+    }
+
+    /// Who is turned away and who is let in where no object says otherwise.
+    pub fn lists_everywhere(&self) -> (Vec<Cidr>, Vec<Cidr>) {
+        let default = |key: &str| {
+            let named = |default: &&DefaultValue| ANNOTATIONS.find(default.key).is_some_and(|row| row.key == key);
+            let value = self.defaults.iter().find(named).map(|default| address_list(&default.value));
+            value.and_then(Result::ok)
+        };
+        let deny = default("denylist-source-range").unwrap_or_else(|| self.denylist.clone());
+        (deny, default("allowlist-source-range").unwrap_or_else(|| self.allowlist.clone()))
     }
 
     /// Whether objects of this dialect ask for strict paths.

@@ -66,6 +66,8 @@ pub struct Servers<'a> {
     pub backends: Backends<'a>,
     /// Objects that take a part of the requests for the paths of others.
     pub canaries: &'a Canaries<'a, 'a>,
+    /// Rules about certificates of clients of objects that are not served.
+    pub unserved_rules: &'a client_certificates::Unserved,
     /// Numbers of those that have another one's path.
     pub taken: BTreeSet<usize>,
     /// Certificates.
@@ -107,7 +109,7 @@ impl<'a> Servers<'a> {
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
         let mut server = Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback };
-        client_certificates::apply(&mut server, site, &mut self.findings);
+        client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
         Some(server)
     }
 

@@ -374,3 +374,64 @@ fn only_whose_host_it_is_decides() {
         finding(rig, "ClosedRoute", "another namespace asked for open.test first").await;
     });
 }
+
+#[test]
+fn certificates_that_another_site_asked_for_count_nowhere_else() {
+    rig::run(async |rig| {
+        let (ours, theirs) = (Authority::new("ours"), Authority::new("theirs"));
+        let prefix = rig.nginx.prefix().to_owned();
+        let certificate = rcgen::generate_simple_self_signed(vec!["site.test".to_owned()]).unwrap();
+        std::fs::write(prefix.join("site.pem"), certificate.cert.pem()).unwrap();
+        std::fs::write(prefix.join("site.key"), certificate.signing_key.serialize_pem()).unwrap();
+        std::fs::write(prefix.join("ca.pem"), theirs.pem()).unwrap();
+        let site = "server { listen 80 default_server; listen 443 ssl http2 default_server; server_name site.test; \
+            ssl_certificate {p}/site.pem; ssl_certificate_key {p}/site.key; ssl_client_certificate {p}/ca.pem; \
+            ssl_verify_client optional; location / { return 200 site; } }";
+        rig.nginx.write_site("site", &site.replace("{p}", prefix.to_str().unwrap()));
+        let guarded =
+            |name: &str, host: &str| ingress(name).host(host, "web").annotation("auth-tls-secret", "authority");
+        let objects = [
+            secret("authority", "Opaque", &[("ca.crt", &ours.pem())]),
+            guarded("one", "one.test").build(),
+            guarded("named", "named.test").annotation("auth-tls-match-cn", "CN=client").build(),
+        ];
+        rig.manifests.write("objects.yaml", &objects);
+        rig.start().await;
+        let (good, strange) = (ours.signs("client", 1), theirs.signs("client", 1));
+        for host in ["one.test", "named.test"] {
+            let url = format!("https://{host}/");
+            assert_eq!(get(&url).showing(&good).send().await.status, 200, "{host}");
+            assert_eq!(get(&url).sni(Some(&host.to_uppercase())).showing(&good).send().await.status, 200, "{host}");
+            assert_eq!(get(&url).showing(&strange).send().await.status, 400, "{host}");
+            for sni in [Some("site.test"), Some("unknown.test"), None] {
+                let status = get(&url).sni(sni).showing(&strange).send().await.status;
+                assert!([400, 421].contains(&status), "{host} as {sni:?}: {status}");
+            }
+        }
+    });
+}
+
+#[test]
+fn an_object_that_cannot_be_served_does_not_open_its_host() {
+    rig::run(async |rig| {
+        let root = Authority::new("root");
+        rig.manifests.write("ca.yaml", &[secret("authority", "Opaque", &[("ca.crt", &root.pem())])]);
+        let guarded =
+            |host: &str| ingress(host).path(host, "Prefix", "/own", "web").annotation("auth-tls-secret", "authority");
+        let quarantined = guarded("one.test")
+            .annotation("backend-protocol", "HTTPS")
+            .annotation("proxy-ssl-secret", "authority")
+            .annotation("proxy-ssl-ciphers", "NONE");
+        let refused = guarded("two.test").annotation("configuration-snippet", "deny all;");
+        let open = |name: &str, host: &str| ingress(name).path(host, "Prefix", "/", "web").build();
+        let objects = [quarantined.build(), refused.build(), open("first", "one.test"), open("second", "two.test")];
+        rig.manifests.write("objects.yaml", &objects);
+        rig.start().await;
+        for host in ["one.test", "two.test"] {
+            for path in ["", "own"] {
+                let url = format!("https://{host}/{path}");
+                assert_eq!(get(&url).send().await.status, 503, "{url}");
+            }
+        }
+    });
+}

@@ -77,6 +77,10 @@ fn annotations_go_before_the_config_map_and_that_before_settings() {
         assert_eq!(rig.daemon.reloads().await, reloads + 1, "a change of several keys is one reload");
         rig.manifests.remove("controller.yaml");
         told(rig, &["MissingConfigMap"]).await;
+        // What protects would be open without it: its last good version goes on counting.
+        assert_eq!(status_of("http://plain.test/", 4096).await, 200);
+        assert_eq!(status_of("http://plain.test/", 4097).await, 413);
+        says(rig, &[]);
         let large = post("http://plain.test/", vec![b'x'; 1 << 19]);
         large.send_until("the built-in size", |reply| reply.status == 200).await;
     });

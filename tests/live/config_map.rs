@@ -52,6 +52,7 @@ fn it_is_watched_and_told_about_and_nothing_is_served_before_it_is_seen() {
         cluster.objects.delete("ConfigMap", "controller").await;
         let missing = |status: &Value| !notes(status, "ConfigMap controller", "MissingConfigMap").is_empty();
         cluster.daemon.status_when("what is missing", missing).await;
-        until(4096, 200).await;
+        until(2049, 413).await;
+        until(2048, 200).await;
     });
 }

@@ -14,9 +14,13 @@ annotations count before it. A change is one reload. A key that cannot be used i
 ConfigMap (`ingressd status`, and an Event on it); the others count. Where the value of a key that\n\
 protects something cannot be used, such as `whitelist-source-range` or `proxy-real-ip-cidr`, the last\n\
 good version of the ConfigMap goes on counting; without one such a list closes the routes (503) until\n\
-it is mended, and another key has no effect. An empty value\n\
+it is mended, and another key has no effect. A ConfigMap that is deleted while the setting names it\n\
+goes on counting as it was: take the setting out first. An empty value\n\
 is the same as no key. The account needs the right to read ConfigMaps in that namespace:\n\
 `ingressd kubeconfig` grants it when the setting is there.\n\n\
+`enable-underscores-in-headers: true` and `ignore-invalid-headers: false` let clients send headers\n\
+such as `X_Forwarded_For` and `ssl_client_verify`, which some backends take for those with dashes\n\
+that nginx vouches for.\n\n\
 What every server says (`keep-alive` and others below) nginx takes of the default server of a port\n\
 until it knows the host of a request.\n\n\
 | key | what it does |\n| --- | --- |\n";

@@ -44,7 +44,9 @@ impl Settings {
         let Some((namespace, name)) = &self.ingress_nginx.config_map else { return layered };
         let Some(stored) = snapshot.config_map(namespace, name) else {
             let origin = Origin::object(&Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)));
-            let note = "there is no such ConfigMap, but ingress-nginx.configmap names it; nothing of it counts";
+            let note = "there is no such ConfigMap, but ingress-nginx.configmap names it; its last good version goes on \
+                        counting, where there is one, until the setting is gone";
+            layered.refused = Some((Arc::clone(&origin.object), Version("".into())));
             layered.findings.push(Finding::new(Reason::MissingConfigMap, origin, note));
             return layered;
         };
@@ -134,8 +136,8 @@ impl Layer<'_> {
     /// The default of an annotation. One that protects something and cannot be used stays, so that it closes what it should protect.
     fn default(&mut self, key: &'static str, value: &str, origin: &Origin) -> bool {
         let default = DefaultValue { key, value: value.into(), origin: origin.clone() };
-        let reading = annotation::judge(&ANNOTATIONS, &default);
-        let is_usable = reading.findings.is_empty();
+        let reading = annotation::judge(&ANNOTATIONS, &default, &self.settings.translate.limits);
+        let is_usable = reading.findings.iter().all(|finding| finding.reason == Reason::AboveCeiling);
         let unserved = |finding: Finding| match finding.reason {
             Reason::UnsupportedAnnotation => Finding { reason: Reason::UnsupportedKey, ..finding },
             _ => finding,

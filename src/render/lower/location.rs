@@ -61,6 +61,7 @@ pub fn location(
             .filter(|redirect| redirect.forced || tls_host)
             .map(|redirect| https_redirect(redirect, facts))
             .collect(),
+        asks_clients: client_certificates.is_some(),
         stranger: optional(client_certificates, |asked| stranger(asked, &route.path))?.into_iter().flatten().collect(),
         cors: optional(behaviour.cors.as_deref(), |cors| cors_use(cors, grpc, hsts))?,
         denied: optional(behaviour.access.as_deref().and_then(AccessList::mark).as_ref(), |mark| {
@@ -213,6 +214,7 @@ fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
         strict_paths: false,
         protected: false,
         https_redirect: Vec::new(),
+        asks_clients: false,
         stranger: Vec::new(),
         cors: Vec::new(),
         session: Vec::new(),

@@ -61,6 +61,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         trusted: trusted.iter().map(Word::network).collect(),
         told_port: Word::fixed(if believes { "$http_x_forwarded_port" } else { "$proxy_protocol_server_port" }),
         append: plan.model.forwarded.append,
+        asks_clients: plan.model.servers.iter().any(|server| server.client_certificates.is_some()),
         hsts: policies.iter().map(hsts).collect::<Result<_, _>>()?,
         status: status.into_iter().collect(),
     })

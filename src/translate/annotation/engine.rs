@@ -10,7 +10,7 @@ use super::value::quoted;
 use crate::finding::{Finding, Reason, Severity, nearest};
 use crate::model::{Field, Origin, Refused};
 use crate::source::Snapshot;
-use crate::translate::{DefaultValue, Dialect, ObjectLimits, Options, Reading};
+use crate::translate::{DefaultValue, Dialect, Limits, ObjectLimits, Options, Reading};
 
 /// The prefix of our own keys; Services have some, Ingresses none yet.
 const OWN_PREFIX: &str = "ingressd/";
@@ -22,12 +22,14 @@ const OWN_PREFIX: &str = "ingressd/";
 pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Reading {
     let (mut draft, table) = (Draft::default(), context.table);
     apply_defaults(context, annotations, &mut draft);
+    // An empty value is the same as no annotation.
+    let is_set = |key: &str| annotations.get(key).is_some_and(|value| !value.trim().is_empty());
     let mut foreign = None;
     for (key, value) in annotations {
         let entry = Entry { object: context.object, key, value, default: None };
         if let Some(name) = key.strip_prefix(table.prefix) {
             match table.find(name) {
-                Some(row) if row.key != name && annotations.contains_key(&format!("{}{}", table.prefix, row.key)) => {
+                Some(row) if row.key != name && is_set(&format!("{}{}", table.prefix, row.key)) => {
                     let note = format!("{} is set as well and wins", row.key);
                     draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
                 }
@@ -74,8 +76,8 @@ fn apply_defaults(context: &Context<'_>, annotations: &BTreeMap<String, String>,
 }
 
 /// Whether a default can be used: what is wrong with it, and whether it protects something.
-pub fn judge(table: &'static Table, default: &DefaultValue) -> Reading {
-    let options = Options { defaults: [default.clone()].into(), ..Options::default() };
+pub fn judge(table: &'static Table, default: &DefaultValue, limits: &Limits) -> Reading {
+    let options = Options { defaults: [default.clone()].into(), limits: limits.clone(), ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
     let context = Context {
         object,

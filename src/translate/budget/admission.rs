@@ -353,8 +353,14 @@ fn falls(host: Option<&str>, served: &HashSet<ServerName>) -> Option<ServerName>
 
 /// The object with nothing but these rules, all of whose paths answer 503.
 fn closed_subject<'a>(subject: Subject<'a>, rules: Arc<[usize]>) -> Subject<'a> {
-    let Reading { use_regex, rewrite_target, .. } = &*subject.reading;
-    let reading =
-        Reading { use_regex: *use_regex, rewrite_target: rewrite_target.clone(), closed: true, ..Reading::default() };
+    let Reading { use_regex, rewrite_target, client_rule, .. } = &*subject.reading;
+    let reading = Reading {
+        use_regex: *use_regex,
+        rewrite_target: rewrite_target.clone(),
+        // What its host asks of clients protects more than its own paths.
+        client_rule: client_rule.clone(),
+        closed: true,
+        ..Reading::default()
+    };
     Subject { reading: Arc::new(reading), behaviour: Arc::default(), closed_rules: Some(rules), ..subject }
 }

@@ -128,8 +128,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify-depth",
-            ceiling: Ceiling::NotNeeded("chains are as long as backends send them, which TLS libraries bound"),
-            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 1 by default. \
+            ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
+            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 1 by default, 5 at most. \
                 It has no effect without proxy-ssl-verify.",
             beside: &[
                 ("backend-protocol", "HTTPS"),
@@ -141,7 +141,7 @@ pub static FAMILY: Family = Family {
                 ("-1", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.depth = u32::try_from(integer(entry.value, 0, 100)?).ok();
+                draft.backend_tls.depth = u32::try_from(integer(entry.value, 0, 5)?).ok();
                 draft.backend_tls.belongings.push(entry.origin());
                 Ok(())
             }),

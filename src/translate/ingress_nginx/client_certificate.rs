@@ -127,15 +127,15 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-verify-depth",
-            ceiling: Ceiling::NotNeeded("chains are as long as clients send them, which TLS libraries bound"),
-            documentation: "How many authorities may stand between a certificate and one of the Secret; 1 by default.",
+            ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
+            documentation: "How many authorities may stand between a certificate and one of the Secret; 1 by default, 5 at most.",
             tries: &[
                 ("2", Gives::Sets("through at most 2 authorities")),
                 ("-1", Gives::Refused("whole number")),
-                ("101", Gives::Refused("whole number")),
+                ("6", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.client.depth = u32::try_from(integer(entry.value, 0, 100)?).ok();
+                draft.client.depth = u32::try_from(integer(entry.value, 0, 5)?).ok();
                 draft.client.belongings.push(entry.origin());
                 Ok(())
             }),
