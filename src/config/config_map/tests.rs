@@ -229,3 +229,20 @@ fn one_that_is_missing_is_told() {
     assert_eq!(layered.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), [Reason::MissingConfigMap]);
     assert_eq!(Settings::default().layered(&Snapshot::default()).findings, []);
 }
+
+#[test]
+fn a_default_above_a_ceiling_is_the_ceiling_that_the_settings_say() {
+    let above = layered(&[("proxy-read-timeout", "100000")]);
+    assert_eq!(above.findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), [Reason::AboveCeiling]);
+    assert_eq!(above.settings.translate.defaults.len(), 1);
+    let mut settings = settings();
+    settings.translate.limits.timeout = std::time::Duration::from_secs(200_000);
+    assert_eq!(settings.layered(&snapshot(&[("proxy-read-timeout", "100000")])).findings, []);
+}
+
+#[test]
+fn a_list_for_everybody_makes_no_path_a_protected_one() {
+    let layered = layered(&[("whitelist-source-range", "10.0.0.0/8")]);
+    let (deny, allow) = layered.settings.translate.lists_everywhere();
+    assert_eq!((deny, allow), (Vec::new(), address_list("10.0.0.0/8").unwrap()));
+}

@@ -50,6 +50,7 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
     const OFF: &str = "auth-tls-secret: one, auth-tls-verify-client: off";
     const ABSENT: &str = "auth-tls-secret: absent";
     const BAD: &str = "auth-tls-secret: one, auth-tls-verify-client: maybe";
+    const REFUSED: &str = "auth-tls-secret: one, configuration-snippet: x";
     /// The objects by namespace, annotations; the rule, closed routes, and what is told.
     type Row<'r> = (&'r [(&'r str, &'r str)], &'r str, &'r [&'r str], &'r [&'r str]);
     let rows: &[Row<'_>] = &[
@@ -74,6 +75,11 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
         (&[("default", ONE), ("team-a", "")], "one", &[], &["o1 HostRuleConflict"]),
         (&[("default", ONE), ("team-a", THREE)], "one", &["/o1"], &["o1 HostRuleConflict", "o1 ClosedRoute"]),
         (&[("default", ABSENT), ("team-a", "")], "nobody", &["/o0"], &["o0 ClosedRoute"]),
+        // An object that is not served takes its rule along, and opens nothing by that.
+        (&[("default", REFUSED), ("default", "")], "nobody", &["/o1"], &["o1 ClosedRoute"]),
+        (&[("default", ""), ("default", REFUSED)], "nobody", &["/o0"], &["o0 ClosedRoute"]),
+        (&[("default", ONE), ("default", REFUSED)], "one", &[], &[]),
+        (&[("default", ""), ("team-a", REFUSED)], "nobody", &[], &[]),
     ];
     for (objects, rule, closed, told) in rows {
         let objects: Vec<_> = (0..)
