@@ -214,9 +214,10 @@ impl Cost {
         cost
     }
 
-    /// What a path costs more whose host chooses clients by their certificates.
-    pub const fn of_guarded_path() -> Self {
-        CONDITION
+    /// What a path costs more whose host asks for certificates of clients: a condition for the host that the handshake named, and
+    /// one for the certificate where the host chooses by it.
+    pub fn of_guarded_path(asked: &ClientCertificates) -> Self {
+        CONDITION * if asked.chooses() { 2 } else { 1 }
     }
 
     /// What a path costs more whose backend is spoken to by TLS as its object says.
@@ -308,13 +309,13 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         if let Some(asked) = server.client_certificates.as_deref() {
             costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
         }
-        let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
-        let has_tls = chooses || server.tls != TlsTermination::Default;
+        let asked = server.client_certificates.as_deref();
+        let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
-            if chooses {
-                costs.add(&route.origin.object.namespace, Cost::of_guarded_path());
+            if let Some(asked) = asked {
+                costs.add(&route.origin.object.namespace, Cost::of_guarded_path(asked));
             }
             if strict.concern(route) {
                 costs.add(&route.origin.object.namespace, Cost::of_strict_path());

@@ -1,5 +1,7 @@
 //! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
 
+mod defaults;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 
@@ -9,10 +11,10 @@ use proptest::prelude::*;
 
 use super::{Ceiling, Context, Effect, Gives, OnError, Row, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Argument, ByteSize, Kind, ObjectId, Origin, catalogue};
+use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
 use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
-use crate::translate::{ANNOTATIONS, DefaultValue, Dialect, Limits, Options, PREFIX, Reading};
+use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 
 /// Every key that ingress-nginx documents or has documented, and the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
@@ -545,31 +547,5 @@ fn long_values_are_judged_quickly_and_refused_or_cut() {
         let longest = outline(&reading).iter().map(String::len).max().unwrap_or_default();
         assert!(longest < 4096, "{}", row.key);
         assert!(reading.findings.iter().all(|finding| finding.note.len() < 1024), "{}", row.key);
-    }
-}
-
-#[test]
-fn an_empty_key_hides_neither_its_other_spelling_nor_a_default() {
-    let list = |annotations: &[(&str, &str)], options: &Options| {
-        let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned()));
-        let reading = read_all(&annotations.collect(), Dialect::IngressNginx, options);
-        reading.behaviour.access.map(|access| access.allow().len())
-    };
-    let object = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
-    let default = DefaultValue {
-        key: "whitelist-source-range",
-        value: "10.0.0.0/8, 192.0.2.0/24".into(),
-        origin: Origin::object(&object),
-    };
-    let under = Options { defaults: [default].into(), ..Options::default() };
-    let (key, other) = ("allowlist-source-range", "whitelist-source-range");
-    for (annotations, plain, defaulted) in [
-        (&[(key, ""), (other, "10.0.0.0/8")][..], Some(1), Some(1)),
-        (&[(key, "10.0.0.0/8"), (other, "")], Some(1), Some(1)),
-        (&[(key, " ")], None, Some(2)),
-        (&[], None, Some(2)),
-    ] {
-        assert_eq!(list(annotations, &Options::default()), plain, "{annotations:?}");
-        assert_eq!(list(annotations, &under), defaulted, "{annotations:?}");
     }
 }

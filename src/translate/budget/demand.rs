@@ -45,10 +45,13 @@ impl Demand {
         texts += target.map_or(0, |target| cost::target_length(target.parts()));
         let certificates = secrets(subject).count();
         let mut own = Cost::default();
-        let is_guarded = matches!(&reading.client_rule, Some(ClientRule::Good(asked)) if asked.chooses());
+        let asked = match &reading.client_rule {
+            Some(ClientRule::Good(asked)) => Some(asked),
+            _ => None,
+        };
         let lists_hosts =
             subject.spec().is_some_and(|spec| spec.tls.as_ref().is_some_and(|entries| !entries.is_empty()));
-        let has_tls = lists_hosts || is_guarded;
+        let has_tls = lists_hosts || asked.is_some_and(|asked| asked.chooses());
         let mut hosts = 0;
         for (_, rule) in subject.rules() {
             hosts += 1;
@@ -57,8 +60,8 @@ impl Demand {
                 // A rewritten path is an expression, and is written once more as what is replaced.
                 let texts = texts + if target.is_some() || reading.use_regex { path } else { 0 };
                 own += Cost::of_route(path, texts, behaviour, has_tls);
-                if is_guarded {
-                    own += Cost::of_guarded_path();
+                if let Some(asked) = asked {
+                    own += Cost::of_guarded_path(asked);
                 }
                 if reading.canary.is_some() {
                     own += Cost::of_split();
