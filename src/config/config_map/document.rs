@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use super::keys::{Effect, KEYS, Key};
+use crate::translate::ANNOTATIONS;
+use crate::translate::annotation::{OnError, Row};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
 With this page you can look up what each key of the ConfigMap of an ingress-nginx does here. Words\n\
@@ -12,17 +14,18 @@ An ingress-nginx is given a ConfigMap with its flag `--configmap`. ingressd read
 What it says counts for all Ingresses that are served, and before the settings of `ingressd.toml`;\n\
 annotations count before it. A change is one reload. A key that cannot be used is a finding at the\n\
 ConfigMap (`ingressd status`, and an Event on it); the others count. Where the value of a key that\n\
-protects something cannot be used, such as `whitelist-source-range` or `proxy-real-ip-cidr`, the last\n\
-good version of the ConfigMap goes on counting; without one such a list closes the routes (503) until\n\
-it is mended, and another key has no effect. A ConfigMap that is deleted while the setting names it\n\
-goes on counting as it was: take the setting out first. An empty value\n\
-is the same as no key. The account needs the right to read ConfigMaps in that namespace:\n\
-`ingressd kubeconfig` grants it when the setting is there.\n\n\
+protects something cannot be used, such as `whitelist-source-range` or `proxy-real-ip-cidr`, the\n\
+last good version of the ConfigMap goes on counting. Without one a list of clients closes the\n\
+routes (503) until it is mended; other keys have no effect then. A ConfigMap that is deleted while\n\
+the setting names it goes on counting as it was: take the setting out first. An empty value is\n\
+the same as no key.\n\n\
+The account needs the right to read ConfigMaps in that namespace: `ingressd kubeconfig` grants it\n\
+when the setting is there.\n\n\
 `enable-underscores-in-headers: true` and `ignore-invalid-headers: false` let clients send headers\n\
 such as `X_Forwarded_For` and `ssl_client_verify`, which some backends take for those with dashes\n\
 that nginx vouches for.\n\n\
-What every server says (`keep-alive` and others below) nginx takes of the default server of a port\n\
-until it knows the host of a request.\n\n\
+Until nginx knows the host of a request, directives of every server, such as `keep-alive`, count\n\
+as the default server of the port has them.\n\n\
 | key | what it does |\n| --- | --- |\n";
 
 /// The page.
@@ -36,7 +39,13 @@ pub fn document() -> String {
 
 fn words(key: &Key) -> String {
     match key.effect {
-        Effect::Annotation(name) => format!("default of the annotation `{name}`"),
+        Effect::Annotation(name) => match ANNOTATIONS.find(name) {
+            Some(row) if row.is_served() => format!("default of the annotation `{name}`"),
+            Some(Row { on_error: OnError::Close, .. }) => {
+                format!("closes the routes (503), because the annotation `{name}` protects them and is not served yet")
+            }
+            _ => format!("no effect as long as the annotation `{name}` is not served"),
+        },
         Effect::Setting(name, _) => format!("takes the place of the setting `{name}`"),
         Effect::Server(row, _) => format!("`{}` in every server", row.name),
         Effect::Forwarded(_) => "says with the others who is believed about clients, in the place of the \
