@@ -175,7 +175,7 @@ reasons! {
     InvalidValue, Warning, Author, "the key has no effect", "The value is not of the form the key takes; the key has no effect.";
     AboveCeiling, Warning, Author, "the ceiling takes the place of the value", "The value asks for more than the administrator lets objects have; the ceiling takes its place. The note names the setting.";
     InvalidSecurityValue, Error, Author, "the routes of the object answer 503", "A value that protects the route is wrong: its routes answer 503 until it is mended.";
-    RefusedValue, Error, Author, "this version of the object is not served", "The value would change where requests go in a way that cannot be served; the object version is not used.";
+    RefusedValue, Error, Author, "this version of the object is not served", "The value would change where requests go in a way that cannot be served; the object version is not used. Without a last good version, paths that it protects answer 503 where other objects would take their requests.";
     UnknownField, Warning, Author, "the field has no effect", "The object has no such field at that place, often one that is indented too far or too little; it has no effect. `ingressd check` tells it, with the nearest field that there is; an API server drops it, or refuses the object when `kubectl` asks it to.";
     UnknownAnnotation, Warning, Author, "the key has no effect", "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "the key has no effect", "The key is known but has no effect here, or not yet; the note says what to use instead.";

@@ -267,7 +267,7 @@ fn subjects<'a>(
     let mut withheld: Vec<_> = withheld.collect();
     let (deny, allow) = options.lists_everywhere();
     let is_everywhere = |access: &AccessList| access.deny() == deny && access.allow() == allow;
-    let mut subjects = Vec::with_capacity(selected.len());
+    let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
     for (stored, rule) in selected {
         let (reading, behaviour) = memory.read(stored, rule, snapshot, options);
         translation.findings.extend_from_slice(&reading.findings);
@@ -286,6 +286,7 @@ fn subjects<'a>(
             if subject.reading.refused || !is_fit {
                 // A canary has no claim that could be kept for it.
                 withheld.extend(subject.reading.canary.is_none().then_some((stored, rule)));
+                refused.extend(is_fit.then_some(subject));
                 continue;
             }
         }
@@ -296,6 +297,7 @@ fn subjects<'a>(
         }
         subjects.push(subject);
     }
+    budget::close_refused(refused, &mut subjects);
     subjects.sort_by(|left, right| order::oldest_first(left.stored, right.stored));
     (subjects, withheld)
 }

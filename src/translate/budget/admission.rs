@@ -265,8 +265,7 @@ fn number(count: usize) -> u64 {
 impl<'a> Admission<'a> {
     /// Tells of objects that are not served, and closes what they protect.
     fn leave_out(&mut self, left_out: Vec<(Subject<'a>, Why)>, limits: &Limits) {
-        let served: HashSet<ServerName> =
-            self.subjects.iter().flat_map(demand::hosts).filter_map(|host| host::server_name(host).ok()).collect();
+        let served = hosts(&self.subjects);
         let mut closed: HashMap<&Arc<str>, u64> = HashMap::new();
         let mut held: HashMap<&Arc<str>, u64> = HashMap::new();
         for (subject, Why { mut note, by_itself }) in left_out {
@@ -280,13 +279,7 @@ impl<'a> Admission<'a> {
             }
             let origin = Origin::object(subject.id());
             // Where its requests would go to others, they must not get there unprotected.
-            let fallen: Vec<_> = match subject.is_protected {
-                true => subject
-                    .rules()
-                    .filter_map(|(number, rule)| Some((number, falls(rule.host.as_deref(), &served)?)))
-                    .collect(),
-                false => Vec::new(),
-            };
+            let fallen = fallen(&subject, &served);
             if !fallen.is_empty() {
                 note += "; the paths that it protects answer 503 where other objects would take their requests";
                 let paths: usize = subject
@@ -337,6 +330,28 @@ impl<'a> Admission<'a> {
             Finding::new(Reason::ClosedRoute, Origin::object(&object), note)
         };
         told.into_iter().map(tell).collect()
+    }
+}
+
+/// The hosts of these objects.
+fn hosts(subjects: &[Subject<'_>]) -> HashSet<ServerName> {
+    subjects.iter().flat_map(demand::hosts).filter_map(|host| host::server_name(host).ok()).collect()
+}
+
+/// The rules of an object that protects its paths whose requests would go to others without it, and where to.
+fn fallen(subject: &Subject<'_>, served: &HashSet<ServerName>) -> Vec<(usize, ServerName)> {
+    let rules = subject.rules().filter(|_| subject.is_protected);
+    rules.filter_map(|(number, rule)| Some((number, falls(rule.host.as_deref(), served)?))).collect()
+}
+
+/// Closes what objects protect that are refused, where others would take their requests. That they are refused is told already.
+pub fn close_refused<'a>(refused: Vec<Subject<'a>>, subjects: &mut Vec<Subject<'a>>) {
+    let served = hosts(subjects);
+    for subject in refused {
+        let rules: Arc<[usize]> = fallen(&subject, &served).into_iter().map(|(number, _)| number).collect();
+        if !rules.is_empty() {
+            subjects.push(closed_subject(subject, rules));
+        }
     }
 }
 

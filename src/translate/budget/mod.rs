@@ -8,7 +8,7 @@ mod shares;
 mod tests;
 mod zones;
 
-pub use admission::admit;
+pub use admission::{admit, close_refused};
 pub use endpoints::{bound as bound_endpoints, bound_one as bound_endpoints_of};
 
 use std::sync::Arc;

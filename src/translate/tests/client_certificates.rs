@@ -76,10 +76,10 @@ fn the_oldest_object_of_whose_host_it_is_decides() {
         (&[("default", ONE), ("team-a", THREE)], "one", &["/o1"], &["o1 HostRuleConflict", "o1 ClosedRoute"]),
         (&[("default", ABSENT), ("team-a", "")], "nobody", &["/o0"], &["o0 ClosedRoute"]),
         // An object that is not served takes its rule along, and opens nothing by that.
-        (&[("default", REFUSED), ("default", "")], "nobody", &["/o1"], &["o1 ClosedRoute"]),
-        (&[("default", ""), ("default", REFUSED)], "nobody", &["/o0"], &["o0 ClosedRoute"]),
-        (&[("default", ONE), ("default", REFUSED)], "one", &[], &[]),
-        (&[("default", ""), ("team-a", REFUSED)], "nobody", &[], &[]),
+        (&[("default", REFUSED), ("default", "")], "one", &["/o0"], &[]),
+        (&[("default", ""), ("default", REFUSED)], "one", &["/o1"], &[]),
+        (&[("default", ONE), ("default", REFUSED)], "one", &["/o1"], &[]),
+        (&[("default", ""), ("team-a", REFUSED)], "nobody", &["/o1"], &[]),
     ];
     for (objects, rule, closed, told) in rows {
         let objects: Vec<_> = (0..)

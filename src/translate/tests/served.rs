@@ -1,7 +1,7 @@
 //! What counts as served of an object: how many of its routes are open and how many are closed; it must not know what is published of that.
 
 use crate::finding::Severity;
-use crate::translate::tests::{ingress, options, path, shared, translate};
+use crate::translate::tests::{ingress, options, path, routes, shared, translate};
 use crate::translate::{Limits, Options};
 
 const HOST: &str = "a.example";
@@ -95,5 +95,27 @@ fn what_is_closed_does_not_count_and_is_told() {
             let told = translation.findings.iter().filter(tells).any(|finding| finding.origin.object == closed.id);
             assert!(told, "{what}: nothing is told of {}: {:?}", closed.id, translation.findings);
         }
+    }
+}
+
+#[test]
+fn what_a_refused_object_protects_is_not_open_by_another_one() {
+    let object = |name: &str, at: &str, annotations: &str| {
+        ingress(name, "nginx", "a.example", annotations, &[path(at, "Prefix", "web")])
+    };
+    let open = object("open", "/", "");
+    for (protection, closed) in [
+        ("auth-type: basic, auth-secret: users", true),
+        ("allowlist-source-range: 10.0.0.0/8", true),
+        ("proxy-read-timeout: '7'", false),
+    ] {
+        let refused = object("guard", "/admin", &format!("{protection}, configuration-snippet: x"));
+        let translation = translate(&[open.clone(), refused.clone()].join("\n---\n"), options());
+        let found = routes(&translation).iter().any(|line| line.contains("/admin") && line.ends_with("503"));
+        assert_eq!(found, closed, "{protection}: {:?}", routes(&translation));
+        assert_eq!(translation.refused.len(), 1);
+        assert!(translation.accepted.iter().all(|accepted| &*accepted.id.name == "open"), "{protection}");
+        // Where nobody else has the host, nobody takes its requests.
+        assert_eq!(translate(&refused, options()).model.servers.len(), 0);
     }
 }
