@@ -179,7 +179,7 @@ reasons! {
     UnknownField, Warning, Author, "the field has no effect", "The object has no such field at that place, often one that is indented too far or too little; it has no effect. `ingressd check` tells it, with the nearest field that there is; an API server drops it, or refuses the object when `kubectl` asks it to.";
     UnknownAnnotation, Warning, Author, "the key has no effect", "The key is not known; the nearest known key is named.";
     UnsupportedAnnotation, Warning, Author, "the key has no effect", "The key is known but has no effect here, or not yet; the note says what to use instead.";
-    MissingConfigMap, Error, Operator, "what the ConfigMap would say does not count, or is not served", "A ConfigMap that the settings name does not exist. Create it, or take it out of section `ingress-nginx` of the settings.";
+    MissingConfigMap, Error, Operator, "at most its last good version counts", "A ConfigMap that the settings name does not exist. Create it, or take it out of section `ingress-nginx` of the settings.";
     UnknownKey, Warning, Author, "the key has no effect", "The ConfigMap has a key that is not known; the nearest known key is named.";
     UnsupportedKey, Warning, Author, "the key has no effect", "The key of the ConfigMap is known but has no effect here, or not yet; the note says what to use instead.";
     ClosedRoute, Error, Author, "the route answers 503", "The route answers 503 because something that protects it cannot be set up, and does not count as served. An object with nothing but such routes keeps the addresses in its status and gets no new ones.";

@@ -1,0 +1,173 @@
+//! What fills the templates of variables and zones that servers share; it must not know the model.
+
+use serde::Serialize;
+
+use crate::render::token::{Literal, Number, Text, Word};
+
+/// The variables of a set of origins.
+#[derive(Debug, Serialize)]
+pub struct Cors {
+    /// Every origin is allowed.
+    pub any: bool,
+    /// The variable with the allowed origin or nothing.
+    pub origin: Word,
+    /// Expressions that match allowed origins.
+    pub origins: Vec<Literal>,
+    /// Headers that accompany an allowed origin.
+    pub headers: Vec<CorsHeader>,
+    /// The variable that tells a preflight.
+    pub preflight: Word,
+}
+
+/// A header that accompanies an allowed origin.
+#[derive(Debug, Serialize)]
+pub struct CorsHeader {
+    /// The variable with the allowed origin or nothing.
+    pub origin: Word,
+    /// The variable.
+    pub variable: Word,
+    /// Its value.
+    pub value: Text,
+}
+
+/// How requests are split.
+#[derive(Debug, Serialize)]
+pub struct Split {
+    /// Shares of the requests that pass no test.
+    pub shares: Vec<Shares>,
+    /// Tests of one header or cookie each, the last first.
+    pub tests: Vec<Tests>,
+}
+
+/// The variable with a client's session.
+#[derive(Debug, Serialize)]
+pub struct Session {
+    /// How the cookie is found where nginx has no variable for it; none or one.
+    pub expressions: Vec<SessionExpression>,
+    /// The variable with the value of the cookie, if the client has sent one.
+    pub given: Word,
+    /// The variable with the session.
+    pub session: Word,
+}
+
+/// How a cookie is found in the header with all of them.
+#[derive(Debug, Serialize)]
+pub struct SessionExpression {
+    /// The variable with its value.
+    pub given: Word,
+    /// The expression that catches it.
+    pub pattern: Literal,
+}
+
+/// The variable with the cookie for clients without a session.
+#[derive(Debug, Serialize)]
+pub struct SessionCookie {
+    /// The variable with the scheme of the request.
+    pub scheme: Word,
+    /// The variable with the value of the cookie, if the client has sent one.
+    pub given: Word,
+    /// The variable.
+    pub cookie: Word,
+    /// The value of `Set-Cookie` on answers by https.
+    pub secure: Text,
+    /// The same on others.
+    pub plain: Text,
+}
+
+/// The use of a cookie in a location.
+#[derive(Debug, Serialize)]
+pub struct SessionUse {
+    /// The variable with the cookie.
+    pub cookie: Word,
+    /// The variable with its path.
+    pub variable: Word,
+    /// The path.
+    pub path: Text,
+    /// The server's policy of strict transport security, where no other line repeats it.
+    pub hsts: Vec<Word>,
+}
+
+/// Shares of requests.
+#[derive(Debug, Serialize)]
+pub struct Shares {
+    /// The variable by which they are shared out.
+    pub key: Word,
+    /// The variable with the upstream.
+    pub variable: Word,
+    /// The shares.
+    pub parts: Vec<SplitPart>,
+    /// The upstream of the rest.
+    pub rest: Word,
+}
+
+/// A share and its upstream.
+#[derive(Debug, Serialize)]
+pub struct SplitPart {
+    /// How many of a hundred requests.
+    pub percent: Word,
+    /// Where they go.
+    pub upstream: Word,
+}
+
+/// Tests of one header or cookie.
+#[derive(Debug, Serialize)]
+pub struct Tests {
+    /// The variable with its value.
+    pub subject: Word,
+    /// The variable with the upstream.
+    pub variable: Word,
+    /// The tests in order.
+    pub branches: Vec<SplitBranch>,
+    /// The upstream, or the variable with it, where none is passed.
+    pub rest: Word,
+}
+
+/// A test and its upstream.
+#[derive(Debug, Serialize)]
+pub struct SplitBranch {
+    /// The expression that matches what passes.
+    pub pattern: Literal,
+    /// Where such requests go.
+    pub upstream: Word,
+}
+
+/// The zones of an object that limits its clients.
+#[derive(Debug, Serialize)]
+pub struct Limits {
+    /// The variable that tells exempt clients.
+    pub exempt: Word,
+    /// The exempt networks.
+    pub networks: Vec<Word>,
+    /// The variable with the client that is counted.
+    pub client: Word,
+    /// Zones of rates.
+    pub rates: Vec<RateZone>,
+    /// Zones of connections, none or one.
+    pub connections: Vec<ConnectionZone>,
+}
+
+/// The zone of connections.
+#[derive(Debug, Serialize)]
+pub struct ConnectionZone {
+    /// The variable with the client that is counted.
+    pub client: Word,
+    /// Its name.
+    pub zone: Word,
+    /// Its bytes.
+    pub size: Word,
+}
+
+/// The zone of a rate.
+#[derive(Debug, Serialize)]
+pub struct RateZone {
+    /// The variable with the client that is counted.
+    pub client: Word,
+    /// Its name.
+    pub zone: Word,
+    /// Its bytes.
+    pub size: Word,
+    /// Requests.
+    pub number: Number,
+    /// `r/s` or `r/m`.
+    pub unit: Word,
+}
