@@ -33,6 +33,7 @@ var orders = map[string]struct {
 	"start":             {"start PART: start it again, and wait until it is ready", startPart},
 	"pause":             {"pause PART: let it stand still; its connections stay open and get no answer", pausePart},
 	"continue":          {"continue PART: let it go on", continuePart},
+	"restore":           {"restore: let every part go on or start again, whatever was told before", restore},
 	"replace-authority": {"replace-authority: sign the API server's certificate by a new ca.crt, and start it again", replaceAuthority},
 	"token":             {"token NAMESPACE NAME UID DURATION: print a token of a ServiceAccount that expires", token},
 }
@@ -59,11 +60,25 @@ func startPart(c *controlPlane, words []string) (string, error) {
 }
 
 func pausePart(c *controlPlane, words []string) (string, error) {
-	return "", c.withPart(words, func(p *part) error { return p.signal(syscall.SIGSTOP) })
+	return "", c.withPart(words, (*part).pause)
 }
 
 func continuePart(c *controlPlane, words []string) (string, error) {
 	return "", c.withPart(words, func(p *part) error { return p.signal(syscall.SIGCONT) })
+}
+
+// restore leaves nothing of what stop and pause did: a test that failed between them and their ends is to fail alone.
+func restore(c *controlPlane, _ []string) (string, error) {
+	for _, part := range c.parts {
+		if part.process == nil {
+			if err := part.start(); err != nil {
+				return "", err
+			}
+		} else if err := part.signal(syscall.SIGCONT); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
 }
 
 func (c *controlPlane) withPart(words []string, do func(*part) error) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // The parts of a control plane, by the names under which they run, log, and are told to stop and start.
@@ -98,6 +101,20 @@ func (p *part) signal(signal syscall.Signal) error {
 		return fmt.Errorf("%s does not run", p.name)
 	}
 	return p.process.Signal(signal)
+}
+
+// pause stops the part without an end, and returns when it stands still: the signal reaches one thread, and the others run
+// on until that one is scheduled.
+func (p *part) pause() error {
+	if err := p.signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	for {
+		err := unix.Waitid(unix.P_PID, p.process.Pid, nil, unix.WSTOPPED, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }
 
 // hasDied tells whether the part ended by itself.

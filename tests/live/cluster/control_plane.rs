@@ -1,6 +1,6 @@
 //! The one control plane of a test run, as `tests/cluster` provides it; it must not know what tests do with it.
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -36,6 +36,16 @@ pub enum Turn {
     Shared(RwLockReadGuard<'static, ()>),
     /// Nobody else does: it may be stopped.
     Alone(RwLockWriteGuard<'static, ()>),
+}
+
+impl Drop for Turn {
+    /// A test that fails while the control plane stands still fails alone: for the others it runs again.
+    fn drop(&mut self) {
+        if matches!(self, Turn::Alone(_)) && thread::panicking() {
+            let restored = ControlPlane::shared().restore();
+            println!("--- the control plane is restored: {restored:?} ---");
+        }
+    }
 }
 
 impl Turn {
@@ -108,6 +118,16 @@ impl ControlPlane {
     /// The authority that signs certificates of clients, and its key, PEM.
     pub fn client_authority(&self) -> [PathBuf; 2] {
         ["client-ca.crt", "client-ca.key"].map(|name| self.folder.join(name))
+    }
+
+    /// Lets every part run again, however a test left it. It blocks, for a test that ends by a panic.
+    fn restore(&self) -> std::io::Result<String> {
+        let mut stream = std::os::unix::net::UnixStream::connect(self.folder.join("control.sock"))?;
+        stream.set_read_timeout(Some(4 * wait::LIMIT))?;
+        stream.write_all(b"restore\n")?;
+        let mut line = String::new();
+        BufReader::new(stream).read_line(&mut line)?;
+        Ok(line)
     }
 
     /// Tells it something (`cluster tell DIR help` lists what can be told) and returns what it answers.
