@@ -95,10 +95,8 @@ fn redirects_of_nginx_follow_the_object() {
             let base = ingress(name).class("nginx").path(&format!("{name}.test"), "Prefix", "/a/", "web");
             annotation.into_iter().fold(base, |ingress, (key, value)| ingress.annotation(key, value)).build()
         };
-        rig.manifests.write(
-            "slash.yaml",
-            &[slash("absolute", None), slash("relative", Some(("relative-redirects", "true")))],
-        );
+        rig.manifests
+            .write("slash.yaml", &[slash("absolute", None), slash("relative", Some(("relative-redirects", "true")))]);
         rig.start().await;
         for (host, location) in [("absolute", "http://absolute.test/a/"), ("relative", "/a/")] {
             let reply = get(&format!("http://{host}.test/a")).send().await;

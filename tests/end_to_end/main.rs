@@ -26,6 +26,7 @@ mod external_names;
 mod failure;
 mod generations;
 mod headers;
+mod host_options;
 mod hosts;
 mod injection;
 mod instances;

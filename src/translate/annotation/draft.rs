@@ -295,6 +295,11 @@ impl Draft {
         self.reading.behaviour.directives.push(Directive { row, arguments, origin });
     }
 
+    /// Adds a directive of the hosts of the object.
+    pub fn host_directive(&mut self, row: &'static DirectiveRow, arguments: Vec<Argument>, origin: Origin) {
+        self.reading.host.directives.push(Directive { row, arguments, origin });
+    }
+
     /// Adds a finding.
     pub fn find(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
         self.reading.findings.push(Finding::new(reason, origin, note));

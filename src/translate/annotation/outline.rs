@@ -71,7 +71,8 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         }
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
     }
-    if let Some(ClientRule::Good(rule)) = &reading.client_rule {
+    reading.host.directives.iter().for_each(|line| say(format!("hosts: {}", directive(line))));
+    if let Some(ClientRule::Good(rule)) = &reading.host.client_rule {
         client_certificates(rule, &mut say);
     }
     if let Some(wish) = &reading.backend_tls {

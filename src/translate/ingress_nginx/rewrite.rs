@@ -1,7 +1,7 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
 use crate::translate::annotation::value::{boolean, prefix, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Scope, Trust, nothing_to_finish, unserved};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
@@ -15,6 +15,7 @@ pub static FAMILY: Family = Family {
         .trust(Trust::Medium),
         Row {
             key: "rewrite-target",
+            scope: Scope::Matching,
             trust: Trust::Medium,
             documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
                 groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
@@ -38,6 +39,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "use-regex",
+            scope: Scope::Matching,
             on_error: OnError::Refuse,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
                 regex mode: matched from the start, without regard to case, the longest path first.",
