@@ -10,12 +10,12 @@ use std::time::Duration;
 use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
-    AccessList, Action, Argument, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits,
-    CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect, Kind,
-    LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch,
-    Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, SecretBytes, Server,
-    ServerName, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Text,
-    TlsTermination, Transport, Upstream, UpstreamId, UrlPath,
+    AccessList, Action, Argument, BackendHeaders, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId,
+    ClientLimits, Connection, CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName,
+    Hsts, HttpsRedirect, Kind, LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile,
+    PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route,
+    SameSite, SecretBytes, Server, ServerName, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream,
+    StreamUpstreamId, TargetPart, Text, TlsTermination, Transport, Upstream, UpstreamId, UrlPath,
 };
 use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -49,7 +49,7 @@ fn proxy(service: &str, protocol: Protocol) -> Action {
 }
 
 fn route(path: PathMatch, action: Action, behaviour: Behaviour) -> Route {
-    Route { origin: origin(), path, action, behaviour: behaviour.into() }
+    Route { origin: origin(), path, action, behaviour: behaviour.into(), errors: None }
 }
 
 fn exact(path: &str) -> PathMatch {
@@ -81,6 +81,11 @@ fn everything() -> Behaviour {
     let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
     Behaviour {
         strict_paths: true,
+        backend_headers: Some(Arc::new(BackendHeaders {
+            host: RewriteTarget::new(vec![TargetPart::Literal("a\"b".into())]).ok(),
+            prefix: RewriteTarget::new(vec![TargetPart::Capture(1)]).ok(),
+            connection: Some(Connection::KeepAlive),
+        })),
         directives: vec![
             directive(&catalogue::CLIENT_MAX_BODY_SIZE, vec![Argument::Size(ByteSize(8 << 20))]),
             directive(&catalogue::PROXY_BUFFERING, vec![Argument::Switch(true)]),

@@ -198,7 +198,7 @@ fn location() -> Result<Value, Refused> {
     let conditional = view::Conditional { condition: WORD, name: WORD, arguments: words() };
     Ok(json!(view::Location {
         modifier: WORD,
-        path: Literal::new("/")?,
+        path: Literal::new("/")?.into(),
         directives: vec![directive()],
         strict_paths: true,
         statements: vec![view::Statement { conditional: vec![conditional], plain: vec![directive()] }],

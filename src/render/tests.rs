@@ -25,6 +25,7 @@ fn route(name: &str, path: PathMatch, status: u16) -> Route {
         path,
         action: Action::Respond { status },
         behaviour: Arc::new(Behaviour::default()),
+        errors: None,
     }
 }
 

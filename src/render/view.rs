@@ -179,10 +179,10 @@ pub struct RealIp {
 /// A location, from its first line to the headers that its backend gets: those are a template of their own.
 #[derive(Debug, Serialize)]
 pub struct Location {
-    /// `=`, `~`, `~*`, or `^~`.
+    /// `=`, `~`, `~*`, or `^~`; or the name of a location that only nginx itself sends requests to.
     pub modifier: Word,
-    /// The path or expression.
-    pub path: Literal,
+    /// The path or expression; nothing behind a name.
+    pub path: Words,
     /// Plain settings, one line each, directly below the first line.
     pub directives: Vec<Directive>,
     /// Whether paths that a backend may read otherwise are refused here, and not in the whole server.

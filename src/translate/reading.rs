@@ -51,6 +51,19 @@ pub struct HostAliases {
     pub origin: Origin,
 }
 
+/// Which answers another backend gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorOptions {
+    /// Those with these statuses, each once, in order.
+    pub statuses: Vec<u16>,
+    /// The field that lists them.
+    pub statuses_at: Option<Origin>,
+    /// Only those of nginx's own, and not those of the backend.
+    pub passes_backend_errors: bool,
+    /// The Service that gives them, and the field that names it; without it that of the settings.
+    pub default_backend: Option<(Arc<str>, Origin)>,
+}
+
 /// A cookie that keeps clients at one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionWish {
@@ -96,6 +109,8 @@ pub struct Reading {
     pub host: HostOptions,
     /// How TLS is spoken to its backends, where they speak it.
     pub backend_tls: Option<Arc<BackendTlsWish>>,
+    /// Which answers another backend gives.
+    pub errors: ErrorOptions,
     /// Backends are reached by the cluster address of their Service.
     pub by_cluster_address: bool,
     /// The object takes some of the requests for the paths of another one.

@@ -22,6 +22,7 @@ mod disk;
 mod doctor;
 mod downgrade;
 mod endpoints;
+mod error_pages;
 mod external_names;
 mod failure;
 mod generations;

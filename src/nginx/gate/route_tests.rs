@@ -30,7 +30,7 @@ fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
 fn model(action: Action, behaviour: Behaviour) -> Model {
     let origin = host();
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
-    let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour) };
+    let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour), errors: None };
     let server = Server {
         name: ServerName::Exact(HostName::new("a.example").unwrap()),
         origin: origin.clone(),

@@ -38,7 +38,7 @@ fn prefix(path: &str) -> PathMatch {
 }
 
 fn route(object: &str, path: PathMatch, action: Action) -> Route {
-    Route { origin: origin(object), path, action, behaviour: Arc::default() }
+    Route { origin: origin(object), path, action, behaviour: Arc::default(), errors: None }
 }
 
 /// A host with `/` and `/api`, each with a Service of its own.

@@ -63,6 +63,7 @@ impl Demand {
                 if let Some(asked) = asked {
                     own += Cost::of_guarded_path(asked);
                 }
+                own += Cost::of_path_with_error_pages(reading.errors.statuses.len());
                 if reading.canary.is_some() {
                     own += Cost::of_split();
                 }
@@ -76,6 +77,7 @@ impl Demand {
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
+        own += Cost::of_error_pages(reading.errors.statuses.len()) * (hosts + default);
         own += Cost::of_host_directives(&reading.host.directives) * (hosts + default);
         if let Some(ClientRule::Good(asked)) = &reading.host.client_rule {
             // Each host reads the authority for itself, and which object decides is not known yet.
