@@ -18,6 +18,6 @@ mod value;
 pub use config_map::{Layered, document as config_map_reference};
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
-pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};
+pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Settings};
 pub use table::{Row, rows};
 pub use value::{Column, Form, duration};

@@ -60,9 +60,9 @@ pub trait Stages {
     /// These claims on hosts and paths are those of what is served now.
     fn settle(&mut self, claims: &Arc<Claims>);
     /// Makes files in which no hosts share anything, from now on, because of what nginx says of them; false when they do not.
-    fn part(&mut self, words: &str) -> bool;
+    fn stop_sharing(&mut self, words: &str) -> bool;
     /// Makes files as before that.
-    fn join(&mut self);
+    fn resume_sharing(&mut self);
     /// What nginx says about the same snapshot with the program's own templates, nothing being applied; `None` where these are
     /// in use, or nobody can tell.
     fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>>;
@@ -251,13 +251,13 @@ impl Cycle {
                     // nginx accepts them, and sharing was the cause.
                     let doubt = complaints.iter().find(|complaint| is_doubtful(complaint));
                     let is_last = attempts >= MOST_ATTEMPTS;
-                    if !is_last && doubt.is_some_and(|complaint| stages.part(&complaint.words)) {
+                    if !is_last && doubt.is_some_and(|complaint| stages.stop_sharing(&complaint.words)) {
                         continue;
                     }
                     let in_a_hurry = attempts >= PATIENT_ATTEMPTS;
                     let attempt = Attempt { snapshot, served: &served, accepted: &product.accepted, in_a_hurry };
                     let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.trials);
-                    stages.join();
+                    stages.resume_sharing();
                     let is_crowd = self.charge();
                     match others.take() {
                         // Everybody else may have changed meanwhile, and goes first again.

@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 /// The part of `/status.json` that the demo shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Status {
+pub struct DaemonStatus {
     /// Whether nginx serves the confirmed generation.
     pub ready: bool,
     /// Where the daemon stands.
@@ -63,9 +63,9 @@ pub struct Finding {
     pub note: String,
 }
 
-impl Status {
+impl DaemonStatus {
     /// Asks the daemon; `None` while it does not answer.
-    pub async fn ask(address: SocketAddr) -> Option<Status> {
+    pub async fn ask(address: SocketAddr) -> Option<DaemonStatus> {
         let stream = TcpStream::connect(address).await.ok()?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
         tokio::spawn(connection);

@@ -11,7 +11,7 @@ mod steps;
 mod undo;
 
 pub use layout::{Layout, claims};
-pub use run::{Error, Setup, Wishes};
+pub use run::{Choices, Error, Setup};
 pub use script::undo_script;
 pub use steps::{Planned, STEPS, Step};
 pub use undo::Undone;

@@ -20,7 +20,7 @@ pub enum ClientRule {
 
 /// A cookie that keeps clients at one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionWish {
+pub struct RequestedSession {
     /// The cookie.
     pub cookie: Arc<SessionCookie>,
     /// For which requests clients send it; `None` follows the path of the route.
@@ -29,7 +29,7 @@ pub struct SessionWish {
 
 /// How TLS is spoken to backends, with what that needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BackendTlsWish {
+pub struct RequestedBackendTls {
     /// How it is spoken.
     pub tls: Arc<BackendTls>,
     /// The field that asked for it.
@@ -56,13 +56,13 @@ pub struct Reading {
     /// How an endpoint of its backends is chosen; `None` takes each in its turn.
     pub balance: Option<Arc<Balance>>,
     /// The cookie of its sessions, but for the path; `path` is the one that the object names, if it does.
-    pub session: Option<SessionWish>,
+    pub session: Option<RequestedSession>,
     /// Clients may change sides of a canary, whatever their session.
     pub changes_side: bool,
     /// What the hosts of the object ask of the certificates of clients.
     pub client_rule: Option<ClientRule>,
     /// How TLS is spoken to its backends, where they speak it.
-    pub backend_tls: Option<Arc<BackendTlsWish>>,
+    pub backend_tls: Option<Arc<RequestedBackendTls>>,
     /// Backends are reached by the cluster address of their Service.
     pub by_cluster_address: bool,
     /// The object takes some of the requests for the paths of another one.

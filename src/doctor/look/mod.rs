@@ -42,7 +42,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     }
     if needed(Need::Host) {
         facts.listeners = sockets::listeners();
-        facts.confinement = confinement::look(&confinement::Places::default(), facts.now);
+        facts.confinement = confinement::look(&confinement::Paths::default(), facts.now);
     }
     if needed(Need::Generation) {
         facts.certificates = generation::certificates(&settings.apply.root.join("current"));
