@@ -112,7 +112,7 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
     let Ok(nginx) = &facts.nginx else {
         return vec![Line::note("not looked at: there is no nginx, see nginx-version")];
     };
-    let said = nginx.survey.neighbours.worker_connections.map(u64::from);
+    let said = nginx.survey.other_sites.worker_connections.map(u64::from);
     let connections = said.unwrap_or(USUAL_CONNECTIONS);
     let mut lines = Vec::new();
     match nginx.worker_files {

@@ -256,7 +256,7 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
             "each host has a server of its own (nginx.shared-servers): no request waits for a search",
         )];
     }
-    if nginx.survey.neighbours.tells_server_name {
+    if nginx.survey.other_sites.tells_server_name {
         return vec![Line::ok("each host has a server of its own, because nginx.conf asks for $server_name")];
     }
     let Some(Ok(objects)) = &facts.objects else {
@@ -275,7 +275,7 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     }
 }
 
-/// Nanoseconds of a search that deserves a note: nginx takes some twelve thousand for all of a small request.
+/// Nanoseconds of a search that deserves a note: nginx takes eighteen thousand for all of a small request.
 const LONG_SEARCH: u64 = 4000;
 
 fn microseconds(nanoseconds: u64) -> String {

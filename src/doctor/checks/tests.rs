@@ -147,15 +147,15 @@ const ROWS: &[Row] = &[
     (
         "limits",
         |facts| {
-            nginx(facts).survey.neighbours.worker_connections = None;
+            nginx(facts).survey.other_sites.worker_connections = None;
             nginx(facts).worker_files = Some(511);
         },
         Warning,
         "512 connections",
     ),
     ("limits", |facts| nginx(facts).worker_files = None, Note, "when nginx runs"),
-    ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 3.9 us"),
-    ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 65.0 us"),
+    ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 2.7 us"),
+    ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 45.0 us"),
     ("shared-servers", |facts| facts.objects = None, Note, "the objects are not known"),
     (
         "shared-servers",
@@ -170,7 +170,7 @@ const ROWS: &[Row] = &[
         "shared-servers",
         |facts| {
             objects(facts).upstreams = 5000;
-            nginx(facts).survey.neighbours.tells_server_name = true;
+            nginx(facts).survey.other_sites.tells_server_name = true;
         },
         Good,
         "$server_name",
