@@ -236,6 +236,7 @@ mod tests {
                 "ingressd.toml:2: http.most-draining: there is no such key; did you mean pacing.most-draining?",
             ),
             ("log-level = 'info'\n", "ingressd.toml:1: log-level: there is no such key; did you mean log.level?"),
+            ("http-prt = 8080\n", "ingressd.toml:1: http-prt: there is no such key; did you mean listen.http-port?"),
             ("# one\n\nlisten = 1\n", "ingressd.toml:3: listen: it is a section, not a value"),
             ("[nonsense.deep]\nx = 1\n", "ingressd.toml:1: nonsense: there is no such key"),
             ("[listen\n", "ingressd.toml:1: "),

@@ -71,8 +71,7 @@ pub trait Stages {
 /// What was made from a snapshot.
 #[derive(Debug, Default)]
 pub struct Product {
-    /// The files.
-    pub files: FileSet,
+    pub(crate) files: FileSet,
     /// What is wrong with the objects, or cannot be had here.
     pub findings: Vec<Finding>,
     /// The Ingresses that are ours.
@@ -423,7 +422,10 @@ fn findings_of(outcome: &Outcome) -> Vec<Finding> {
             )
         }
         Outcome::RolledBack { why, .. } => tell(Reason::ReloadFailed, why.clone()),
-        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => tell(Reason::NginxDown, why.clone()),
+        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => tell(
+            Reason::NginxDown,
+            format!("{why}; start nginx: `systemctl status nginx` and `ingressd doctor` tell what keeps it from that"),
+        ),
         Outcome::Failed { why } => tell(Reason::WriteFailed, why.clone()),
     }
 }

@@ -284,6 +284,11 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
         }
     };
     (status.phase, status.why) = (phase, why);
+    status.prepared = match outcome {
+        Outcome::Ready { generation, .. } => Some(*generation),
+        Outcome::Killed { generation, .. } => *generation,
+        _ => None,
+    };
 }
 
 /// What an outcome means, and of a new generation why there is one.

@@ -1,4 +1,4 @@
-//! Everything about a node, for people: the state, what is wrong, the host, other nodes, Ingresses; it must not know how it was asked for.
+//! Everything about a node, for people: the state, what is wrong, the host, other nodes, Ingresses.
 
 use serde_json::Value;
 
@@ -63,9 +63,15 @@ pub fn list(value: &Value, most: usize) -> String {
     }
 }
 
-/// The word for the state of an Ingress.
-pub fn state(ingress: &Value) -> String {
+/// Whether nginx does not run: nothing is served then, whatever is ready for its start.
+pub fn is_down(status: &Value) -> bool {
+    status["phase"] == "nginx-down"
+}
+
+/// The word for the state of an Ingress on a node with this status.
+pub fn state(status: &Value, ingress: &Value) -> String {
     match ingress["state"].as_str() {
+        Some("ok" | "partly" | "last good") if is_down(status) => "down".to_owned(),
         Some("closed") => "closed (503)".to_owned(),
         Some("partly") => {
             let closed = ingress["closed"].as_u64().filter(|closed| *closed > 0);
@@ -80,7 +86,7 @@ pub fn style_of(state: &str) -> Option<anstyle::Style> {
     match state {
         "ok" => Some(GOOD),
         "last good" | "waiting" | "not ours" => Some(DOUBTFUL),
-        "refused" | "closed (503)" | "absent" => Some(BAD),
+        "refused" | "closed (503)" | "absent" | "down" => Some(BAD),
         partly if partly.starts_with("partly") => Some(DOUBTFUL),
         _ => None,
     }
@@ -104,7 +110,8 @@ fn facts(status: &Value, width: Option<usize>) -> Vec<String> {
         ),
     )];
     if let Some((hosts, routes)) = status["hosts"].as_u64().zip(status["routes"].as_u64()) {
-        facts.push(("serves", format!("{}, {}", count(hosts, "host", "hosts"), count(routes, "route", "routes"))));
+        let serves = if is_down(status) { "would serve" } else { "serves" };
+        facts.push((serves, format!("{}, {}", count(hosts, "host", "hosts"), count(routes, "route", "routes"))));
     }
     facts.push(("role", text(&status["role"])));
     facts.extend(status["leader"].as_str().map(|leader| ("leader", printable(leader))));
@@ -172,7 +179,7 @@ fn ingresses(status: &Value) -> Vec<String> {
         [
             namespace,
             name,
-            state(ingress),
+            state(status, ingress),
             text(&ingress["routes"]),
             since,
             addresses,

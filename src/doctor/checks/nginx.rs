@@ -1,4 +1,4 @@
-//! Judges nginx: version, modules, configuration, processes and what its other sites claim; it must not know files.
+//! Judges nginx: version, modules, configuration, processes and what its other sites claim.
 
 use crate::apply::process::Role;
 use crate::config::Settings;
@@ -181,7 +181,6 @@ fn same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
     plain(one) == plain(other)
 }
 
-/// `includes`.
 pub fn includes(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,
@@ -215,7 +214,6 @@ pub fn includes(facts: &Facts) -> Vec<Line> {
     vec![http, stream]
 }
 
-/// `default-server`.
 pub fn default_server(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,
@@ -234,7 +232,6 @@ pub fn default_server(facts: &Facts) -> Vec<Line> {
     }
 }
 
-/// `other-sites`.
 pub fn other_sites(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,
@@ -245,7 +242,6 @@ pub fn other_sites(facts: &Facts) -> Vec<Line> {
     if lines.is_empty() { vec![Line::ok("other sites of this host take nothing that we need")] } else { lines }
 }
 
-/// `shared-servers`.
 pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,

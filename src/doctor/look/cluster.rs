@@ -1,4 +1,4 @@
-//! Asks the API server what it is, what it allows, and who is there; it must not know what is right.
+//! Asks the API server what it is, what it allows, and who is there.
 
 use std::path::PathBuf;
 use std::time::Duration;

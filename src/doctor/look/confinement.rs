@@ -1,4 +1,4 @@
-//! SELinux and AppArmor as the kernel and the logs show them; it must not know what should be allowed.
+//! SELinux and AppArmor as the kernel and the logs show them.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};

@@ -31,6 +31,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         confinement: super::facts::Confinement::default(),
         daemon: None,
         daemon_process: None,
+        has_generation: settings.apply.root.join("current").exists(),
         certificates: Vec::new(),
         source: Source::None,
         objects: None,

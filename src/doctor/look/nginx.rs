@@ -1,4 +1,4 @@
-//! Looks at nginx: what it is, its files and its processes; it must not know what is right.
+//! Looks at nginx: what it is, its files and its processes.
 
 use procfs::process::LimitValue;
 

@@ -1,4 +1,4 @@
-//! A host and a cluster on which nothing is wrong, and ways to break them; it must not know what checks say of it.
+//! A host and a cluster on which nothing is wrong, and ways to break them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -95,6 +95,7 @@ pub fn healthy() -> Facts {
         confinement: Confinement::default(),
         daemon_process: Some(7),
         daemon: Some(json!({"phase": "serving", "ready": true, "generation": 7})),
+        has_generation: true,
         certificates: vec![Served {
             file: "/x/certs/a.pem".into(),
             names: vec!["shop.example".into()],
