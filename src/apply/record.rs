@@ -1,4 +1,4 @@
-//! What is kept of a generation beside its files: who caused which line, and what it serves; it must not know what anybody makes of it.
+//! What is kept of a generation beside its files: who caused which line, and what it serves.
 //!
 //! A record is a row of segments. Each generation takes those of the one before as hard links and adds one with what differs,
 //! so that writing costs what changed. Now and then one segment holds everything, and the row begins anew.
@@ -32,8 +32,7 @@ const MOST_SEGMENTS: usize = 32;
 pub struct ServedObject {
     /// The Ingress.
     pub id: Arc<ObjectId>,
-    /// The version of it.
-    pub version: Arc<str>,
+    pub(crate) version: Arc<str>,
     /// Its hosts, as written.
     pub hosts: Vec<Arc<str>>,
     /// How many routes are its own.

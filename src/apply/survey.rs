@@ -1,4 +1,4 @@
-//! Everything to know about this host's nginx before anything is applied; it must not know what will be.
+//! Everything to know about this host's nginx before anything is applied.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt as _;

@@ -1,4 +1,4 @@
-//! Reads the configuration that nginx would load, the host's own part of it; it must not know what sites are for.
+//! Reads the configuration that nginx would load, the host's own part of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

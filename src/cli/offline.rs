@@ -1,4 +1,4 @@
-//! The pipeline over files, without a daemon, for the commands that show what it would do; it must not know how they show it.
+//! The pipeline over files, without a daemon, for the commands that show what it would do.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

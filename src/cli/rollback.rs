@@ -1,4 +1,4 @@
-//! The command `rollback`: has the daemon go back to a kept generation, or does it where none runs; it must not know how that is done.
+//! The command `rollback`: has the daemon go back to a kept generation, or does it where none runs.
 
 use std::io;
 

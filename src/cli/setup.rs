@@ -1,4 +1,4 @@
-//! The command `setup`: makes this host's nginx ready, or as it was; it must not know the steps.
+//! The command `setup`: makes this host's nginx ready, or as it was.
 
 use std::path::{Path, PathBuf};
 

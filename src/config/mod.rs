@@ -1,4 +1,5 @@
-//! What the administrator wrote: one row for each key feeds the reader, the man page and the sample; it must not know what the settings do.
+//! What the administrator wrote: one row for each key feeds the reader, the man page and the
+//! sample.
 
 mod access;
 mod config_map;

@@ -1,4 +1,4 @@
-//! The settings as typed values; it must not know how they are written, nor where.
+//! The settings as typed values.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Every key of the settings: path, form, default, documentation and place; it must not know files or layers.
+//! Every key of the settings: path, form, default, documentation and place.
 
 use config::{Value, ValueKind};
 

@@ -1,4 +1,5 @@
-//! The socket that `ingressd status`, `drain` and `rollback` ask: root only, one line in, one answer out; it must not know what the answers mean.
+//! The socket that `ingressd status`, `drain` and `rollback` ask: root only, one line in, one
+//! answer out.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

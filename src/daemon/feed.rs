@@ -1,5 +1,4 @@
-//! Reads the source beside the main loop and passes on snapshots as they change; it must not know
-//! what is done with them.
+//! Reads the source beside the main loop and passes on snapshots as they change.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Composition: everything that can wake the daemon is an event of one loop; it must not know how any room does its work.
+//! Composition: everything that can wake the daemon is an event of one loop.
 
 pub mod access;
 mod candidates;

@@ -1,5 +1,4 @@
-//! Keeps the answers of DNS about names of Services current, beside the main loop; it must not
-//! know what they are used for.
+//! Keeps the answers of DNS about names of Services current, beside the main loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;

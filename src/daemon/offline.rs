@@ -1,5 +1,4 @@
-//! Executes commands of the administrator while no daemon runs; it must not know how that was
-//! found out.
+//! Executes commands of the administrator while no daemon runs.
 
 use super::commands::{ControlCommand, execute};
 use super::control::Control;

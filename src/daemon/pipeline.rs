@@ -1,4 +1,4 @@
-//! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
+//! The rooms in a row for one host's nginx, from a snapshot to a running configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -248,8 +248,7 @@ impl Pipeline {
         self.applier.in_place()
     }
 
-    /// The version of nginx.
-    pub fn nginx_version(&self) -> String {
+    pub(crate) fn nginx_version(&self) -> String {
         self.survey.capabilities.version.to_string()
     }
 

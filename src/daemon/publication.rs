@@ -1,5 +1,4 @@
-//! Makes `Served`, the state of this host that is published, from the events of the main loop; it
-//! must not know how it is published.
+//! Makes `Served`, the state of this host that is published, from the events of the main loop.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

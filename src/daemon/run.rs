@@ -1,4 +1,4 @@
-//! From the start to the end, over every version of the settings; it must not know what the loop does under one of them.
+//! From the start to the end, over every version of the settings.
 
 use std::sync::Arc;
 

@@ -1,5 +1,4 @@
-//! The main loop under one version of the settings: one event at a time; it must not know what
-//! snapshots or files hold, nor where reports go.
+//! The main loop under one version of the settings: one event at a time.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -1,4 +1,4 @@
-//! Work that blocks, on a thread of its own; it must not know when or why it is started.
+//! Work that blocks, on a thread of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -55,7 +55,6 @@ pub struct Nginx {
 /// What came of it.
 #[derive(Debug)]
 pub enum Finished {
-    /// A cycle.
     Cycle(Box<Report>),
     /// The names behind Services to which something refers that would be served.
     Names(BTreeMap<HostName, Namespaces>),

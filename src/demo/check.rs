@@ -1,4 +1,4 @@
-//! The demo without anybody watching: request everything, edit, break and mend a manifest; it must not know how any of it is done.
+//! The demo without anybody watching: request everything, edit, break and mend a manifest.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! What the demo shows while it runs: requests to try, then hosts, generation and findings whenever they change; it must not know where they come from.
+//! What the demo shows while it runs: requests to try, then hosts, generation and findings whenever
+//! they change.
 
 use std::fmt::Write as _;
 use std::io::Write;

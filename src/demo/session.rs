@@ -1,4 +1,4 @@
-//! The demo's parts put together in a temporary folder: nginx, backends, certificates, the daemon; it must not know who watches.
+//! The demo's parts put together in a temporary folder: nginx, backends, certificates, the daemon.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -85,7 +85,7 @@ pub enum DemoError {
     /// An address is taken.
     #[error("cannot listen on {address}: {source}; does another demo or web server use it?")]
     Listen {
-        /// The address.
+        /// One of those that the demo always has.
         address: SocketAddr,
         /// Why.
         source: io::Error,
@@ -93,7 +93,7 @@ pub enum DemoError {
     /// The temporary folder cannot be filled.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// The path.
+        /// What could not be written.
         path: PathBuf,
         /// Why.
         source: io::Error,

@@ -1,4 +1,4 @@
-//! What the daemon tells about itself, asked for as any tool would; it must not know how the daemon knows.
+//! What the daemon tells about itself, asked for as any tool would.
 
 use std::net::SocketAddr;
 
@@ -33,11 +33,8 @@ pub struct DaemonStatus {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Ingress {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
-    /// Its hosts.
     pub hosts: Vec<String>,
     /// How many routes are its own.
     pub routes: u32,
@@ -49,9 +46,7 @@ pub struct Ingress {
 pub struct Finding {
     /// The object.
     pub kind: String,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// The place in it.
     pub field: String,

@@ -1,4 +1,4 @@
-//! What other sites and the host's own `nginx.conf` already set, from parsed files; it must not know how files are found or read.
+//! What other sites and the host's own `nginx.conf` already set, from parsed files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,4 +1,5 @@
-//! How the host's nginx is laid out: which folders its configuration includes where, and where its sites stand; it must not know what is to be changed.
+//! How the host's nginx is laid out: which folders its configuration includes where, and where its
+//! sites stand.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Makes this host's nginx ready for ingressd, step by step, and takes every step back; it must not know the cluster.
+//! Makes this host's nginx ready for ingressd, step by step, and takes every step back.
 
 mod edit;
 mod journal;

@@ -1,4 +1,4 @@
-//! Carries steps out, each between two tests by nginx, and takes back what nginx refuses; it must not know what a step is for.
+//! Carries steps out, each between two tests by nginx, and takes back what nginx refuses.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub enum Error {
         .words.trim_end()
     )]
     KeptByNginx {
-        /// The step.
+        /// Its name.
         step: String,
         /// What it changed.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum Error {
     /// nginx refuses its configuration after a step, which was taken back.
     #[error("nginx refuses its configuration after the step {step}, which was taken back:\n{}", .words.trim_end())]
     TakenBack {
-        /// The step.
+        /// Its name.
         step: String,
         /// What nginx said.
         words: String,

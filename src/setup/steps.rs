@@ -1,4 +1,4 @@
-//! Every step of setup: what it is for, and what it would change on this host; it must not know how changes are carried out.
+//! Every step of setup: what it is for, and what it would change on this host.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,7 @@ const FOREIGN: u32 = 0o077;
 /// A step of setup.
 #[derive(Debug)]
 pub struct Step {
-    /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What it does, one sentence for the manual.
     pub about: &'static str,
     /// What it would do here and now.
@@ -33,7 +32,6 @@ pub struct Step {
 
 /// What steps are judged by.
 pub struct Ground<'a> {
-    /// The settings.
     pub settings: &'a Settings,
     /// The folder of the settings file.
     pub settings_folder: &'a Path,

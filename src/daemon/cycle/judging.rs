@@ -1,5 +1,4 @@
-//! What follows from nginx's complaints: which objects go into quarantine, and which search
-//! begins; it must not know how files are made or applied.
+//! What follows from nginx's complaints: which objects go into quarantine, and which search begins.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};

@@ -1,4 +1,4 @@
-//! The search for culprits, with files and an nginx that exist only as rules; it must not know how real ones behave.
+//! The search for culprits, with files and an nginx that exist only as rules.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,4 @@
-//! Which names are requested from DNS: those of Services to which something that is served refers;
-//! it must not know how DNS is asked.
+//! Which names are requested from DNS: those of Services to which something that is served refers.
 
 use std::collections::BTreeMap;
 

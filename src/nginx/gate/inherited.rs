@@ -1,4 +1,4 @@
-//! What the host's `http` level would impose on our servers, and how they take it back; it must not know routes.
+//! What the host's `http` level would impose on our servers, and how they take it back.
 //!
 //! A server inherits whatever it does not set itself: what nginx does anyway is said only where the host's `http` level
 //! says otherwise, because each directive of each server costs time in each reload. Only what the host really sets is taken back, so that an ordinary

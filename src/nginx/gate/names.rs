@@ -1,4 +1,4 @@
-//! The size of nginx's table of server names; it must not know anything else.
+//! The size of nginx's table of server names.
 
 use crate::model::{Model, ServerName};
 use crate::nginx::{NamesHash, OtherSites};

@@ -1,4 +1,4 @@
-//! Where we listen beside the host's other sites; it must not know routes.
+//! Where we listen beside the host's other sites.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! Which TCP and UDP services this nginx can serve, and which ports others of the host have; it must not know routes.
+//! Which TCP and UDP services this nginx can serve, and which ports others of the host have.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

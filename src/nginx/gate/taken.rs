@@ -1,4 +1,4 @@
-//! Which hosts of the cluster other sites of the host have already; it must not know routes.
+//! Which hosts of the cluster other sites of the host have already.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! The search for culprits on hosts that several objects share; it must not know how a real nginx judges them.
+//! The search for culprits on hosts that several objects share.
 
 use super::*;
 

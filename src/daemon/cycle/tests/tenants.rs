@@ -1,4 +1,4 @@
-//! Who is blamed for what nginx cannot take as a whole, and who waits for whom; it must not know how a real nginx judges them.
+//! Who is blamed for what nginx cannot take as a whole, and who waits for whom.
 
 use super::*;
 use crate::render::{File, Owners, Part};
