@@ -9,7 +9,12 @@ use crate::translate::Limits;
 impl Scope {
     const fn name(self) -> &'static str {
         match self {
-            Scope::Server => "host",
+            Scope::Server => {
+                "host (of several objects, the oldest of the namespace that asked for the host first decides)"
+            }
+            Scope::Matching => {
+                "routes of the object, and in the dialect of ingress-nginx how all paths of its namespace on the host are matched"
+            }
             Scope::Route => "routes of the object",
             Scope::Upstream => "way to the backends",
         }
@@ -54,8 +59,8 @@ pub fn summary(table: &Table) -> String {
     let (all, ours) =
         table.families.iter().fold((0, 0), |(all, ours), family| (all + family.rows.len(), ours + served(family.rows)));
     let mut text = format!(
-        "{ours} of the {all} annotations `{}*` are served as ingress-nginx does, or more strictly. Each of the others\n\
-         is a finding that says what to use instead.\n\n| family | served |\n| --- | --- |\n",
+        "{ours} of the {all} annotations `{}*`\nare served as ingress-nginx does, or more strictly. Each of the others is a \
+         finding that says\nwhat to use instead.\n\n| family | served |\n| --- | --- |\n",
         table.prefix
     );
     for family in table.families {
