@@ -17,7 +17,7 @@ use ingressd::model::{
     SameSite, SecretBytes, Server, ServerName, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream,
     StreamUpstreamId, TargetPart, Text, TlsTermination, Transport, Upstream, UpstreamId, UrlPath,
 };
-use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
+use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
 
 fn object(kind: Kind, name: &str) -> Arc<ObjectId> {
@@ -293,7 +293,7 @@ fn installed() -> Capabilities {
 }
 
 fn render(model: Model, current: &Path) -> (FileSet, Vec<Finding>) {
-    let (plan, findings) = gate(model, &installed(), &Neighbours::default(), &options(current));
+    let (plan, findings) = gate(model, &installed(), &OtherSites::default(), &options(current));
     (Renderer::default().render(&plan), findings)
 }
 
@@ -333,7 +333,7 @@ fn nginx_accepts_a_model_that_uses_everything() {
 fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     let root = tempfile::tempdir().expect("a folder");
     let options = GateOptions { proxy_protocol: true, ..options(root.path()) };
-    let (plan, findings) = gate(model(), &installed(), &Neighbours::default(), &options);
+    let (plan, findings) = gate(model(), &installed(), &OtherSites::default(), &options);
     assert_eq!(findings, []);
     let files = Renderer::default().render(&plan);
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
@@ -365,7 +365,7 @@ fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
 #[test]
 fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     let root = Path::new("/nowhere");
-    let (plan, _) = gate(model(), &installed(), &Neighbours::default(), &options(root));
+    let (plan, _) = gate(model(), &installed(), &OtherSites::default(), &options(root));
     let mut renderer = Renderer::default();
     let first = renderer.render(&plan);
     let again = renderer.render(&plan);

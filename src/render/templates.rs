@@ -146,7 +146,7 @@ fn shared() -> Result<Value, Refused> {
         append: true,
         asks_clients: true,
         hsts: vec![view::Hsts { variable: WORD, value: Text::new("text")? }],
-        status: vec![view::Status { address: WORD, resets: vec![directive()], stub_status: true }],
+        status: vec![view::StatusServer { address: WORD, resets: vec![directive()], stub_status: true }],
         unlimited_requests: true,
         unlimited_connections: true,
         nothing: true,

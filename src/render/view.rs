@@ -50,7 +50,7 @@ pub struct Shared {
     /// Policies of strict transport security.
     pub hsts: Vec<Hsts>,
     /// The server for the daemon itself.
-    pub status: Vec<Status>,
+    pub status: Vec<StatusServer>,
 }
 
 /// Sizes of the table of server names.
@@ -73,7 +73,7 @@ pub struct Hsts {
 
 /// The server for the daemon itself.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub struct StatusServer {
     /// Where it listens.
     pub address: Word,
     /// What it takes back of the host's `http` level.

@@ -403,14 +403,14 @@ impl<'a> Servers<'a> {
 
     /// Whoever asks how TLS is spoken to a backend expects that it is.
     fn tell_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
-        if let (Some(wish), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
+        if let (Some(requested), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
             && upstream.tls.is_none()
         {
             let note = format!(
                 "it has no effect on the requests for Service {:?}, to which no TLS is spoken; set backend-protocol: HTTPS or GRPCS",
                 &*upstream.service
             );
-            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, wish.origin.clone(), note));
+            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, requested.origin.clone(), note));
         }
     }
 
@@ -434,7 +434,7 @@ impl<'a> Servers<'a> {
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
         let mode = subject.mode(self.options);
         let protocol = subject.reading.protocol;
-        let tls = subject.reading.backend_tls.as_ref().map(|wish| Arc::clone(&wish.tls));
+        let tls = subject.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
         let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
         let service = &service.name;
         let reference =

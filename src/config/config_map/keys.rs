@@ -7,7 +7,6 @@ use crate::translate::annotation::value::{address_list, boolean, byte_size, inte
 /// From a value as the ConfigMap has it to the text of a setting.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
-/// One key.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,

@@ -94,8 +94,8 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some(ClientRule::Good(rule)) = &reading.host.client_rule {
         client_certificates(rule, &mut say);
     }
-    if let Some(wish) = &reading.backend_tls {
-        backend_tls(&wish.tls, &mut say);
+    if let Some(requested) = &reading.backend_tls {
+        backend_tls(&requested.tls, &mut say);
     }
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
