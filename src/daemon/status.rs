@@ -155,7 +155,7 @@ impl Status {
     /// How far the withdrawal of this node is.
     pub fn withdrawal(&self) -> Withdrawal {
         // A lost watch is detected because this node's own record has to come back as well.
-        let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress.name());
+        let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress);
         let is_current =
             of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
         // Before the first cycle nobody knows which objects are ours.
@@ -280,7 +280,7 @@ impl Status {
     fn stale_kinds(&self) -> Vec<&'static str> {
         let failing =
             self.watches.iter().filter(|watch| watch.failure.is_some() && (watch.synced || !watch.is_settled()));
-        let mut kinds: Vec<_> = failing.map(|watch| watch.kind).collect();
+        let mut kinds: Vec<_> = failing.map(|watch| watch.kind.name()).collect();
         kinds.dedup();
         kinds
     }

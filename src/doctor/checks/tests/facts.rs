@@ -21,7 +21,7 @@ use crate::nginx::{Capabilities, Neighbours};
 use crate::publish::probe::{Kept, Leases};
 use crate::publish::{Lacks, Member};
 use crate::setup::Layout;
-use crate::source::cluster::probe::{Server, Wish};
+use crate::source::cluster::probe::{Server, AccessReview};
 use crate::translate::EndpointMode;
 
 pub const NOW: i64 = 1_800_000_000;
@@ -49,12 +49,12 @@ pub fn healthy() -> Facts {
         worker_files: Some(8192),
         findings: Vec::new(),
     };
-    let wish = Wish { resource: "services".into(), verb: "list".into(), ..Wish::default() };
+    let review = AccessReview { resource: "services".into(), verb: "list".into(), ..AccessReview::default() };
     let permission = Permission {
         resource: "services".into(),
         purpose: "where requests go",
         required: true,
-        answers: vec![(wish, Ok(true))],
+        answers: vec![(review, Ok(true))],
     };
     let route =
         Route { prefix: 24, gateway: Some([192, 0, 2, 1].into()), interface: Some("eth0".into()), local: false };
@@ -178,14 +178,14 @@ pub fn answer(facts: &mut Facts, answer: Result<bool, String>, required: bool) {
 
 /// The same answer to two verbs in each of these places.
 pub fn answer_in(facts: &mut Facts, places: &[&str], answer: Result<bool, String>) {
-    let wish = |place: &str, verb: &str| {
+    let review = |place: &str, verb: &str| {
         let (namespace, name) =
             place.split_once('/').map_or((place, None), |(namespace, name)| (namespace, Some(name)));
         let (namespace, name) = (Some(namespace.to_owned()), name.map(str::to_owned));
-        Wish { resource: "services".into(), verb: verb.to_owned(), namespace, name, ..Wish::default() }
+        AccessReview { resource: "services".into(), verb: verb.to_owned(), namespace, name, ..AccessReview::default() }
     };
-    let wishes = places.iter().flat_map(|place| ["list", "watch"].map(|verb| wish(place, verb)));
-    cluster(facts).permissions[0].answers = wishes.map(|wish| (wish, answer.clone())).collect();
+    let reviews = places.iter().flat_map(|place| ["list", "watch"].map(|verb| review(place, verb)));
+    cluster(facts).permissions[0].answers = reviews.map(|review| (review, answer.clone())).collect();
 }
 
 pub fn route(facts: &mut Facts, route: Result<Route, String>) {
