@@ -25,10 +25,8 @@ pub fn everywhere() -> Vec<Permission> {
 }
 
 /// In the namespace of the Leases.
-pub const LEASES: Permission = Permission::of::<Lease>(
-    &["get", "list", "watch", "create", "update"],
-    "who leads and which nodes are there",
-);
+pub const LEASES: Permission =
+    Permission::of::<Lease>(&["get", "list", "watch", "create", "update"], "who leads and which nodes are there");
 
 /// In the namespaces of objects that the settings name.
 pub fn of_named() -> impl Iterator<Item = Permission> {

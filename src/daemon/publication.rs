@@ -507,7 +507,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_read_of_one_server_is_not_told_to_another() {
         let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
-        let mut watch = WatchHealth::new("Ingress", None, Need::Required);
+        let mut watch = WatchHealth::new(crate::model::Kind::Ingress, None, Need::Required);
         let heard = |watch: &WatchHealth| Reading { watches: vec![watch.clone()].into(), ..reading(1) };
         watch.heard = Some(Instant::now());
         assert!(!publication.read(&heard(&watch)));

@@ -435,10 +435,10 @@ mod tests {
             ..WatchHealth::new(kind, None, need)
         };
         let watches = [
-            watch("Ingress", Need::Required, true, None, false),
-            watch("Node", Need::Optional, false, Some("not allowed"), true),
-            watch("Secret", Need::Required, true, Some("not allowed"), true),
-            watch("Service", Need::Required, false, Some("away"), false),
+            watch(Kind::Ingress, Need::Required, true, None, false),
+            watch(Kind::Node, Need::Optional, false, Some("not allowed"), true),
+            watch(Kind::Secret, Need::Required, true, Some("not allowed"), true),
+            watch(Kind::Service, Need::Required, false, Some("away"), false),
         ];
         let status = Status { watches: watches.into(), data_read: Some(now), ..Status::default() };
         let later = now + Duration::from_secs(40);

@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::model::Validity;
 use crate::publish::probe::Leases;
 use crate::setup::Layout;
-use crate::source::cluster::probe::{NodeNetworks, Server, AccessReview};
+use crate::source::cluster::probe::{AccessReview, NodeNetworks, Server};
 use crate::translate::EndpointMode;
 
 /// Everything that is known. What was not asked for, or could not be asked, is `None`; what was asked in vain says why.

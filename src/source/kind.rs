@@ -9,8 +9,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resource};
 use serde::Serialize;
 
-use super::cluster::{Item, Known, Need, Scope, Store, Stores, WatchOptions, fingerprint, secrets_of};
 use self::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, Node, Secret, Service};
+use super::cluster::{Item, Known, Need, Scope, Store, Stores, WatchOptions, fingerprint, secrets_of};
 use super::unread::DropUnread;
 use super::validation::Validate;
 use super::{Endpoints, List, Published, Snapshot, Stored};
@@ -280,8 +280,7 @@ impl Watched for ConfigMap {
     type Kept = Self;
 
     const MODEL_KIND: Kind = Kind::ConfigMap;
-    const READ: Permission =
-        Permission::of::<Self>(&["get", "list", "watch"], "the ConfigMaps that the settings name");
+    const READ: Permission = Permission::of::<Self>(&["get", "list", "watch"], "the ConfigMaps that the settings name");
     const NAMED: bool = true;
     /// As large as a Secret.
     const PAGE: u32 = 100;

@@ -102,7 +102,8 @@ fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem
     }
     // serde_json sorts the keys of maps, so equal content gives equal text.
     let version = Version(Digest::of(value.to_string().as_bytes()).hexadecimal(16).into());
-    let object = for_kind!(kind, K => Arc::new(<K as Watched>::Kept::from(typed::<K>(value, purpose, problems)?)) as Object)?;
+    let object =
+        for_kind!(kind, K => Arc::new(<K as Watched>::Kept::from(typed::<K>(value, purpose, problems)?)) as Object)?;
     Some((version, object))
 }
 

@@ -35,8 +35,8 @@ impl Grant {
         let metadata = place(&self.namespace, &self.account);
         let mut documents = vec![document(&ServiceAccount { metadata, ..ServiceAccount::default() })];
         let needed = everywhere().into_iter().filter(|permission| !self.without.contains(&permission.resource));
-        let (of_cluster, within): (Vec<_>, Vec<_>) = needed
-            .partition(|permission| self.namespaces.is_empty() || is_without_namespace(permission.resource));
+        let (of_cluster, within): (Vec<_>, Vec<_>) =
+            needed.partition(|permission| self.namespaces.is_empty() || is_without_namespace(permission.resource));
         let metadata = ObjectMeta { name: Some(self.name()), ..ObjectMeta::default() };
         let (rules, purposes) = of_cluster.iter().map(rule).unzip();
         let role = ClusterRole { metadata: metadata.clone(), rules: Some(rules), ..ClusterRole::default() };

@@ -51,8 +51,12 @@ pub async fn look(settings: &Settings, link: &Link, needed: &impl Fn(Need) -> bo
     }
     if needed(Need::Permissions) {
         cluster.permissions = permissions(settings, clients).await;
-        let everything =
-            AccessReview { group: "*".to_owned(), resource: "*".to_owned(), verb: "*".to_owned(), ..AccessReview::default() };
+        let everything = AccessReview {
+            group: "*".to_owned(),
+            resource: "*".to_owned(),
+            verb: "*".to_owned(),
+            ..AccessReview::default()
+        };
         cluster.all_allowed = probe::allows(clients, &everything).await == Ok(true);
     }
     if needed(Need::Routes) {

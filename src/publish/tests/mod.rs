@@ -132,7 +132,7 @@ impl World {
         let options = Options { addresses: vec![Announced::Fixed(address)], ..self.options.clone() };
         let node = &mut self.nodes[place];
         node.served = watch::channel(Some(node.served(&self.api))).0;
-        let clients = Clients::of(&self.api.client(name, node.mood.subscribe()));
+        let clients = Clients::of(&self.api.client_of(name, node.mood.subscribe()));
         let identity = format!("{name}_0").into();
         let publisher = Publisher::start(&clients, identity, options, &Counts::default(), node.served.subscribe());
         node.publisher = Some(publisher);

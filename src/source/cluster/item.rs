@@ -80,7 +80,13 @@ fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K::Kept> {
             metadata.annotations = None;
         }
     }
-    Stored { id: Arc::clone(id), version: fingerprint(&object), object: Arc::new(object.into()), published, place: None }
+    Stored {
+        id: Arc::clone(id),
+        version: fingerprint(&object),
+        object: Arc::new(object.into()),
+        published,
+        place: None,
+    }
 }
 
 /// A digest of what is kept. A change of anything else, such as a status or a

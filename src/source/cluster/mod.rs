@@ -3,6 +3,8 @@
 mod administrator;
 mod clients;
 mod depth;
+#[cfg(test)]
+pub mod double;
 mod events;
 mod fetch;
 mod found;
@@ -36,6 +38,6 @@ pub use renewal::{Connected, connect};
 pub use requests::Requests;
 pub use source::{ClusterSource, Holder, Scope, WatchOptions};
 pub(super) use store::Store;
-pub(super) use stores::Stores;
 pub use stores::Observation;
+pub(super) use stores::Stores;
 pub use stream::{Failure, Sink, Stream, Timing};

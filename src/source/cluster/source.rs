@@ -111,7 +111,8 @@ impl ClusterSource {
     fn watch_all<K: Watched>(&mut self, clients: &Clients, options: &WatchOptions, served: &[Section]) {
         let Some(need) = K::need(options) else { return };
         let selects = K::NAMESPACED && !K::NAMED && matches!(options.scope, Scope::Selected(_));
-        let named = options.named.iter().filter(|id| id.kind == K::MODEL_KIND).map(|id| Some(Arc::clone(&id.namespace)));
+        let named =
+            options.named.iter().filter(|id| id.kind == K::MODEL_KIND).map(|id| Some(Arc::clone(&id.namespace)));
         let sections: BTreeSet<Section> = match K::NAMESPACED {
             false => [None].into(),
             true if K::NAMED => named.collect(),

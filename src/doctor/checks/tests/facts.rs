@@ -21,7 +21,7 @@ use crate::nginx::{Capabilities, Neighbours};
 use crate::publish::probe::{Kept, Leases};
 use crate::publish::{Lacks, Member};
 use crate::setup::Layout;
-use crate::source::cluster::probe::{Server, AccessReview};
+use crate::source::cluster::probe::{AccessReview, Server};
 use crate::translate::EndpointMode;
 
 pub const NOW: i64 = 1_800_000_000;
