@@ -89,9 +89,9 @@ mod tests {
             serving: true,
             drained,
             generation: Some(1),
-            carries: None,
+            observed: None,
             pinned: None,
-            lacks: Default::default(),
+            unserved: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
         })

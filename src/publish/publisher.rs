@@ -18,6 +18,7 @@ use super::options::Options;
 use super::peers;
 use super::roster::Roster;
 use super::served::Served;
+use super::status::IngressAddresses;
 use super::trouble::Board;
 use super::view::Outlook;
 use super::whereabouts::Whereabouts;
@@ -91,7 +92,8 @@ impl Publisher {
         let silence = if options.status {
             let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));
             let trouble = board.trouble("the status of Ingresses cannot be written");
-            let writer = Writer::new(client(), identity, options, counts.clone(), tell_contended, trouble);
+            let writer =
+                Writer::new(IngressAddresses, client(), identity, options, counts.clone(), tell_contended, trouble);
             others.push(tokio::spawn(writer.run(inputs.clone())));
             None
         } else {

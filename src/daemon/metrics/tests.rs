@@ -98,9 +98,9 @@ fn everything() -> String {
         serving: true,
         drained: false,
         generation: None,
-        carries: None,
+        observed: None,
         pinned: None,
-        lacks: Default::default(),
+        unserved: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
     };

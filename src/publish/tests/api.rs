@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::json;
@@ -45,6 +46,16 @@ impl FakeApi {
     /// All Ingresses.
     pub fn ingresses(&self) -> Vec<Ingress> {
         self.objects("ingresses", "shop")
+    }
+
+    /// All Services.
+    pub fn services(&self) -> Vec<Service> {
+        self.objects("services", "shop")
+    }
+
+    /// The Service of this name.
+    pub fn service(&self, name: &str) -> Service {
+        self.services().into_iter().find(|service| service.metadata.name.as_deref() == Some(name)).unwrap()
     }
 
     /// All Events about objects of one namespace.

@@ -3,10 +3,12 @@
 mod api;
 mod events;
 mod refusals;
+mod statuses;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::Ingress;
 use tokio::sync::watch;
 use tokio::time::sleep;
@@ -50,6 +52,17 @@ fn stored(ingress: Ingress) -> Stored<Ingress> {
     }
 }
 
+/// A Service as the daemon keeps it, but for its status.
+fn stored_service(service: Service) -> Stored<crate::source::Service> {
+    Stored {
+        id: Arc::new(ObjectId::new(Kind::Service, "shop", service.metadata.name.as_deref().unwrap())),
+        version: Version("1".into()),
+        published: Some(Arc::new(Published::new(service.metadata.resource_version.clone(), None))),
+        object: Arc::new(service.into()),
+        place: None,
+    }
+}
+
 impl Node {
     /// What it would be told by the daemon now.
     fn served(&self, api: &FakeApi) -> Served {
@@ -58,24 +71,31 @@ impl Node {
             return Served { generation: Some(1), serving, drained, phase: "serving".into(), ..Served::default() };
         }
         let ingresses: Vec<_> = api.ingresses().into_iter().map(stored).collect();
+        let services: Vec<_> = api.services().into_iter().map(stored_service).collect();
         let revision = |stored: &Stored<_>| Revision::of(stored.revision());
         let since = std::time::Instant::now();
-        let carried = ingresses.iter().map(|stored| Carried {
-            id: Arc::clone(&stored.id),
-            version: stored.version.clone(),
+        let of_ingresses = ingresses.iter().map(|stored| (&stored.id, &stored.version));
+        let all = of_ingresses.chain(services.iter().map(|stored| (&stored.id, &stored.version)));
+        let carried = all.clone().map(|(id, version)| Carried {
+            id: Arc::clone(id),
+            version: version.clone(),
             since,
             earlier: false,
             closed: 0,
         });
         Served {
             informed: true,
-            accepted: ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect(),
+            accepted: all.map(|(id, _)| Arc::clone(id)).collect(),
             carried: Some(carried.collect()),
-            carries: ingresses.iter().filter_map(revision).max(),
+            observed: ingresses.iter().filter_map(revision).max(),
             pinned: None,
             closed: Arc::default(),
-            lacks: Arc::default(),
-            snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
+            unserved: Arc::default(),
+            snapshot: Arc::new(Snapshot {
+                ingresses: ingresses.into(),
+                services: services.into(),
+                ..Snapshot::default()
+            }),
             findings: self.findings.clone().into(),
             generation: Some(1),
             serving: self.serving,

@@ -19,7 +19,7 @@ use crate::model::catalogue::{Module, Version};
 use crate::model::{Kind, ObjectId, Origin, Validity};
 use crate::nginx::{Capabilities, Neighbours};
 use crate::publish::probe::{Kept, Leases};
-use crate::publish::{Lacks, Member};
+use crate::publish::{Member, Unserved};
 use crate::setup::Layout;
 use crate::source::cluster::probe::{AccessReview, Server};
 use crate::translate::EndpointMode;
@@ -130,9 +130,9 @@ pub fn member() -> Member {
         serving: true,
         drained: false,
         generation: Some(7),
-        carries: None,
+        observed: None,
         pinned: None,
-        lacks: Lacks::Nothing,
+        unserved: Unserved::Nothing,
         version: "1".into(),
         phase: "serving".into(),
     }

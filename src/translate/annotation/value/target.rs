@@ -83,7 +83,7 @@ fn parts(value: &str, mut literal: String) -> Result<Vec<TargetPart>, Refused> {
             }
             _ => {
                 return Err(Refused(
-                    format!("a path cannot hold {} here", super::quoted(&character.to_string())).into(),
+                    format!("a path cannot hold {} here", super::excerpt(&character.to_string())).into(),
                 ));
             }
         };
@@ -127,7 +127,7 @@ fn variable(name: &str) -> Result<Variable, Refused> {
     match Variable::new(name) {
         Ok(variable) if harmless && !SECRET_VARIABLES.contains(&name) => Ok(variable),
         _ if name.is_empty() => Err(Refused::because("a $ refers to nothing")),
-        _ => Err(Refused(format!("unknown {} variable", super::quoted(name)).into())),
+        _ => Err(Refused(format!("unknown {} variable", super::excerpt(name)).into())),
     }
 }
 
