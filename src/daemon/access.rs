@@ -5,28 +5,22 @@ mod manifests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::events::v1::Event;
-
 use crate::config::Settings;
-use crate::publish::{Announced, Mode};
+use crate::publish::{Announced, EVENTS, Mode};
 use crate::source::Row;
 use crate::translate::EndpointMode;
 
-pub use crate::source::Permission;
 pub use manifests::manifests;
+
+pub use crate::publish::LEASES;
+pub use crate::source::Permission;
 
 /// In all namespaces.
 pub fn everywhere() -> Vec<Permission> {
     let read = Row::all().filter(|row| !row.is_named).map(|row| row.read);
     let publish = Row::all().filter_map(|row| row.status);
-    let purpose = "what is wrong with objects; may be left out with publish.events = false";
-    read.chain(publish).chain([Permission::of::<Event>(&["create"], purpose)]).collect()
+    read.chain(publish).chain([EVENTS]).collect()
 }
-
-/// In the namespace of the Leases.
-pub const LEASES: Permission =
-    Permission::of::<Lease>(&["get", "list", "watch", "create", "update"], "who leads and which nodes are there");
 
 /// In the namespaces of objects that the settings name.
 pub fn of_named() -> impl Iterator<Item = Permission> {

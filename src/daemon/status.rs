@@ -16,7 +16,7 @@ use crate::apply::{Crowd, Pinned};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
-use crate::publish::{Outlook, Served, View, published};
+use crate::publish::{Outlook, Served, View, published_addresses};
 use crate::source::cluster::{Requests, Scope, WatchHealth};
 use crate::translate::{Accepted, Claims, Limits};
 
@@ -301,7 +301,8 @@ impl Status {
     /// The addresses in its status.
     fn published(&self, id: &ObjectId) -> Vec<String> {
         let stored = self.told.snapshot.ingresses.find(&id.namespace, &id.name);
-        let addresses = stored.map(|stored| published(stored).0).unwrap_or_default();
+        let published = stored.and_then(|stored| stored.published.as_deref());
+        let addresses = published_addresses(published).0;
         addresses.iter().map(ToString::to_string).collect()
     }
 }

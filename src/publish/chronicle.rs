@@ -5,17 +5,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
 use super::bucket::Bucket;
 use super::notice::Notice;
 use super::queue::{Queue, Sort};
 use super::served::{Carried, Served};
-use super::status::published;
+use super::status::published_addresses;
 use crate::finding::{Finding, Severity, limit};
 use crate::model::ObjectId;
-use crate::source::{Stored, Version};
+use crate::source::{Published, Version};
 
 /// Findings of one object that become Events at once, however many the settings show elsewhere.
 const MOST_OF_OBJECT: usize = 24;
@@ -142,16 +141,17 @@ impl Chronicle {
         let mut synced = HashMap::with_capacity(carried.len());
         for carried in carried.iter() {
             let id = &carried.id;
-            let Some(stored) = served.snapshot.ingresses.find(&id.namespace, &id.name) else { continue };
+            let Some(version) = served.snapshot.version(id) else { continue };
+            let published = served.snapshot.published_in(id);
             let before = self.synced.remove(id);
-            let before = before.or_else(|| self.is_old(carried, stored, now).then(|| Some(carried.version.clone())));
+            let before = before.or_else(|| self.is_old(carried, published, now).then(|| Some(carried.version.clone())));
             // An earlier version is served in its place, or a newer one was read meanwhile.
-            if stored.version != carried.version {
+            if *version != carried.version {
                 synced.extend(before.map(|before| (Arc::clone(id), before)));
                 continue;
             }
-            let is_news = before.as_ref().and_then(Option::as_ref) != Some(&stored.version);
-            let mut told = Some(stored.version.clone());
+            let is_news = before.as_ref().and_then(Option::as_ref) != Some(version);
+            let mut told = Some(version.clone());
             if is_news && !self.queue.has_room(Sort::Good, &id.namespace) {
                 self.crowded_out_synced.insert(Arc::clone(&id.namespace));
                 told = before.flatten();
@@ -162,8 +162,8 @@ impl Chronicle {
                         "nginx serves it, but for {closed} of its paths, which answer 503 until what closes them is mended"
                     ),
                 };
-                let revision = stored.revision().unwrap_or_default();
-                if let Some(notice) = Notice::synced(id, &served.snapshot, &stored.version.0, revision, &note) {
+                let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();
+                if let Some(notice) = Notice::synced(id, &served.snapshot, &version.0, revision, &note) {
                     suppressed += self.wait(id, notice, now);
                 }
             }
@@ -175,9 +175,9 @@ impl Chronicle {
 
     /// Whether the leader before has reported that this version is served. It has if the object
     /// has an address, unless there may have been no leader when this node began to serve it.
-    fn is_old(&self, carried: &Carried, stored: &Stored<Ingress>, now: Instant) -> bool {
+    fn is_old(&self, carried: &Carried, published: Option<&Published>, now: Instant) -> bool {
         let age = now.into_std().saturating_duration_since(carried.since);
-        !published(stored).0.is_empty() && (carried.earlier || age >= self.leaderless)
+        !published_addresses(published).0.is_empty() && (carried.earlier || age >= self.leaderless)
     }
 
     /// Queues a notice unless there were too many about the object; returns how many were
@@ -227,12 +227,12 @@ impl Chronicle {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::networking::v1::IngressLoadBalancerIngress;
+    use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress};
 
     use super::*;
     use crate::finding::Reason;
     use crate::model::{Field, Kind, Origin};
-    use crate::source::{Published, Snapshot, Stored};
+    use crate::source::{Snapshot, Stored};
 
     fn finding(name: &str, note: &str) -> Finding {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));

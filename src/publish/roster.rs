@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(lives(&roster, began + Duration::from_secs(59)), [Life::Presumed, Life::Alive]);
         assert_eq!(roster.next_expiry(began + Duration::from_secs(59)), Some(began + grace));
         assert_eq!(lives(&roster, began + Duration::from_secs(60))[0], Life::Expired);
-        roster.delete("a", began + Duration::from_secs(60));
+        roster.delete(&lease("a", 1, grace).metadata.name.unwrap(), began + Duration::from_secs(60));
         assert_eq!(lives(&roster, began + Duration::from_secs(60)), [Life::Alive]);
     }
 }

@@ -12,7 +12,7 @@ use super::address::Address;
 use super::desired::{Nodes, Subject, desired};
 use super::served::Served;
 use crate::model::ObjectId;
-use crate::source::{Published, Stored, Version};
+use crate::source::{Published, Version};
 
 /// What stands in a status, as far as it is ours to write; the default is nothing.
 pub trait Content: Clone + Eq + Default + Debug + Send + Sync + 'static {
@@ -83,12 +83,13 @@ impl StatusStrategy for IngressAddresses {
         let outside = served.snapshot.outside.iter().map(|stored| (stored, false));
         inside.chain(outside).filter_map(|(stored, is_inside)| {
             let metadata = &stored.object.metadata;
-            let (current, is_plain) = published(stored);
+            let published = stored.published.as_deref()?;
+            let (current, is_plain) = published_addresses(Some(published));
             Some(Object {
                 id: &stored.id,
                 uid: metadata.uid.as_deref()?,
                 version: &stored.version,
-                published: stored.published.as_deref()?,
+                published,
                 created: metadata.creation_timestamp.as_ref().map(|time| time.0),
                 is_inside,
                 current,
@@ -115,9 +116,9 @@ pub fn entries(addresses: &[Address]) -> Vec<Value> {
     addresses.iter().map(entry).collect()
 }
 
-/// The addresses in the status of an Ingress, sorted, and whether that is all that stands there.
-pub fn published(ingress: &Stored<Ingress>) -> (Vec<Address>, bool) {
-    let status = ingress.published.as_ref().and_then(|published| published.status.as_ref());
+/// The addresses that are published in an object, sorted, and whether that is all that stands there.
+pub fn published_addresses(published: Option<&Published>) -> (Vec<Address>, bool) {
+    let status = published.and_then(|published| published.status.as_ref());
     let status = status.and_then(|status| status.load_balancer.as_ref());
     let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
     let mut plain = true;

@@ -179,6 +179,16 @@ impl Snapshot {
         for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.place.as_ref())?
     }
 
+    /// The version of an object.
+    pub fn version(&self, id: &ObjectId) -> Option<&Version> {
+        for_kind!(id.kind, K => &K::list(self).find(&id.namespace, &id.name)?.version)
+    }
+
+    /// What is published in an object that is served or may be.
+    pub fn published_in(&self, id: &ObjectId) -> Option<&Published> {
+        for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.published.as_deref())?
+    }
+
     /// What the API server calls an object; `None` when nobody knows.
     pub fn uid(&self, id: &ObjectId) -> Option<&str> {
         // An earlier version of what cannot be used now may have been another object.

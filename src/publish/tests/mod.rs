@@ -14,7 +14,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use self::api::{FakeApi, Mood};
-use super::{Address, Announced, Carried, Counts, Options, Publisher, Revision, Served, published};
+use super::{Address, Announced, Carried, Counts, Options, Publisher, Revision, Served, published_addresses};
 use crate::finding::{Finding, Reason};
 use crate::model::{Kind, ObjectId, Origin};
 use crate::source::cluster::Clients;
@@ -189,7 +189,8 @@ impl World {
     /// The addresses of each object, by name.
     fn addresses(&self) -> Vec<String> {
         let text = |ingress| {
-            let addresses: Vec<_> = published(&stored(ingress)).0.iter().map(ToString::to_string).collect();
+            let addresses: Vec<_> =
+                published_addresses(stored(ingress).published.as_deref()).0.iter().map(ToString::to_string).collect();
             addresses.join(",")
         };
         self.api.ingresses().into_iter().map(text).collect()

@@ -491,7 +491,8 @@ fn whole(code: u16, text: String) -> Answer {
 }
 
 fn status(code: u16) -> Answer {
-    let reason = StatusCode::from_u16(code).unwrap();
-    let message = format!("it is {}", reason.canonical_reason().unwrap_or_default());
-    whole(code, json!({ "kind": "Status", "status": "Failure", "code": code, "message": message }).to_string())
+    let words = StatusCode::from_u16(code).unwrap().canonical_reason().unwrap_or_default();
+    let (message, reason) = (format!("it is {words}"), words.replace(' ', ""));
+    let status = json!({ "kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message });
+    whole(code, status.to_string())
 }

@@ -385,8 +385,8 @@ async fn namespaces_are_named_or_selected() {
     double.delete("services", "two", "s");
     until(&mut source, |snapshot, _| spaces(snapshot) == ["one"]).await;
 
-    // The double gives every namespace whatever the labels are.
-    let namespace = |name: &str| json!({ "metadata": { "name": name } });
+    let namespace = |name: &str| json!({ "metadata": { "name": name, "labels": { "team": "a" } } });
+    double.put("namespaces", json!({ "metadata": { "name": "two" } }));
     double.put("namespaces", namespace("one"));
     let selected = WatchOptions { scope: Scope::Selected("team=a".to_owned()), ..options() };
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &selected);
@@ -416,7 +416,7 @@ async fn namespaces_are_named_or_selected() {
 #[tokio::test(start_paused = true)]
 async fn of_what_is_not_served_only_what_is_published_is_known() {
     let double = Double::default();
-    let namespace = |name: &str| json!({ "metadata": { "name": name } });
+    let namespace = |name: &str| json!({ "metadata": { "name": name, "labels": { "team": "a" } } });
     let published = |namespace: &str, name: &str, addresses: &[&str]| {
         let mut object = ingress(name, &json!({ "some": "annotation" }), &[]);
         object["metadata"]["namespace"] = json!(namespace);
