@@ -18,7 +18,7 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let Some(row) = Row::all().find(|row| {
         // Ingresses once lived in another group.
-        row.kind.name() == kind && (row.group == group || (row.kind == Kind::Ingress && group == "extensions"))
+        row.kind.name() == kind && (row.read.group == group || (row.kind == Kind::Ingress && group == "extensions"))
     }) else {
         return Ok(None);
     };

@@ -92,23 +92,18 @@ impl<K: Metadata<Ty = ObjectMeta> + fmt::Debug + Send + Sync + 'static> Kept for
     }
 }
 
-impl Kept for super::Service {
-    fn uid(&self) -> Option<&str> {
-        self.uid.as_deref()
-    }
+/// Of what is read of an object, beside which its uid is kept.
+macro_rules! kept_with_uid {
+    ($($kept:ty),*) => {
+        $(impl Kept for $kept {
+            fn uid(&self) -> Option<&str> {
+                self.uid.as_deref()
+            }
+        })*
+    };
 }
 
-impl Kept for Endpoints {
-    fn uid(&self) -> Option<&str> {
-        self.uid.as_deref()
-    }
-}
-
-impl Kept for super::Namespace {
-    fn uid(&self) -> Option<&str> {
-        self.uid.as_deref()
-    }
-}
+kept_with_uid!(super::Service, Endpoints, super::Namespace);
 
 /// A row of the table. Group, version, plural and scope are those that the type of `k8s_openapi` has.
 pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + DropUnread + fmt::Debug {
@@ -328,8 +323,6 @@ impl Watched for Namespace {
 pub struct Row {
     /// The kind.
     pub kind: Kind,
-    /// The API group, empty for the oldest one.
-    pub group: &'static str,
     /// The version that is read.
     pub version: &'static str,
     /// Group and version, as objects name them.
@@ -350,7 +343,6 @@ impl Row {
         const fn row<K: Watched>() -> Row {
             Row {
                 kind: K::MODEL_KIND,
-                group: K::GROUP,
                 version: K::VERSION,
                 api_version: K::API_VERSION,
                 is_namespaced: K::NAMESPACED,
@@ -385,7 +377,10 @@ mod tests {
         }
         for row in all {
             let status = format!("{}/status", row.read.resource);
-            assert!(row.status.is_none_or(|right| right.resource == status && right.group == row.group), "{row:?}");
+            assert!(
+                row.status.is_none_or(|right| right.resource == status && right.group == row.read.group),
+                "{row:?}"
+            );
         }
     }
 }

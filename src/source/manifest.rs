@@ -218,6 +218,15 @@ mod tests {
                 "{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [\n{\"kind\": \"ConfigMap\", \"apiVersion\": \"v1\", \"metadata\": {\"name\": \"m\"}}]}".to_owned(),
                 vec!["ConfigMap default/m +1"],
             ),
+            ("apiVersion: v1\nkind: List\nitems: null\n".to_owned(), vec![]),
+            (
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {items: List}\n".to_owned(),
+                vec!["ConfigMap default/m +0"],
+            ),
+            (
+                "{\"kind\": \"ConfigMap\", \"apiVersion\": \"v1\", \"metadata\": {\"name\": \"items\"}, \"data\": {\"a\": \"List\"}}".to_owned(),
+                vec!["ConfigMap default/items +0"],
+            ),
         ] {
             assert_eq!(summary(&text), expected, "{text}");
         }

@@ -46,6 +46,14 @@ impl Node {
     }
 }
 
+macro_rules! scalars {
+    ($($visit:ident: $scalar:ty),*) => {
+        $(fn $visit<E>(self, _: $scalar) -> Result<Node, E> {
+            Ok(Node::Scalar)
+        })*
+    };
+}
+
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Nodes;
@@ -73,25 +81,7 @@ impl<'de> Deserialize<'de> for Node {
                 Ok(Node::List(elements))
             }
 
-            fn visit_bool<E>(self, _: bool) -> Result<Node, E> {
-                Ok(Node::Scalar)
-            }
-
-            fn visit_i64<E>(self, _: i64) -> Result<Node, E> {
-                Ok(Node::Scalar)
-            }
-
-            fn visit_u64<E>(self, _: u64) -> Result<Node, E> {
-                Ok(Node::Scalar)
-            }
-
-            fn visit_f64<E>(self, _: f64) -> Result<Node, E> {
-                Ok(Node::Scalar)
-            }
-
-            fn visit_str<E>(self, _: &str) -> Result<Node, E> {
-                Ok(Node::Scalar)
-            }
+            scalars!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
 
             fn visit_unit<E>(self) -> Result<Node, E> {
                 Ok(Node::Scalar)
@@ -210,6 +200,13 @@ mod tests {
         }
         let list = "kind: List\nitems:\n- kind: A\n- kind: B\n  spec:\n    a: 1\n";
         assert_eq!(Lines::new(list).of(4, &Field::Other("spec.a".into())), 6);
+        let json = "{\"metadata\": {\n\"annotations\": {\"a\": \"x\",\n\"b\": \"y\"}}}\n";
+        assert_eq!(Lines::new(json).of(1, &Field::Annotation("b".into())), 3);
+        // What is taken over from elsewhere is where it is taken over.
+        let shared = "x: &x\n  host: a\nspec:\n  rules:\n  - *x\n  - host: b\n    1: y\n    on: z\n";
+        for (path, line) in [("spec.rules[0]", 5), ("spec.rules[1].1", 7), ("spec.rules[1].on", 8)] {
+            assert_eq!(Lines::new(shared).of(1, &Field::Other(path.into())), line, "{path}");
+        }
         let bomb: String = (1..40).map(|level| format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1)).collect();
         assert_eq!(Lines::new(&format!("a0: &a0 x\n{bomb}")).of(1, &Field::Rule(0)), 1);
         assert_eq!(Lines::new("{{{").of(1, &Field::Rule(0)), 1);
