@@ -55,6 +55,9 @@ pub struct Inputs {
     pub place: watch::Receiver<Option<Arc<Whereabouts>>>,
 }
 
+/// A write, and the version that it made or why it made none.
+type Ended<C> = (Write<C>, Result<Option<String>, Failure>);
+
 /// Writes status.
 pub struct Writer<S: StatusStrategy = IngressAddresses> {
     client: Client,
@@ -70,7 +73,7 @@ pub struct Writer<S: StatusStrategy = IngressAddresses> {
     planned: Option<(Served, Instant)>,
     queue: VecDeque<Write<S::Content>>,
     under_way: UnderWay<S::Content>,
-    requests: JoinSet<(Write<S::Content>, Result<Option<String>, Failure>)>,
+    requests: JoinSet<Ended<S::Content>>,
     bucket: Bucket,
     /// How long to wait after the next failure of the API, and until when after the last.
     pause: Duration,
