@@ -1,4 +1,4 @@
-//! What the daemon may do in a cluster, permission by permission; it must not know how any of it is used.
+//! What the daemon may do in a cluster, permission by permission.
 
 mod manifests;
 
