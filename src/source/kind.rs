@@ -47,14 +47,14 @@ pub(super) mod rows {
     pub use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 }
 
-/// Something that the daemon may do.
+/// What may be done with one resource, as a rule of a role has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permission {
     /// The API group, empty for the oldest one.
     pub group: &'static str,
     /// The resource, with its subresource.
     pub resource: &'static str,
-    /// The verbs.
+    /// As RBAC names them.
     pub verbs: &'static [&'static str],
     /// What it is for.
     pub purpose: &'static str,
