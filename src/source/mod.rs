@@ -24,7 +24,7 @@ pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use list::List;
 pub use namespace::Namespace;
-pub use selector::Selector;
+pub use selector::{LabelCondition, Selector};
 pub use service::{Service, ServicePort, TargetPort};
 pub use snapshot::{LeftOut, Place, Published, Snapshot, Stored, Version};
 pub use watch::{DirectorySource, WatchError};

@@ -1,6 +1,7 @@
 //! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
 
 mod defaults;
+mod forms;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};

@@ -3,7 +3,7 @@
 use crate::model::HttpsRedirect;
 use crate::translate::Dialect;
 use crate::translate::annotation::value::boolean;
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Trust, unserved};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, Row, Trust, unserved};
 
 pub static FAMILY: Family = Family {
     title: "From http to https",
@@ -11,6 +11,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "force-ssl-redirect",
             trust: Trust::Medium,
+            form: Form::Boolean,
             documentation: "Sends requests over http to https even when the host has no certificate of its own, for \
                 hosts whose TLS ends in front of this node. The default is the administrator's, false when not set.",
             tries: &[
@@ -27,6 +28,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "preserve-trailing-slash",
             trust: Trust::Medium,
+            form: Form::Boolean,
             documentation: "Keeps the last slash of the request when it is sent to https. Only classes with the \
                 semantics of ingress-nginx leave it out otherwise.",
             tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("1.0", Gives::Refused("not true or false"))],
@@ -38,6 +40,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "ssl-redirect",
+            form: Form::Boolean,
             documentation: "Sends requests over http to https when the host is listed under spec.tls of an Ingress \
                 of the same namespace, or of that of the oldest one that has the host. The default is the \
                 administrator's, true when not set. Strict-Transport-Security has no annotation: it is a setting \

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::model::{ClientLimits, LimitRate, Origin};
 use crate::translate::annotation::value::{address_list, integer, positive};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, unserved};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, unserved};
 
 /// The highest rate; nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
@@ -15,12 +15,16 @@ const MOST_CONNECTIONS: u32 = 65_535;
 /// The burst as a multiple of the rate, unless the object says otherwise.
 const BURST_MULTIPLIER: u32 = 5;
 
+/// The largest multiple.
+const MOST_BURSTS: u64 = 10_000;
+
 pub static FAMILY: Family = Family {
     title: "Limits for each client",
     rows: &[
         Row {
             key: "limit-allowlist",
             aliases: &["limit-whitelist"],
+            form: Form::Addresses,
             documentation: "Clients of these addresses and networks, a comma-separated list, are not limited. A bad \
                 list exempts nobody.",
             beside: &[("limit-rps", "10")],
@@ -37,6 +41,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "limit-burst-multiplier",
             ceiling: COUNTED,
+            form: Form::Integer { least: 1, most: MOST_BURSTS },
             documentation: "How many times limit-rps or limit-rpm may be asked for at once before requests are \
                 refused; 5 by default.",
             beside: &[("limit-rps", "10")],
@@ -45,7 +50,7 @@ pub static FAMILY: Family = Family {
                 ("0", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let number = integer(entry.value, 1, 10_000)?;
+                let number = integer(entry.value, 1, MOST_BURSTS)?;
                 draft.limits.burst_multiplier = u32::try_from(number).ok();
                 Ok(())
             }),
@@ -55,6 +60,7 @@ pub static FAMILY: Family = Family {
             key: "limit-connections",
             on_error: OnError::Close,
             ceiling: COUNTED,
+            form: Form::Integer { least: 0, most: MOST_CONNECTIONS as u64 },
             documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no \
                 limit.",
             tries: &[
@@ -87,6 +93,7 @@ pub static FAMILY: Family = Family {
             key: "limit-rpm",
             on_error: OnError::Close,
             ceiling: COUNTED,
+            form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
             documentation: "Requests each minute of one client address, over all routes of the object; more than the \
                 burst are answered 503. 0 is no limit.",
             tries: &[
@@ -104,6 +111,7 @@ pub static FAMILY: Family = Family {
             key: "limit-rps",
             on_error: OnError::Close,
             ceiling: COUNTED,
+            form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
             documentation: "Requests each second of one client address, over all routes of the object; more than the \
                 burst are answered 503. 0 is no limit.",
             tries: &[

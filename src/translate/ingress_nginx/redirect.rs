@@ -1,8 +1,8 @@
 //! Redirects of all requests of an object; it must not know its paths.
 
-use crate::translate::annotation::value::{redirect_status, redirect_url};
+use crate::translate::annotation::value::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unserved,
+    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Trust, unserved,
 };
 
 pub static FAMILY: Family = Family {
@@ -20,6 +20,10 @@ pub static FAMILY: Family = Family {
             key: "permanent-redirect",
             trust: Trust::Medium,
             on_error: OnError::Refuse,
+            form: Form::Partly(
+                &Form::Text(&REDIRECT_TARGET),
+                "whether what follows in a URL is a host, and a port where there is one",
+            ),
             documentation: "Answers all requests of the object with a redirect to this URL, or to this path of the \
                 same host. The status is 301, or what permanent-redirect-code says.",
             tries: &[
@@ -38,6 +42,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "permanent-redirect-code",
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
+            form: Form::Word(&["301", "302", "303", "307", "308"]),
             documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it at 301.",
             beside: &[("permanent-redirect", "https://example.com")],
             tries: &[
@@ -61,6 +66,10 @@ pub static FAMILY: Family = Family {
             key: "temporal-redirect",
             trust: Trust::Medium,
             on_error: OnError::Refuse,
+            form: Form::Partly(
+                &Form::Text(&REDIRECT_URL),
+                "whether what follows in a URL is a host, and a port where there is one",
+            ),
             documentation: "Answers all requests of the object with a redirect to this URL. The status is 302, or what \
                 temporal-redirect-code says. It wins over permanent-redirect.",
             beside: &[("permanent-redirect", "https://example.com/for-ever")],
@@ -78,6 +87,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "temporal-redirect-code",
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
+            form: Form::Word(&["301", "302", "303", "307"]),
             documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it at 302.",
             beside: &[("temporal-redirect", "https://example.com")],
             tries: &[

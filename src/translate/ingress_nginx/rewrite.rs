@@ -1,7 +1,7 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
-use crate::translate::annotation::value::{boolean, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::annotation::value::{REWRITE_TARGET, boolean, rewrite_target};
+use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
@@ -16,6 +16,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "rewrite-target",
             trust: Trust::Medium,
+            form: Form::Text(&REWRITE_TARGET),
             documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
                 groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
                 $request_uri, $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, \
@@ -39,6 +40,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "use-regex",
             on_error: OnError::Refuse,
+            form: Form::Boolean,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
                 regex mode: matched from the start, without regard to case, the longest path first.",
             tries: &[
