@@ -253,7 +253,9 @@ fn check_refuses_what_an_api_server_would_when_asked_to() {
     }
     // Without the class among the manifests its name has to be said.
     std::fs::remove_file(folder.path().join("class.yaml")).unwrap();
-    assert_eq!(ingressd("check", &["--admission", manifests]).code, Some(0));
+    let output = ingressd("check", &["--admission", manifests]);
+    assert!(output.code == Some(0) && output.complaints.contains("judges no Ingress"), "{}", output.complaints);
+    assert_eq!(ingressd("check", &["--class", "ingressd", manifests]).code, Some(64));
     assert_eq!(ingressd("check", &["--admission", "--class", "ingressd", manifests]).code, Some(1));
     assert_eq!(ingressd("check", &["--admission", "--action", "values=never", manifests]).code, Some(64));
 }

@@ -49,6 +49,11 @@ pub struct Chosen {
 }
 
 impl Chosen {
+    /// Whether anything is chosen.
+    pub fn is_given(&self) -> bool {
+        !self.classes.is_empty() || !self.choices.is_empty()
+    }
+
     /// The policies by these settings, for these classes besides those that are named.
     pub fn admission<'a>(&'a self, options: &'a Options, classes: impl IntoIterator<Item = Arc<str>>) -> Admission<'a> {
         Admission {

@@ -50,6 +50,10 @@ enum Format {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
+    if arguments.chosen.is_given() && !arguments.admission {
+        complain!("ingressd: --class and --action say what is judged with --admission, which is missing");
+        return Err(Exit::Usage);
+    }
     let mut processed = arguments.manifests.process(true)?;
     if arguments.admission {
         judge(&mut processed, &arguments.chosen);
@@ -75,7 +79,11 @@ pub fn run(arguments: &Arguments) -> Ended {
 /// Adds what the policies have against the objects.
 fn judge(processed: &mut Processed, chosen: &Chosen) {
     let snapshot = &processed.snapshot;
-    let refused = chosen.admission(&processed.options, []).judge(snapshot);
+    let admission = chosen.admission(&processed.options, []);
+    if !snapshot.ingresses.is_empty() && admission.count(snapshot) == 0 {
+        complain!("ingressd: --admission judges no Ingress of these: name their class with --class");
+    }
+    let refused = admission.judge(snapshot);
     let all: BTreeSet<_> = processed.findings.drain(..).chain(refused).collect();
     processed.findings = all.into_iter().collect();
 }

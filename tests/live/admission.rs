@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use http::Request;
+use ingressd::model::ByteSize;
 use ingressd::translate::admission::{Abilities, form_expression};
 use ingressd::translate::annotation::{Form, Gives, Row};
 use ingressd::translate::{ANNOTATIONS, Limits, PREFIX};
@@ -72,6 +74,8 @@ const CORPUS: &[&str] = &[
     "1025g",
     "1048577g",
     "16777216t",
+    "1048576g",
+    "1125899906842625",
     "17179869184g",
     "9999999999999999999g",
     "1073741825",
@@ -215,8 +219,10 @@ const CORPUS: &[&str] = &[
     "optional_no_ca",
 ];
 
-/// The settings: which hosts may be asked for.
+/// The settings: some values without a ceiling, and which hosts may be asked for.
 const SETTINGS: &str = "\
+limits.body-size = '0'
+limits.timeout = '0s'
 [[hosts.allowed]]
 namespaces = ['NAMESPACE']
 hosts = ['exact.example', '*.good.example']
@@ -346,9 +352,10 @@ fn tries() -> Vec<(&'static Row, &'static str, &'static str, Option<bool>)> {
 /// One row for each form that there is.
 fn forms() -> Vec<&'static Row> {
     let abilities = Abilities { networks: true };
+    let limits = Limits { body_size: ByteSize(0), timeout: Duration::ZERO, ..Limits::default() };
     let mut forms = BTreeMap::new();
     for row in ANNOTATIONS.rows().filter(|row| row.is_served() && !matches!(row.form, Form::NotJudged(_))) {
-        forms.entry(form_expression(&row.form(&Limits::default()), "v", abilities)).or_insert(row);
+        forms.entry(form_expression(&row.form(&limits), "v", abilities)).or_insert(row);
     }
     assert!(forms.len() > 20, "{}", forms.len());
     forms.into_values().collect()

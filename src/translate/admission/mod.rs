@@ -63,7 +63,7 @@ impl Policy {
     pub const fn about(self) -> &'static str {
         match self {
             Policy::Values => {
-                "values that their annotations do not take, and annotations that are refused or close routes whatever their value"
+                "values that their annotations do not take, and annotations that are not served and would close routes or have the object refused"
             }
             Policy::Trust => "annotations that need more trust than `access.max-trust` says",
             Policy::Unknown => "annotations with our prefixes that nobody knows, such as misspelt ones",
@@ -175,6 +175,11 @@ impl Admission<'_> {
         let named = ingress.object.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
         named.is_some_and(|named| self.classes.iter().any(|class| **class == *named))
             || class::select(ingress, snapshot, self.options).is_ok()
+    }
+
+    /// How many of the objects are judged.
+    pub fn count(&self, snapshot: &Snapshot) -> usize {
+        snapshot.ingresses.iter().filter(|ingress| self.is_ours(ingress, snapshot)).count()
     }
 
     /// What the policies have against the objects, sorted.
