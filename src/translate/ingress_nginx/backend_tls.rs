@@ -22,7 +22,7 @@ const ROW: Row = Row {
 };
 
 /// What [`Ciphers`] are.
-const CIPHERS: Shape = Shape {
+pub const CIPHERS: Shape = Shape {
     name: "a list of ciphers, in the words of OpenSSL",
     pattern: r"[A-Za-z0-9+:_!@=.-]+",
     longest: 512,

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::model::{ClientLimits, LimitRate, Origin};
+use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
+use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
 use crate::translate::annotation::value::{address_list, integer, positive};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, unserved};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row};
 
 /// The highest rate; nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
@@ -17,6 +18,9 @@ const BURST_MULTIPLIER: u32 = 5;
 
 /// The largest multiple.
 const MOST_BURSTS: u64 = 10_000;
+
+/// The largest rate.
+const MOST_KILOBYTES: u64 = 1 << 30;
 
 pub static FAMILY: Family = Family {
     title: "Limits for each client",
@@ -75,20 +79,34 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "limit-rate",
-            "100",
-            "Bytes a second of an answer, in thousands. Not served yet.",
-            "not served yet; limit-rps limits requests",
-        )
-        .unless("0"),
-        unserved(
-            "limit-rate-after",
-            "100",
-            "How much of an answer is sent before limit-rate counts. Not served yet.",
-            "not served yet, like limit-rate",
-        )
-        .unless("0"),
+        Row {
+            key: "limit-rate",
+            ceiling: Ceiling::NotNeeded("a higher rate costs nginx nothing"),
+            form: Form::Integer { least: 0, most: MOST_KILOBYTES },
+            documentation: "Kilobytes a second of one answer; 0 is no limit. It counts where answers are buffered \
+                (proxy-buffering: \"on\").",
+            tries: &[
+                ("100", Gives::Sets("limit_rate 100k;")),
+                ("0", Gives::Nothing),
+                ("100k", Gives::Refused("whole number")),
+                ("-1", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| kilobytes(&LIMIT_RATE, draft, entry)),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "limit-rate-after",
+            ceiling: Ceiling::NotNeeded("it only puts limit-rate off"),
+            form: Form::Integer { least: 0, most: MOST_KILOBYTES },
+            documentation: "How many kilobytes of an answer are sent before limit-rate counts.",
+            tries: &[
+                ("50", Gives::Sets("limit_rate_after 50k;")),
+                ("0", Gives::Nothing),
+                ("much", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| kilobytes(&LIMIT_RATE_AFTER, draft, entry)),
+            ..Row::DEFAULT
+        },
         Row {
             key: "limit-rpm",
             on_error: OnError::Close,
@@ -129,6 +147,15 @@ pub static FAMILY: Family = Family {
     ],
     finish,
 };
+
+/// A directive in kilobytes, unless the value is 0.
+fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
+    let number = integer(entry.value, 0, MOST_KILOBYTES)?;
+    if number > 0 {
+        draft.directive(row, vec![Argument::Size(ByteSize(number << 10))], entry.origin());
+    }
+    Ok(())
+}
 
 /// For rows of which 0 asks for nothing.
 fn finish(draft: &mut Draft, context: &Context<'_>) {

@@ -1,20 +1,50 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
-use crate::translate::annotation::value::{REWRITE_TARGET, boolean, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
+use crate::model::{RedirectUrl, Refused};
+use crate::translate::AppRoot;
+use crate::translate::annotation::value::{PATH_PREFIX, REWRITE_TARGET, boolean, prefix, rewrite_target};
+use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, nothing_to_finish};
+
+/// A path on the same host.
+const ROOT: Shape = Shape {
+    name: "a path that begins with one /, without blanks, quotes, backslash, braces, ; and $",
+    pattern: r"/(?:[!#%&(-.0-:=?-\[\]_a-z~][!#%&(-:=?-\[\]_a-z~]*)?",
+    ..Shape::DEFAULT
+};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
     rows: &[
-        unserved(
-            "app-root",
-            "/app",
-            "Sends requests for / to this path. Not served yet.",
-            "not served yet; use an Ingress with the Exact path / and permanent-redirect",
-        )
-        .trust(Trust::Medium),
+        Row {
+            key: "app-root",
+            scope: Scope::Server,
+            trust: Trust::Medium,
+            form: Form::Text(&ROOT),
+            documentation: "Sends requests for exactly / to this path of the same host, with status 302 and before anything \
+                else is asked of clients.",
+            tries: &[
+                ("/app", Gives::Sets("hosts: / to /app")),
+                ("https://example.com/app", Gives::Refused("not a path")),
+                ("app", Gives::Refused("not a path")),
+                ("//example.com", Gives::Refused("not a path")),
+                ("/a\"b", Gives::Refused("a URL cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let value = entry.value.trim();
+                match value.starts_with('/') && !value.starts_with("//") {
+                    true => {
+                        let target = RedirectUrl::new(value)?;
+                        draft.reading.host.app_root = Some(AppRoot { target, origin: entry.origin() });
+                        Ok(())
+                    }
+                    false => Err(Refused::because("it is not a path, which begins with one /")),
+                }
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "rewrite-target",
+            scope: Scope::Matching,
             trust: Trust::Medium,
             form: Form::Text(&REWRITE_TARGET),
             documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
@@ -39,6 +69,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "use-regex",
+            scope: Scope::Matching,
             on_error: OnError::Refuse,
             form: Form::Boolean,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
@@ -54,13 +85,26 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "x-forwarded-prefix",
-            "/app",
-            "Tells the backend which prefix a rewrite removed. Not served yet.",
-            "not served yet; tell the backend its prefix by its own settings",
-        )
-        .trust(Trust::Medium),
+        Row {
+            key: "x-forwarded-prefix",
+            trust: Trust::Medium,
+            on_error: OnError::Refuse,
+            form: Form::Text(&PATH_PREFIX),
+            documentation: "Tells the backend in X-Forwarded-Prefix what a rewrite took away: text, $1 to $9 for what the \
+                groups of the path matched, and the variables of rewrite-target. It has no effect without rewrite-target.",
+            beside: &[("rewrite-target", "/$2")],
+            tries: &[
+                ("/app", Gives::Sets("backends are told X-Forwarded-Prefix: /app")),
+                ("/$1", Gives::Sets("backends are told X-Forwarded-Prefix: /$1")),
+                ("/$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("/a\"; b", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_headers.prefix = Some(prefix(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish: nothing_to_finish,
 };

@@ -16,7 +16,7 @@ pub use number::{
 };
 pub use origin::{ORIGIN, origins};
 pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
-pub use target::{HASH_KEY, REWRITE_TARGET, hash_key, rewrite_target};
+pub use target::{HASH_KEY, HOST_HEADER, PATH_PREFIX, REWRITE_TARGET, hash_key, host_header, prefix, rewrite_target};
 
 /// Longest part of a value that is quoted in a note.
 const LONGEST_QUOTE: usize = 60;
