@@ -561,14 +561,13 @@ fn what_was_there_before_can_be_kept_and_deleted() {
             cluster::objects::patiently(async || api.patch("old", &parameters, &change).await).await.map(drop)
         };
         let other = json!({"metadata": {"annotations": {key("proxy-send-timeout"): "1"}}});
-        let refused = async || match change(other.clone()).await {
-            Err(kube::Error::Api(status)) => status.message.clone(),
-            Ok(()) => {
-                // Not in effect yet: take it back, so that it is a change the next time.
-                change(json!({"metadata": {"annotations": {key("proxy-send-timeout"): null}}})).await.unwrap();
-                String::new()
+        let refused = async || {
+            let (parameters, change) = (PatchParams { dry_run: true, ..PatchParams::default() }, Patch::Merge(&other));
+            match cluster::objects::patiently(async || api.patch("old", &parameters, &change).await).await {
+                Ok(_) => String::new(),
+                Err(kube::Error::Api(status)) => status.message.clone(),
+                Err(error) => panic!("{error:?}"),
             }
-            Err(error) => panic!("{error:?}"),
         };
         let says = format!("{} takes a whole number from 1", key("proxy-read-timeout"));
         wait::until_right("the policy", refused, |message| message.contains(&says)).await;
