@@ -20,6 +20,7 @@ mod meaning;
 mod members;
 mod nodes;
 mod pinned;
+mod prometheus;
 mod publish;
 mod refusals;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]
