@@ -26,7 +26,7 @@ pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
 pub use kind::{Permission, Row};
 pub use list::List;
 pub use namespace::Namespace;
-pub use selector::Selector;
+pub use selector::{LabelCondition, Selector};
 pub use service::{Service, ServicePort, TargetPort};
 pub use snapshot::{LeftOut, Published, Snapshot, SourceLocation, Stored, Version};
 pub use watch::{DirectorySource, WatchError};
