@@ -8,6 +8,7 @@ mod endpoints;
 mod fields;
 mod file;
 mod identity;
+mod inventory;
 mod list;
 mod manifest;
 mod namespace;
@@ -22,6 +23,7 @@ mod yaml;
 
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
+pub use inventory::{Container, Inventory, Workload};
 pub use list::List;
 pub use namespace::Namespace;
 pub use selector::Selector;

@@ -7,6 +7,7 @@ mod events;
 mod fetch;
 mod found;
 mod health;
+mod inventory;
 mod kind;
 mod kubeconfig;
 mod patience;

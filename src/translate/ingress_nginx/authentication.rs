@@ -7,7 +7,9 @@ use crate::finding::Reason;
 use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, SecretBytes, Text};
 use crate::translate::annotation::unserved;
 use crate::translate::annotation::value::{realm, secret_reference};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, SecretReference, Trust};
+use crate::translate::annotation::{
+    Compared, Context, Draft, Effect, Family, Gives, OnError, Row, SecretReference, Trust,
+};
 
 const REALM: &str = "Authentication Required";
 
@@ -34,6 +36,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret",
+compared: Compared::Stricter("Entries in plain text, and those whose hash takes nginx too long, are left out.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
             documentation: "The Secret with names and password hashes: name, or namespace/name. Other namespaces are \

@@ -6,7 +6,9 @@ use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 use crate::translate::annotation::value::{integer, on_off};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust,
+};
 use crate::translate::{BackendTlsWish, certificate};
 
 /// How many authorities may stand between, unless the object says otherwise.
@@ -111,6 +113,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify",
+            compared: Compared::Stricter(
+                "Without an authority in proxy-ssl-secret the routes answer 503; ingress-nginx does not verify then.",
+                "",
+            ),
             on_error: OnError::Close,
             documentation: "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret must have signed \
                 it, and it must have the name of proxy-ssl-name. Requests to others get 502; without an authority the routes answer \

@@ -6,7 +6,9 @@ use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::SessionWish;
 use crate::translate::annotation::value::{boolean, hash_key, integer};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, unserved};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, unserved,
+};
 
 /// Name of the cookie unless the object says otherwise.
 const NAME: &str = "INGRESSCOOKIE";
@@ -31,6 +33,10 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "affinity",
+            compared: Compared::Different(
+                "The cookie has another value: whoever has one of ingress-nginx gets a new one, and perhaps another endpoint, once.",
+                "",
+            ),
             trust: Trust::Low,
             documentation: "Keeps a client at one endpoint by a cookie, which comes with its first answer and names its \
                 session. Consistent hashing finds the endpoint of a session: when endpoints come or go, as few sessions as \
@@ -85,6 +91,10 @@ pub static FAMILY: Family = Family {
             .scope(Scope::Upstream),
         Row {
             key: "service-upstream",
+            compared: Compared::Different(
+                "Requests go to the cluster address from this node.",
+                "see that the node has a route to cluster addresses (docs/networking.md), or take it out",
+            ),
             trust: Trust::Low,
             documentation: "Sends requests to the cluster address of the Service in place of its pods. Where this node does \
                 not reach cluster addresses, leave it out. An annotation of the Service (`ingressd/endpoints`) goes before it.",
@@ -133,6 +143,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-expires",
+            compared: Compared::Different("It is told as Max-Age, which all browsers take, and not as Expires.", ""),
             ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),
             documentation: "For how many seconds clients keep the cookie; told as Max-Age, and without effect beside \
                 session-cookie-max-age.",
@@ -223,6 +234,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-hash-by",
+            compared: Compared::Different(
+                "The ring is another one: a key leads to another endpoint than with ingress-nginx, and to the same one from then on.",
+                "",
+            ),
             trust: Trust::High,
             documentation: "Chooses the endpoint by a hash of this: text and variables such as $request_uri, $host, \
                 $remote_addr, $arg_user or $http_x_user, those that rewrite-target takes. When endpoints come or go, as few \

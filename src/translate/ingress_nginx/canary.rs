@@ -7,7 +7,9 @@ use crate::finding::Reason;
 use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
 use crate::translate::Canary;
 use crate::translate::annotation::value::{boolean, integer};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust,
+};
 
 /// What the weight is a part of, unless the object says otherwise; less is not taken.
 const WHOLE: u64 = 100;
@@ -17,6 +19,10 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "canary",
+            compared: Compared::Stricter(
+                "It takes a part of the requests of an object of its own namespace alone.",
+                "",
+            ),
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
             documentation: "Makes the object the alternative for some requests to the paths of another, the main one: an \

@@ -7,7 +7,9 @@ use crate::finding::Reason;
 use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
 use crate::translate::annotation::value::{boolean, integer, redirect_url};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust,
+};
 
 /// What a common name begins with in the value of auth-tls-match-cn.
 const COMMON_NAME: &str = "CN=";
@@ -75,6 +77,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-secret",
+            compared: Compared::Stricter("Requests without TLS are sent to https or get 403.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
             documentation: "Asks clients of the object's hosts for a certificate that an authority in this Secret has signed: name, \

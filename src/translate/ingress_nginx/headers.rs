@@ -1,6 +1,6 @@
 //! Headers, cookies and redirects between client and backend: not served yet; it must not know who sends them.
 
-use crate::translate::annotation::{Family, Scope, Trust, nothing_to_finish, unserved};
+use crate::translate::annotation::{Compared, Family, Scope, Trust, nothing_to_finish, unserved};
 
 const FASTCGI: &str = "FastCGI is not served; put a web server in front of it and use HTTP";
 const AS_THEY_ARE: &str = "not served yet; redirects of the backend go to the client as they are";
@@ -34,7 +34,8 @@ pub static FAMILY: Family = Family {
             "Pushes what Link headers name. nginx and browsers have given push up.",
             "nginx and browsers have given server push up; remove it",
         )
-        .unless("false"),
+        .unless("false")
+        .compared(Compared::Equal),
         unserved(
             "proxy-cookie-domain",
             "localhost example.com",

@@ -1,7 +1,7 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
 use crate::translate::annotation::value::{boolean, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::annotation::{Compared, Effect, Family, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
@@ -15,6 +15,7 @@ pub static FAMILY: Family = Family {
         .trust(Trust::Medium),
         Row {
             key: "rewrite-target",
+            compared: Compared::Stricter("Variables that do not repeat what the client sent are refused.", ""),
             trust: Trust::Medium,
             documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
                 groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
