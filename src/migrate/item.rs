@@ -96,6 +96,25 @@ impl From<Compared> for Verdict {
     }
 }
 
+/// What is known of a key, whatever its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// What it does here, beside ingress-nginx.
+    pub compared: Compared,
+    /// Whether it has an effect of its own.
+    pub is_served: bool,
+}
+
+impl Known {
+    /// What there is to know of what is no key.
+    pub const NOTHING: Known = Known { compared: Compared::Equal, is_served: true };
+
+    /// What nothing is found about: a key without an effect asks for what happens anyway then.
+    pub fn silent(self) -> Compared {
+        if self.is_served { self.compared } else { Compared::Equal }
+    }
+}
+
 /// One flag, key or field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Item {
@@ -128,16 +147,15 @@ impl Item {
     }
 
     /// What a finding says of a key of which this is known; `None` when it says nothing of it.
-    pub fn of_finding(name: &str, value: &str, finding: &Finding, compared: Compared) -> Option<Self> {
-        let verdict = match (finding.reason, Verdict::from(compared)) {
+    pub fn of_finding(name: &str, value: &str, finding: &Finding, known: Known) -> Option<Self> {
+        let verdict = match finding.reason {
             // What asks for nothing changes nothing.
-            (Reason::InvalidValue, _) if finding.severity == Severity::Info => Verdict::Equal,
-            // Nothing comes of a key that is known to have no effect, or of one that had none before.
-            (Reason::UnsupportedAnnotation | Reason::UnsupportedKey, known @ (Verdict::Refused | Verdict::Equal)) => {
-                known
-            }
-            (Reason::UnsupportedAnnotation | Reason::UnsupportedKey, known) => known.max(Verdict::Different),
-            (reason, _) => Verdict::of(reason)?,
+            Reason::InvalidValue if finding.severity == Severity::Info => Verdict::Equal,
+            Reason::UnsupportedAnnotation | Reason::UnsupportedKey => match known.is_served {
+                true => Verdict::from(known.compared).max(Verdict::Different),
+                false => known.compared.into(),
+            },
+            reason => Verdict::of(reason)?,
         };
         let (why, remedy) = match verdict {
             Verdict::Equal => (finding.printable_note(), String::new()),

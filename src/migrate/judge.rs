@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::controller::Controller;
 use super::drop_in::DropIn;
-use super::item::{Item, Verdict};
+use super::item::{Item, Known, Verdict};
 use super::report::{Ingress, Report};
 use crate::config;
 use crate::finding::{Finding, Reason, Severity, on_one_line};
@@ -73,23 +73,18 @@ fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &
     let mut items = Vec::new();
     for (key, value) in annotations {
         let Some(name) = key.strip_prefix(table.prefix) else { continue };
-        let compared = table.find(name).map_or(Compared::Equal, |row| row.compared);
+        let known = table.find(name).map(|row| Known { compared: row.compared, is_served: row.is_served() });
+        let known = known.unwrap_or(Known::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if *at == **key);
         let found = findings.iter().filter(is_at);
-        let found = found.filter_map(|finding| Item::of_finding(name, value, finding, compared)).collect();
-        // A row that is not served says nothing of a value that asks for what happens anyway.
-        let is_unserved = table.find(name).is_some_and(|row| !row.is_served());
-        items.push(match (worst(found), is_unserved) {
-            (Some(item), _) => item,
-            (None, true) => Item::of_key(name, value, Compared::Equal),
-            (None, false) => Item::of_key(name, value, compared),
-        });
+        let found = found.filter_map(|finding| Item::of_finding(name, value, finding, known)).collect();
+        items.push(worst(found).unwrap_or_else(|| Item::of_key(name, value, known.silent())));
     }
     let rest = findings.iter().filter(|finding| match &finding.origin.field {
         Field::Annotation(key) => !key.starts_with(table.prefix),
         _ => true,
     });
-    items.extend(rest.filter_map(|finding| Item::of_finding(&place(finding), "", finding, Compared::Equal)));
+    items.extend(rest.filter_map(|finding| Item::of_finding(&place(finding), "", finding, Known::NOTHING)));
     items
 }
 
@@ -126,15 +121,16 @@ fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<
     let mut items = Vec::new();
     for (key, value) in data(judged, &id) {
         let facts = known.get(key.as_str());
-        let compared = facts.map_or(Compared::Equal, |facts| facts.compared);
+        let known = facts.map(|facts| Known { compared: facts.compared, is_served: facts.is_served });
+        let known = known.unwrap_or(Known::NOTHING);
         let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **key);
-        let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, compared));
-        let silent = if matches!(compared, Compared::Refused(..)) { Compared::Equal } else { compared };
-        let item = worst(found.collect()).unwrap_or_else(|| Item::of_key(key, value, silent));
-        items.push(Item { becomes: facts.map_or_else(String::new, |facts| facts.becomes.clone()), ..item });
+        let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, known));
+        let item = worst(found.collect()).unwrap_or_else(|| Item::of_key(key, value, known.silent()));
+        let becomes = facts.filter(|facts| facts.is_served).map_or_else(String::new, |facts| facts.becomes.clone());
+        items.push(Item { becomes, ..item });
     }
     let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
-    items.extend(whole.filter_map(|finding| Item::of_finding("the ConfigMap", "", finding, Compared::Equal)));
+    items.extend(whole.filter_map(|finding| Item::of_finding("the ConfigMap", "", finding, Known::NOTHING)));
     items
 }
 
@@ -149,12 +145,12 @@ fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str
             let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **port);
             let name = format!("{transport} port {port}");
             let found = findings.iter().filter(is_at);
-            let found = found.filter_map(|finding| Item::of_finding(&name, value, finding, Compared::Equal));
+            let found = found.filter_map(|finding| Item::of_finding(&name, value, finding, Known::NOTHING));
             items.push(worst(found.collect()).unwrap_or_else(|| Item::of_key(&name, value, Compared::Equal)));
         }
         let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
         let whole = whole
-            .filter_map(|finding| Item::of_finding(&format!("{transport} services"), name, finding, Compared::Equal));
+            .filter_map(|finding| Item::of_finding(&format!("{transport} services"), name, finding, Known::NOTHING));
         items.extend(whole);
     }
     items

@@ -17,7 +17,7 @@ pub use document::document;
 pub use drop_in::{Class, DropIn, drop_in};
 pub use flags::{FLAGS, Flag, Place, Takes};
 pub use html::page;
-pub use item::{Item, Verdict};
+pub use item::{Item, Known, Verdict};
 pub use judge::{Judged, judge};
 pub use report::{Ingress, Report};
 pub use secrets::stand_in_for_secrets;

@@ -233,11 +233,12 @@ fn what_has_no_setting_is_told() {
 #[test]
 fn findings_decide_what_a_key_is() {
     let origin = || Origin::object(&std::sync::Arc::new(ObjectId::new(Kind::Ingress, "a", "b")));
+    let of = |compared, is_served| Known { compared, is_served };
     let different = Compared::Different("It is.", "");
     let refused = Compared::Refused("It is.", "do this");
     for (reason, compared, expected) in [
         (Reason::InvalidValue, Compared::Equal, Some(Verdict::Refused)),
-        (Reason::UnsupportedAnnotation, Compared::Equal, Some(Verdict::Equal)),
+        (Reason::UnsupportedAnnotation, Compared::Equal, Some(Verdict::Different)),
         (Reason::UnsupportedAnnotation, different, Some(Verdict::Different)),
         (Reason::UnsupportedAnnotation, refused, Some(Verdict::Refused)),
         (Reason::UnsupportedKey, different, Some(Verdict::Different)),
@@ -247,11 +248,20 @@ fn findings_decide_what_a_key_is() {
         (Reason::MissingService, Compared::Equal, None),
         (Reason::HostConflict, Compared::Equal, None),
     ] {
-        let item = Item::of_finding("key", "value", &Finding::new(reason, origin(), "words"), compared);
+        let item = Item::of_finding("key", "value", &Finding::new(reason, origin(), "words"), of(compared, true));
         assert_eq!(item.map(|item| item.verdict), expected, "{reason} {compared:?}");
     }
+    // Keys that have no effect: some had none with ingress-nginx either.
+    for (compared, expected) in
+        [(Compared::Equal, Verdict::Equal), (refused, Verdict::Refused), (different, Verdict::Different)]
+    {
+        let finding = Finding::new(Reason::UnsupportedAnnotation, origin(), "words");
+        let item = Item::of_finding("key", "value", &finding, of(compared, false));
+        assert_eq!(item.map(|item| item.verdict), Some(expected));
+        assert_eq!(of(compared, false).silent(), Compared::Equal);
+    }
     let empty = Finding { severity: Severity::Info, ..Finding::new(Reason::InvalidValue, origin(), "empty") };
-    let item = Item::of_finding("key", "", &empty, Compared::Equal).unwrap();
+    let item = Item::of_finding("key", "", &empty, of(Compared::Equal, true)).unwrap();
     assert_eq!((item.verdict, item.needs_something()), (Verdict::Equal, false));
 }
 

@@ -17,6 +17,7 @@ mod kubeconfig;
 mod load;
 mod meaning;
 mod members;
+mod migrate;
 mod nodes;
 mod pinned;
 mod publish;

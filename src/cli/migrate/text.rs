@@ -50,7 +50,9 @@ fn section(heading: &str, items: &[Item], all: bool, width: Option<usize>) -> St
 fn shown_ingress(ingress: &Ingress, all: bool, width: Option<usize>) -> String {
     let verdict = ingress.verdict();
     let name = on_one_line(&format!("{}/{}", ingress.namespace, ingress.name));
-    let hosts = wrapped(&on_one_line(&ingress.hosts.join(", ")), width, INDENT + name.len() + 2, INDENT);
+    let at = if ingress.published.is_empty() { String::new() } else { format!(" at {}", ingress.published.join(", ")) };
+    let hosts = on_one_line(&format!("{}{at}", ingress.hosts.join(", ")));
+    let hosts = wrapped(&hosts, width, INDENT + name.len() + 2, INDENT);
     let mut text = format!("{}  {}  {}\n", word(verdict), styled(STRONG, &name), styled(FAINT, &hosts));
     let items = ingress.items.iter().filter(|item| all || item.needs_something());
     items.for_each(|item| text += &shown(item, 2, width));

@@ -46,11 +46,18 @@ pub struct KeyFacts {
     pub becomes: String,
     /// What that is beside ingress-nginx.
     pub compared: Compared,
+    /// Whether it has an effect of its own.
+    pub is_served: bool,
 }
 
 /// Every key.
 pub fn facts() -> impl Iterator<Item = KeyFacts> {
-    KEYS.iter().map(|key| KeyFacts { name: key.name, becomes: words(key), compared: key.compared() })
+    KEYS.iter().map(|key| KeyFacts {
+        name: key.name,
+        becomes: words(key),
+        compared: key.compared(),
+        is_served: !matches!(key.effect, Effect::Unserved { .. } | Effect::Host(_)),
+    })
 }
 
 fn words(key: &Key) -> String {
