@@ -14,13 +14,13 @@ is served here. Words that it does not explain are in the [glossary](glossary.md
 - **equal**: the same, for classes with the dialect `ingress-nginx`.\n\
 - **stricter**: the same, but less gets through or less is believed, for the reason that is given.\n\
 - **different**: something else comes of it, or somebody has to do something first.\n\
-- **refused**: nothing comes of it. An annotation that protects something closes its routes (503), or\n\
-  the object is not served; [annotations.md](annotations.md) says which. A value that asks for what\n\
-  happens anyway is equal.\n\n\
-A row says what holds for a value that both programs take. Of one that cannot be used, ingress-nginx\n\
-takes the default, leaves out everything around it, answers 503 or keeps the last version of the\n\
-object, without a word. Here it is a [finding](findings.md) at the object, and what protects\n\
-something stays closed. [`ingressd migrate report`](migrate.md) judges your values.\n";
+- **refused**: nothing comes of it. An annotation that protects something closes its routes (503),\n  \
+or the object is not served; [annotations.md](annotations.md) says which. A value that asks for\n  \
+what happens anyway is equal.\n\n\
+A row says what holds for a value that both programs take. Of one that cannot be used,\n\
+ingress-nginx takes the default, leaves out everything around it, answers 503 or keeps the last\n\
+version of the object, without a word. Here it is a [finding](findings.md) at the object, and what\n\
+protects something stays closed. [`ingressd migrate report`](migrate.md) judges your values.\n";
 
 /// The page.
 pub fn document() -> String {

@@ -4,6 +4,7 @@ use toml_edit::{Array, Value};
 
 use super::controller::is_true;
 use super::drop_in::Class;
+use crate::config;
 use crate::translate::annotation::Compared;
 
 /// Whether a flag stands alone.
@@ -56,11 +57,19 @@ impl Flag {
     /// What takes its place, for documentation.
     pub fn words(&self) -> String {
         match self.place {
-            Place::Settings(keys, ..) => keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "),
+            Place::Settings(keys, ..) => keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", "),
             Place::Class(column, _) => format!("`{column}` of a table in `classes`"),
             Place::Nothing(why) => format!("nothing is needed: {why}"),
             Place::Refused(instead) => format!("nothing: {instead}"),
         }
+    }
+}
+
+/// A setting that there is between backquotes.
+fn quoted(key: &str) -> String {
+    match config::rows().any(|row| row.key == key) {
+        true => format!("`{key}`"),
+        false => format!("{key}, which this version does not have"),
     }
 }
 

@@ -74,7 +74,7 @@ fn summary(report: &Report) -> Markup {
         }
         p {
             strong { (report.ready()) " of " (report.ingresses.len()) " Ingresses need nothing." }
-            @if report.others > 0 { " " (report.others) " more belong to other controllers." }
+            @if report.others > 0 { " Of other controllers: " (report.others) "." }
         }
         ul.counts {
             @for verdict in Verdict::ALL {

@@ -1,5 +1,6 @@
 //! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
 
+mod compared;
 mod defaults;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,7 +10,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
-use super::{Ceiling, Compared, Context, Effect, Gives, OnError, Row, Trust, outline, read};
+use super::{Ceiling, Context, Effect, Gives, OnError, Row, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
 use crate::source::cluster::may_refer;
@@ -175,18 +176,6 @@ fn rows_are_sorted_and_keys_are_unique() {
         for name in std::iter::once(&row.key).chain(row.aliases) {
             assert!(seen.insert(*name), "{name} is there twice");
         }
-    }
-}
-
-/// What has no effect is told to be refused, but for keys that ingress-nginx itself ignores.
-#[test]
-fn rows_say_what_they_are_beside_ingress_nginx() {
-    for row in ANNOTATIONS.rows() {
-        let is_ignored = row.documentation.contains("Removed from ingress-nginx") || row.key == "http2-push-preload";
-        let is_refused = matches!(row.compared, Compared::Refused(..));
-        assert_eq!(is_refused, !row.is_served() && !is_ignored, "{}: {:?}", row.key, row.compared);
-        let (why, _) = row.compared.words();
-        assert!(row.compared == Compared::Equal || why.ends_with('.'), "{}: {why:?} is no sentence", row.key);
     }
 }
 
