@@ -232,7 +232,7 @@ mod tests {
     fn ingress(name: &str, secret: &str) -> Value {
         json!({
             "apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "metadata": {"name": name, "namespace": name},
-            "spec": {"tls": [{"hosts": ["a.example"], "secretName": secret}]},
+            "spec": {"rules": [{"host": "a.example"}], "tls": [{"hosts": ["a.example"], "secretName": secret}]},
             "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "lb.example"}, {}]}}
         })
     }

@@ -66,15 +66,12 @@ fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
         cluster.objects.apply(tls_secret("pair", &["other.example"])).await;
         let users = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "users" }, "stringData": { "auth": "nonsense" } });
         cluster.objects.apply(users).await;
-        let prefixed = |key: &str| format!("nginx.ingress.kubernetes.io/{key}");
         let shop = ingress("shop").class("nginx").host("shop.example", "web").tls(&["shop.example"], "pair");
-        cluster.objects.apply(shop.annotation(&prefixed("proxy-read-timeout"), "120")).await;
-        let admin =
-            ingress("admin").class("nginx").host("admin.example", "web").annotation(&prefixed("auth-type"), "basic");
-        cluster.objects.apply(admin.annotation(&prefixed("auth-secret"), "users")).await;
-        let lost =
-            ingress("lost").class("nginx").host("lost.example", "web").annotation(&prefixed("auth-type"), "basic");
-        cluster.objects.apply(lost.annotation(&prefixed("auth-secret"), "none")).await;
+        cluster.objects.apply(shop.annotation("proxy-read-timeout", "120")).await;
+        let admin = ingress("admin").class("nginx").host("admin.example", "web").annotation("auth-type", "basic");
+        cluster.objects.apply(admin.annotation("auth-secret", "users")).await;
+        let lost = ingress("lost").class("nginx").host("lost.example", "web").annotation("auth-type", "basic");
+        cluster.objects.apply(lost.annotation("auth-secret", "none")).await;
         cluster.objects.apply(ingress("foreign").class("ingressd").host("foreign.example", "web")).await;
         let status = json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.7" }] } });
         cluster.objects.set_status("Ingress", "shop", status).await;
@@ -93,8 +90,8 @@ fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
                 format!("{} {} {}", one["name"].as_str().unwrap(), one["verdict"].as_str().unwrap(), one["published"])
             })
             .collect();
-        // What is in Secrets is not looked at, so neither the wrong host of one nor the nonsense in the other is found; that one is missing is the
-        // same with both programs.
+        // What is in Secrets is not looked at, so neither the wrong host of one nor the nonsense in another is found.
+        // Without its Secret an object is closed.
         assert_eq!(verdicts, ["admin stricter []", "lost refused []", "shop equal [\"192.0.2.7\"]"]);
         let keys: Vec<_> = report["configMap"]["keys"].as_array().unwrap().iter().map(|key| &key["verdict"]).collect();
         assert_eq!(keys, ["refused", "equal"]);

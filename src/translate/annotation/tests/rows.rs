@@ -1,5 +1,7 @@
 //! What rows say of themselves beside ingress-nginx; these tests must not know what they do.
 
+use std::collections::BTreeSet;
+
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::Compared;
 
@@ -12,5 +14,18 @@ fn rows_say_what_they_are_beside_ingress_nginx() {
         assert_eq!(is_refused, !row.is_served() && !is_ignored, "{}: {:?}", row.key, row.compared);
         let (why, _) = row.compared.words();
         assert!(row.compared == Compared::Equal || why.ends_with('.'), "{}: {why:?} is no sentence", row.key);
+    }
+}
+
+#[test]
+fn rows_are_sorted_and_keys_are_unique() {
+    let mut seen = BTreeSet::new();
+    for family in ANNOTATIONS.families {
+        assert!(family.rows.is_sorted_by_key(|row| row.key), "{}", family.title);
+    }
+    for row in ANNOTATIONS.rows() {
+        for name in std::iter::once(&row.key).chain(row.aliases) {
+            assert!(seen.insert(*name), "{name} is there twice");
+        }
     }
 }
