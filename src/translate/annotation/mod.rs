@@ -17,6 +17,6 @@ pub use engine::{judge, read};
 pub use form::{Form, Shape};
 pub use outline::outline;
 pub use row::{
-    Ceiling, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, nothing_to_finish, unserved,
+    Ceiling, Compared, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, nothing_to_finish, unserved,
 };
 pub use table::{Index, Table};

@@ -3,6 +3,7 @@
 mod ceilings;
 mod defaults;
 mod forms;
+mod rows;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -164,19 +165,6 @@ fn a_refused_try_has_the_consequence_of_its_row() {
                     assert_eq!(reading.behaviour.cors, None, "{}: {value:?}", row.key);
                 }
             }
-        }
-    }
-}
-
-#[test]
-fn rows_are_sorted_and_keys_are_unique() {
-    let mut seen = BTreeSet::new();
-    for family in ANNOTATIONS.families {
-        assert!(family.rows.is_sorted_by_key(|row| row.key), "{}", family.title);
-    }
-    for row in ANNOTATIONS.rows() {
-        for name in std::iter::once(&row.key).chain(row.aliases) {
-            assert!(seen.insert(*name), "{name} is there twice");
         }
     }
 }

@@ -7,7 +7,9 @@ use crate::model::{Cors, HeaderName, OriginPattern};
 use crate::translate::annotation::value::{
     HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins,
 };
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust,
+};
 
 /// What is let in unless the object says otherwise. Were a constant not of the right form, the list would be empty and
 /// let in nothing.
@@ -26,6 +28,10 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "cors-allow-credentials",
+            compared: Compared::Stricter(
+                "Where the value cannot be used no CORS headers are sent; ingress-nginx takes it for true.",
+                "",
+            ),
             on_error: OnError::WithholdCors,
             form: Form::Boolean,
             documentation: "Whether browsers may send cookies and passwords; true by default.",
@@ -79,6 +85,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-origin",
+            compared: Compared::Stricter(
+                "Where no origin can be used, nobody is let in; ingress-nginx lets in every origin then.",
+                "",
+            ),
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
             form: Form::Some(&ORIGIN),
