@@ -1,8 +1,11 @@
 //! The line and column of a field in the text of a manifest, for messages; it must not know files, nor keep what it read.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use saphyr::{LoadableYamlNode as _, MarkedYamlOwned};
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::Spanned;
 
 use super::document::split;
 use super::yaml;
@@ -16,11 +19,77 @@ pub struct Lines {
     read: BTreeMap<usize, Option<Item>>,
 }
 
-/// A document that was read; the items of a list by their lines.
+/// A document that was read.
 #[derive(Debug)]
 struct Item {
-    root: MarkedYamlOwned,
+    root: Node,
+    /// The elements of a list by their lines.
     items: BTreeMap<u32, usize>,
+}
+
+/// Where fields and elements are; what they hold does not matter.
+#[derive(Debug)]
+enum Node {
+    Scalar,
+    List(Vec<Spanned<Node>>),
+    Map(Vec<(Spanned<String>, Node)>),
+}
+
+impl Node {
+    fn field(&self, key: &str) -> Option<&(Spanned<String>, Node)> {
+        let Node::Map(fields) = self else { return None };
+        fields.iter().find(|(name, _)| name.value == key)
+    }
+
+    fn elements(&self) -> &[Spanned<Node>] {
+        if let Node::List(elements) = self { elements } else { &[] }
+    }
+}
+
+macro_rules! scalars {
+    ($($visit:ident: $scalar:ty),*) => {
+        $(fn $visit<E>(self, _: $scalar) -> Result<Node, E> {
+            Ok(Node::Scalar)
+        })*
+    };
+}
+
+impl<'de> Deserialize<'de> for Node {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Nodes;
+
+        impl<'de> Visitor<'de> for Nodes {
+            type Value = Node;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("anything")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Node, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Node::Map(fields))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    elements.push(element);
+                }
+                Ok(Node::List(elements))
+            }
+
+            scalars!(visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+
+            fn visit_unit<E>(self) -> Result<Node, E> {
+                Ok(Node::Scalar)
+            }
+        }
+
+        deserializer.deserialize_any(Nodes)
+    }
 }
 
 impl Lines {
@@ -45,12 +114,9 @@ impl Lines {
         let (mut node, mut found) = (node, (line, column(node)));
         for step in steps(field) {
             let next = match step {
-                Step::Key(key) => node.data.as_mapping().and_then(|mapping| {
-                    let entry = mapping.iter().find(|(name, _)| name.data.as_str() == Some(&*key));
-                    entry.map(|(name, value)| (place(*first, name), value))
-                }),
+                Step::Key(key) => node.field(&key).map(|(name, value)| (place(*first, name), value)),
                 Step::Index(index) => {
-                    node.data.as_vec().and_then(|list| list.get(index)).map(|item| (place(*first, item), item))
+                    node.elements().get(index).map(|element| (place(*first, element), &element.value))
                 }
             };
             let Some((place, value)) = next else { break };
@@ -62,39 +128,42 @@ impl Lines {
 
 impl Item {
     fn read(first: u32, text: &str) -> Option<Item> {
-        // Aliases are expanded without bounds below, so what the bounded reader refuses is not read again.
-        yaml::read(text).ok()?;
-        let root = MarkedYamlOwned::load_from_str(text).ok()?.into_iter().next()?;
-        let items = list(&root).into_iter().flatten().enumerate().map(|(index, item)| (number(first, item), index));
-        let items = items.collect();
+        let root: Node = yaml::parse(text).ok()?;
+        let items = list(&root).iter().enumerate().map(|(index, item)| (number(first, item), index)).collect();
         Some(Item { root, items })
     }
 
-    /// The object that begins at this line: an item of a list, or the document.
-    fn object(&self, line: u32) -> &MarkedYamlOwned {
-        let item = self.items.get(&line).and_then(|index| list(&self.root)?.get(*index));
-        item.unwrap_or(&self.root)
+    /// The object that begins at this line: an element of a list, or the document.
+    fn object(&self, line: u32) -> &Node {
+        let element = self.items.get(&line).and_then(|index| list(&self.root).get(*index));
+        element.map_or(&self.root, |element| &element.value)
     }
 }
 
-fn list(root: &MarkedYamlOwned) -> Option<&Vec<MarkedYamlOwned>> {
-    let mapping = root.data.as_mapping()?;
-    let (_, items) = mapping.iter().find(|(name, _)| name.data.as_str() == Some("items"))?;
-    items.data.as_vec()
+fn list(root: &Node) -> &[Spanned<Node>] {
+    root.field("items").map_or(&[], |(_, items)| items.elements())
 }
 
-/// The line of a node in the file, given the first line of its document.
-fn number(first: u32, node: &MarkedYamlOwned) -> u32 {
-    first.saturating_add(u32::try_from(node.span.start.line()).unwrap_or(u32::MAX).saturating_sub(1))
+/// Line and column in the file, given the first line of the document.
+fn place<T>(first: u32, value: &Spanned<T>) -> (u32, u32) {
+    (first.saturating_add(yaml::line(value) - 1), column_of(value))
 }
 
-/// The column of a node, from 1.
-fn column(node: &MarkedYamlOwned) -> u32 {
-    u32::try_from(node.span.start.col()).unwrap_or(u32::MAX).saturating_add(1)
+/// The line in the file, given the first line of the document.
+fn number<T>(first: u32, value: &Spanned<T>) -> u32 {
+    place(first, value).0
 }
 
-fn place(first: u32, node: &MarkedYamlOwned) -> (u32, u32) {
-    (number(first, node), column(node))
+/// The column of what an object begins with, from 1.
+fn column(node: &Node) -> u32 {
+    match node {
+        Node::Map(fields) => fields.first().map_or(1, |(name, _)| column_of(name)),
+        Node::Scalar | Node::List(_) => 1,
+    }
+}
+
+fn column_of<T>(value: &Spanned<T>) -> u32 {
+    u32::try_from(value.referenced.column()).unwrap_or(u32::MAX).max(1)
 }
 
 enum Step {
@@ -149,6 +218,13 @@ mod tests {
         }
         let list = "kind: List\nitems:\n- kind: A\n- kind: B\n  spec:\n    a: 1\n";
         assert_eq!(Lines::new(list).of(4, &Field::Other("spec.a".into())), (6, 5));
+        let json = "{\"metadata\": {\n\"annotations\": {\"a\": \"x\",\n\"b\": \"y\"}}}\n";
+        assert_eq!(Lines::new(json).of(1, &Field::Annotation("b".into())), (3, 1));
+        // What is taken over from elsewhere is where it is taken over.
+        let shared = "x: &x\n  host: a\nspec:\n  rules:\n  - *x\n  - host: b\n    1: y\n    on: z\n";
+        for (path, line) in [("spec.rules[0]", 5), ("spec.rules[1].1", 7), ("spec.rules[1].on", 8)] {
+            assert_eq!(Lines::new(shared).of(1, &Field::Other(path.into())), (line, 5), "{path}");
+        }
         let bomb: String = (1..40).map(|level| format!("a{level}: &a{level} [*a{0}, *a{0}]\n", level - 1)).collect();
         assert_eq!(Lines::new(&format!("a0: &a0 x\n{bomb}")).of(1, &Field::Rule(0)), (1, 1));
         assert_eq!(Lines::new("{{{").of(1, &Field::Rule(0)), (1, 1));

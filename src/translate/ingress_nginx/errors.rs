@@ -1,7 +1,7 @@
 //! Answers that another backend gives in the place of a path's own; it must not know the backends.
 
 use crate::model::{Refused, is_label};
-use crate::translate::annotation::value::{boolean, quoted};
+use crate::translate::annotation::value::{boolean, excerpt};
 use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Scope, Shape, nothing_to_finish};
 
 /// nginx takes none of it for an answer.
@@ -93,7 +93,7 @@ fn statuses(value: &str) -> Result<Vec<u16>, Refused> {
         match item.parse::<u16>() {
             Ok(IMPOSSIBLE) => return Err(Refused::because("nginx cannot give another answer for 499")),
             Ok(status) if (400..600).contains(&status) => statuses.push(status),
-            _ => return Err(Refused(format!("{} is not a status from 400 to 599", quoted(item)).into())),
+            _ => return Err(Refused(format!("{} is not a status from 400 to 599", excerpt(item)).into())),
         }
     }
     statuses.sort_unstable();

@@ -5,7 +5,7 @@ use crate::model::catalogue::{
     PROXY_NEXT_UPSTREAM_TRIES, PROXY_READ_TIMEOUT, PROXY_SEND_TIMEOUT,
 };
 use crate::model::{Argument, Protocol, Refused};
-use crate::translate::annotation::value::{LONGEST_SECONDS, integer, quoted, seconds, seconds_or_unlimited};
+use crate::translate::annotation::value::{LONGEST_SECONDS, excerpt, integer, seconds, seconds_or_unlimited};
 use crate::translate::annotation::{Ceiling, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
 
 /// How long a backend is waited for. 0, where it is no limit, is the time for tries, whose number has a ceiling.
@@ -195,7 +195,7 @@ fn failures(value: &str) -> Result<Vec<Argument>, Refused> {
     for item in value.split_whitespace() {
         let word = FAILURES.iter().find(|word| **word == item);
         let word =
-            word.ok_or_else(|| Refused(format!("{} is not one of {}", quoted(item), FAILURES.join(", ")).into()))?;
+            word.ok_or_else(|| Refused(format!("{} is not one of {}", excerpt(item), FAILURES.join(", ")).into()))?;
         if !words.contains(&Argument::Word(word)) {
             words.push(Argument::Word(word));
         }

@@ -18,12 +18,12 @@ pub use origin::{ORIGIN, origins};
 pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
 pub use target::{HASH_KEY, HOST_HEADER, PATH_PREFIX, REWRITE_TARGET, hash_key, host_header, prefix, rewrite_target};
 
-/// Longest part of a value that is quoted in a note.
-const LONGEST_QUOTE: usize = 60;
+/// Longest part of a value that stands in a note.
+const LONGEST_EXCERPT: usize = 60;
 
 /// A value for people: cut and without anything that could forge a line.
-pub fn quoted(value: &str) -> String {
-    let shown: String = value.chars().take(LONGEST_QUOTE).collect();
+pub fn excerpt(value: &str) -> String {
+    let shown: String = value.chars().take(LONGEST_EXCERPT).collect();
     let rest = if shown.len() < value.len() { "..." } else { "" };
     format!("\"{}\"{rest}", shown.escape_debug())
 }

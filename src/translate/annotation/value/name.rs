@@ -49,7 +49,7 @@ fn tokens(value: &str, what: &str, fits: fn(u8) -> bool) -> Result<Vec<HeaderNam
     let mut list = Vec::new();
     for item in value.split(',').map(str::trim) {
         let token = HeaderName::new(item).ok().filter(|_| item.bytes().all(fits));
-        let token = token.ok_or_else(|| Refused(format!("{} is not {what}", super::quoted(item)).into()))?;
+        let token = token.ok_or_else(|| Refused(format!("{} is not {what}", super::excerpt(item)).into()))?;
         if !list.contains(&token) {
             list.push(token);
         }

@@ -32,7 +32,7 @@ pub fn origins(value: &str) -> Result<(Vec<OriginPattern>, Option<Refused>), Ref
 }
 
 fn origin(item: &str) -> Result<OriginPattern, Refused> {
-    let blamed = |refused: Refused| Refused(format!("{}: {refused}", super::quoted(item)).into());
+    let blamed = |refused: Refused| Refused(format!("{}: {refused}", super::excerpt(item)).into());
     let item = item.to_ascii_lowercase();
     match (item.as_str(), item.split_once("://*.")) {
         ("*", _) => Ok(OriginPattern::Any),

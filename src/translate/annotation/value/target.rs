@@ -130,7 +130,7 @@ fn parts(value: &str, mut literal: String, of_route: bool) -> Result<Vec<TargetP
             }
             _ => {
                 return Err(Refused(
-                    format!("a path cannot hold {} here", super::quoted(&character.to_string())).into(),
+                    format!("a path cannot hold {} here", super::excerpt(&character.to_string())).into(),
                 ));
             }
         };
@@ -175,7 +175,7 @@ fn variable(name: &str, of_route: bool) -> Result<Variable, Refused> {
     match Variable::new(name) {
         Ok(variable) if harmless && !SECRET_VARIABLES.contains(&name) => Ok(variable),
         _ if name.is_empty() => Err(Refused::because("a $ refers to nothing")),
-        _ => Err(Refused(format!("unknown {} variable", super::quoted(name)).into())),
+        _ => Err(Refused(format!("unknown {} variable", super::excerpt(name)).into())),
     }
 }
 
