@@ -138,7 +138,7 @@ impl Renderer {
         all.extend(model.authorities.iter().flat_map(|authority| authority_files(authority)));
         let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
         self.lists.render(&lower::long_lists(plan), path, |one| lower::list(one, engine), &mut all);
-        let trusted = &model.forwarded.trusted;
+        let trusted = plan.trusted();
         let path = |one: &Stream| names::stream_file(one.listener.port);
         self.streams.render(&model.streams, path, |one| lower::stream(one, decisions, trusted, engine), &mut all);
         let path = |one: &StreamUpstream| names::stream_upstream_file(&one.id);

@@ -43,7 +43,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         stub_status,
     });
     let believes = plan.model.forwarded.believes();
-    let trusted = if believes { &plan.model.forwarded.trusted } else { &decisions.proxies };
+    let trusted = plan.trusted();
     let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
     Ok(view::Shared {
         unlimited_requests: takes_back("limit_req"),

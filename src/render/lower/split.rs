@@ -1,5 +1,6 @@
 //! Variables that hold the upstream of a request where a route is split; it must not know the route's path.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use crate::model::expression::{LIMITS, literal};
@@ -15,7 +16,8 @@ use crate::render::view;
 
 /// One file for each way of splitting, however many routes have it.
 pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
-    let (mut files, crowds) = (BTreeMap::new(), Crowds::of(&plan.model.upstreams));
+    let mut files = BTreeMap::new();
+    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams));
     let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
     for route in routes {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
