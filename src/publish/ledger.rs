@@ -150,6 +150,7 @@ impl Ledger {
         let mut plan = Plan::default();
         let mut accepted = served.accepted.iter().peekable();
         let mut closed = served.closed.iter().peekable();
+        let mut lacking = served.lacks.iter().peekable();
         let mut carried = served.carried.as_deref().map(|carried| carried.iter().peekable());
         let inside = served.snapshot.ingresses.iter().map(|stored| (stored, true));
         let outside = served.snapshot.outside.iter().map(|stored| (stored, false));
@@ -161,10 +162,12 @@ impl Ledger {
             let (current, is_stale) = entry.current(seen, version);
             let is_carried = carried.as_mut().map(|list| is_inside && is_next(list, &stored.id, |carried| &carried.id));
             let is_accepted = is_inside && is_next(&mut accepted, &stored.id, |id| id);
+            let is_lacking = is_inside && is_next(&mut lacking, &stored.id, |id| id);
             entry.judge(is_accepted, served.carries);
             let subject = Subject {
                 id: &stored.id,
                 accepted: is_accepted,
+                disputed: is_lacking && !is_accepted,
                 closed: is_accepted && is_next(&mut closed, &stored.id, |id| id),
                 carried: carries(is_carried, entry.needs, served.carries),
                 needs: entry.needs,

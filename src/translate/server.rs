@@ -101,15 +101,16 @@ impl<'a> Servers<'a> {
         }
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
-        let mut fallback = self.fallback(name, site)?;
-        if let Some(namespace) = decided_by {
-            let all = routes.iter_mut().chain([&mut fallback]);
-            all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
-        }
+        let fallback = self.fallback(name, site)?;
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
         let mut server = Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
+        // Where the owner asks clients for certificates, plain requests go to https whoever has one for the host.
+        if let Some(namespace) = decided_by.filter(|_| server.client_certificates.is_none()) {
+            let all = server.routes.iter_mut().chain([&mut server.fallback]);
+            all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
+        }
         Some(server)
     }
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::hosts::SHOP;
 use crate::rig::authority::Authority;
-use crate::rig::manifests::{Ingress, in_namespace, secret};
+use crate::rig::manifests::{Ingress, in_namespace, secret, tls_secret};
 use crate::row::{Ask, ROW, Row, STEP, Step, VICTIM_OLDER, ask, told};
 use crate::scene::Ownership::{Namespace, Shared};
 use crate::scene::Scene;
@@ -213,6 +213,29 @@ pub const ROWS: &[Row] = &[
         during: &[ask("https://shop.{h}/evil").gets("400")],
         told: &[told("Ingress attack", &["HostOwned", "PathConflict"])],
         allowed: &["SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "certificate-beside-a-rule",
+        orders: VICTIM_OLDER,
+        victim: |scene| {
+            let authority = secret("authority", "Opaque", &[("ca.crt", &Authority::new("victim").pem())]);
+            let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/here", "web");
+            vec![shop.annotation("auth-tls-secret", "authority").build(), in_namespace(&scene.victim, authority)]
+        },
+        // The victim lists no certificate, and the attacker's names the host.
+        attack: |scene| {
+            let host = scene.host("shop");
+            let attack = scene.of_evil("attack").path(&host, "Prefix", "/evil", "web").tls(&[&host], "pair");
+            vec![attack.build(), in_namespace(&scene.evil, tls_secret("pair", &[&host]))]
+        },
+        clients: &[
+            ask("http://shop.{h}/here").gets("308"),
+            ask("http://shop.{h}/other").gets("308"),
+            ask("https://shop.{h}/here").gets("400"),
+        ],
+        during: &[ask("https://shop.{h}/evil").gets("400")],
+        allowed: &["TlsConflict"],
         ..ROW
     },
     Row {
