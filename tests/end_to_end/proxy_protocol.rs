@@ -322,8 +322,12 @@ fn whatever_else_stands_in_a_header_opens_nothing() {
             with(&record(0x02, b"allow.test")),
             with(&record(0x20, &[&[7, 0, 0, 0, 0][..], &record(0x22, b"admin")].concat())),
             with(&[0x04, 0xff, 0xff]),
-            with(&record(0xee, &[b'x'; 1024])),
+            with(&record(0xee, &[b'x'; 70])),
         ];
+        // Before 1.23.2 nginx reads no more than 107 bytes of a header, and lets go who sends more.
+        let large =
+            get("http://allow.test/").from(STRANGER).behind(with(&record(0xee, &[b'x'; 1024]))).try_send().await;
+        assert!(matches!(large.map(|reply| reply.status), Err(_) | Ok(403)));
         for header in told {
             for (from, expected) in [(BALANCER, 200), (STRANGER, 403)] {
                 let reply = forging(get("http://allow.test/").from(from).behind(header.clone())).send().await;
@@ -335,7 +339,8 @@ fn whatever_else_stands_in_a_header_opens_nothing() {
         }
         // Only the first one counts: another behind it is no request, and one within it is a part of it.
         let behind = [&of("203.0.113.9")[..], &of("192.0.2.7")].concat();
-        assert_eq!(get("http://allow.test/").from(BALANCER).behind(behind).send().await.status, 400);
+        let twice = get("http://allow.test/").from(BALANCER).behind(behind).try_send().await;
+        assert!(matches!(twice.map(|reply| reply.status), Err(_) | Ok(400)));
         let within = with(&record(0xee, http));
         assert_eq!(get("http://allow.test/").from(STRANGER).behind(within).send().await.status, 403);
         // A client that is a trusted address is not asked who its own client is.
