@@ -159,6 +159,6 @@ impl Plan {
     /// Who is believed about clients, by headers or by the PROXY protocol.
     pub fn trusted(&self) -> &[Cidr] {
         let Plan { model, decisions } = self;
-        if model.forwarded.believes() { &model.forwarded.trusted } else { &decisions.proxies }
+        if model.forwarded.trusts_proxies() { &model.forwarded.trusted } else { &decisions.proxies }
     }
 }

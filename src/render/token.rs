@@ -36,6 +36,11 @@ impl Word {
         Word(Cow::Borrowed(word))
     }
 
+    /// The word as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Letters, digits and `_ . / : -`.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte);
@@ -122,6 +127,17 @@ impl Word {
         }))
     }
 
+    /// A URL of https: the variables with its host and its path, and the port between them.
+    pub fn https_url(host: &'static str, port: u16, uri: &'static str) -> Self {
+        let port = if port == 443 { String::new() } else { format!(":{port}") };
+        Word(Cow::Owned(format!("https://{host}{port}{uri}")))
+    }
+
+    /// A setting of a directive, such as `zone=name`.
+    pub fn setting(name: &'static str, value: &Word) -> Self {
+        Word(Cow::Owned(format!("{name}={}", value.0)))
+    }
+
     /// A network.
     pub fn network(network: &Cidr) -> Self {
         Word(Cow::Owned(network.to_string()))
@@ -134,14 +150,43 @@ impl Word {
 pub struct Words(String);
 
 impl Words {
+    /// No word at all.
+    pub fn nothing() -> Self {
+        Words(String::new())
+    }
+
     /// The words with a blank between each two.
-    pub fn join(words: impl IntoIterator<Item = Word>) -> Self {
+    pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
         for word in words {
             joined.push_str(if joined.is_empty() { "" } else { " " });
-            joined.push_str(&word.0);
+            joined.push_str(&word.into().0);
         }
         Words(joined)
+    }
+}
+
+impl From<Word> for Words {
+    fn from(word: Word) -> Self {
+        Words(word.0.into_owned())
+    }
+}
+
+impl From<Literal> for Words {
+    fn from(literal: Literal) -> Self {
+        Words(literal.0)
+    }
+}
+
+impl From<Text> for Words {
+    fn from(text: Text) -> Self {
+        Words(text.0)
+    }
+}
+
+impl From<Path> for Words {
+    fn from(path: Path) -> Self {
+        Words(path.0)
     }
 }
 
@@ -166,6 +211,24 @@ impl Text {
     /// Quotes the text.
     pub fn new(text: &str) -> Result<Self, Refused> {
         quote(text, true).map(Text)
+    }
+
+    /// A text that was proven, which cannot be too long.
+    pub fn of(text: &crate::model::Text) -> Self {
+        Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
+    }
+
+    /// Text and references to what a request has.
+    pub fn of_parts(text: &RewriteTarget) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        for part in text.parts() {
+            match part {
+                TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
+                part => drop(write!(quoted, "{part}")),
+            }
+        }
+        quoted.push('"');
+        fits(quoted).map(Text)
     }
 
     /// A path, encoded as nginx encodes the name of a location that it redirects to, with the query of the request.

@@ -44,7 +44,7 @@ pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use reading::{BackendTlsWish, ClientRule, Reading, SessionWish};
+pub use reading::{BackendTlsWish, ClientRule, HostOptions, Reading, SessionWish};
 pub use streams::StreamOptions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -277,7 +277,7 @@ fn subjects<'a>(
             && (reading.closed
                 || own_list
                 || behaviour.basic_authentication.is_some()
-                || reading.client_rule.is_some());
+                || reading.host.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
@@ -361,7 +361,7 @@ fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {
 }
 
 fn authorities(subjects: &[Subject<'_>]) -> Vec<Arc<Authority>> {
-    let of_clients = subjects.iter().filter_map(|subject| match &subject.reading.client_rule {
+    let of_clients = subjects.iter().filter_map(|subject| match &subject.reading.host.client_rule {
         Some(ClientRule::Good(rule)) => Some(&rule.authority),
         Some(ClientRule::Broken) | None => None,
     });

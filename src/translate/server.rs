@@ -104,7 +104,10 @@ impl<'a> Servers<'a> {
         let fallback = self.fallback(name, site)?;
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
-        let mut server = Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback };
+        let directives = site::directives(&name, site, &mut self.findings);
+        let client_certificates = None;
+        let mut server =
+            Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
         // Where the owner asks clients for certificates, plain requests go to https whoever has one for the host.
         if let Some(namespace) = decided_by.filter(|_| server.client_certificates.is_none()) {
@@ -131,8 +134,8 @@ impl<'a> Servers<'a> {
         let fallback = Route { origin: origin.clone(), path: root()?, action: self.daemon_backend(dialect), behaviour };
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();
-        let handover = handover(dialect);
-        Some(Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback })
+        let (handover, client_certificates, directives) = (handover(dialect), None, Vec::new());
+        Some(Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback })
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.

@@ -1,7 +1,7 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
-use crate::translate::annotation::value::{boolean, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::annotation::value::{boolean, prefix, rewrite_target};
+use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Scope, Trust, nothing_to_finish, unserved};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
@@ -15,6 +15,7 @@ pub static FAMILY: Family = Family {
         .trust(Trust::Medium),
         Row {
             key: "rewrite-target",
+            scope: Scope::Matching,
             trust: Trust::Medium,
             documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
                 groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
@@ -38,6 +39,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "use-regex",
+            scope: Scope::Matching,
             on_error: OnError::Refuse,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
                 regex mode: matched from the start, without regard to case, the longest path first.",
@@ -52,13 +54,25 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "x-forwarded-prefix",
-            "/app",
-            "Tells the backend which prefix a rewrite removed. Not served yet.",
-            "not served yet; tell the backend its prefix by its own settings",
-        )
-        .trust(Trust::Medium),
+        Row {
+            key: "x-forwarded-prefix",
+            trust: Trust::Medium,
+            on_error: OnError::Refuse,
+            documentation: "Tells the backend in X-Forwarded-Prefix what a rewrite took away: text, $1 to $9 for what the \
+                groups of the path matched, and the variables of rewrite-target. It has no effect without rewrite-target.",
+            beside: &[("rewrite-target", "/$2")],
+            tries: &[
+                ("/app", Gives::Sets("backends are told X-Forwarded-Prefix: /app")),
+                ("/$1", Gives::Sets("backends are told X-Forwarded-Prefix: /$1")),
+                ("/$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("/a\"; b", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_headers.prefix = Some(prefix(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish: nothing_to_finish,
 };

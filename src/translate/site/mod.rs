@@ -3,6 +3,7 @@
 mod alone;
 mod arbiter;
 mod contest;
+mod host_options;
 mod precedence;
 mod reach;
 
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{Ingress, IngressBackend, IngressRule};
 
 pub use self::arbiter::Refusals;
+pub use self::host_options::{Decision, HostOption, Saying, decide, directives, younger};
 pub use self::reach::{above, beginning};
 use super::allowed::Allowances;
 use super::annotation::value::quoted;
@@ -55,6 +57,11 @@ pub struct Site<'s, 'a> {
 }
 
 impl<'s, 'a> Site<'s, 'a> {
+    /// The namespace that asked for the host first, where an object of it is served.
+    pub fn home(&self) -> Option<&'a str> {
+        self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
+    }
+
     fn join(&mut self, subject: &'s Subject<'a>) {
         // Objects come one after the other, so one that is known is the last.
         if self.subjects.last().is_none_or(|last| last.id() != subject.id()) {

@@ -7,6 +7,7 @@ mod client_certificates;
 mod cluster;
 pub mod dialects;
 mod fallbacks;
+mod host_options;
 mod hosts_and_paths;
 mod keys;
 pub mod manifests;
