@@ -82,7 +82,6 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "canary-beside-a-canary",
-        orders: VICTIM_OLDER,
         victim: with_canary,
         // An older canary of the path is the one that counts, in its own namespace.
         attack: |scene| vec![greedy(scene.of_evil("attack").host(&scene.host("shop"), "web")).build()],
@@ -217,7 +216,6 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "certificate-beside-a-rule",
-        orders: VICTIM_OLDER,
         victim: |scene| {
             let authority = secret("authority", "Opaque", &[("ca.crt", &Authority::new("victim").pem())]);
             let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/here", "web");
@@ -240,7 +238,6 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "clients-of-another-authority",
-        orders: VICTIM_OLDER,
         victim: with_certificates_of_clients,
         attack: |scene| lets_in(scene, "optional_no_ca"),
         clients: &[ask("https://shop.{h}/").gets("400")],
