@@ -332,12 +332,17 @@ fn a_test_for_which_there_are_too_few_descriptors() {
 
 #[test]
 fn objects_take_no_descriptors() {
-    const OBJECTS: usize = 150;
+    const OBJECTS: usize = 60;
     rig::run(async |rig| {
         let configuration = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
         let configuration = configuration.replace("worker_connections 20480", "worker_connections 32");
         std::fs::write(rig.nginx.configuration(), configuration).unwrap();
         start(rig, "ulimit -n 48").await;
+        // Nothing here is about time.
+        rig.daemon.set("apply.confirm-timeout", "60s");
+        rig.daemon.kill();
+        rig.daemon.start();
+        rig.daemon.ready().await;
         let limit = format!("--pid={}", rig.nginx.master().unwrap());
         assert!(Command::new("prlimit").arg(limit).arg("--nofile=48").status().unwrap().success());
         // Everything of which there is a file for each object.
@@ -356,8 +361,8 @@ fn objects_take_no_descriptors() {
         };
         rig.manifests.write("many.yaml", &(0..OBJECTS).flat_map(object).collect::<Vec<_>>());
         rig.manifests.write("objects.yaml", &objects(2, true));
-        serves(&["victim.example/v2", "heavy.example/v2", "h0.many.example", "h149.many.example"]).await;
-        let all = |status: &Value| serving(status).is_some() && names(status, "Ingress many-149");
+        serves(&["victim.example/v2", "heavy.example/v2", "h0.many.example", "h59.many.example"]).await;
+        let all = |status: &Value| serving(status).is_some() && names(status, "Ingress many-59");
         let status = rig.daemon.status_when("everything served", all).await;
         assert!(quarantined(&status).is_empty() && !tells(&status, "Host nginx", "ReloadFailed"), "{status}");
         assert!(!rig.nginx.error_log().contains("Too many open files"), "{}", rig.nginx.error_log());
