@@ -17,8 +17,8 @@ use super::tls::Tls;
 use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, Directive, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch,
-    Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, Field, Handover, Hsts, Kind, ObjectId,
+    Origin, PathMatch, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::{Snapshot, Version};
 
@@ -114,8 +114,9 @@ impl<'a> Servers<'a> {
         let mut server =
             Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
-        // Where the owner asks clients for certificates, plain requests go to https whoever has one for the host.
-        if let Some(namespace) = decided_by.filter(|_| server.client_certificates.is_none()) {
+        // Where clients are chosen by their certificates, plain requests go to https whoever has one for the host.
+        let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
+        if let Some(namespace) = decided_by.filter(|_| !chooses) {
             let all = server.routes.iter_mut().chain([&mut server.fallback]);
             all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
         }

@@ -59,6 +59,21 @@ fn with_certificates_of_clients(scene: &Scene) -> Vec<Value> {
     vec![shop.build(), in_namespace(&scene.victim, authority)]
 }
 
+/// A path of the victim's on a host without a certificate, for whose clients there is a rule.
+fn asks_for_certificates(scene: &Scene, verify: &str) -> Vec<Value> {
+    let authority = secret("authority", "Opaque", &[("ca.crt", &Authority::new("victim").pem())]);
+    let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/here", "web");
+    let shop = shop.annotation("auth-tls-secret", "authority").annotation("auth-tls-verify-client", verify);
+    vec![shop.build(), in_namespace(&scene.victim, authority)]
+}
+
+/// A path of the attacker's beside it, with a certificate that names the host.
+fn brings_a_certificate(scene: &Scene) -> Vec<Value> {
+    let host = scene.host("shop");
+    let attack = scene.of_evil("attack").path(&host, "Prefix", "/evil", "web").tls(&[&host], "pair");
+    vec![attack.build(), in_namespace(&scene.evil, tls_secret("pair", &[&host]))]
+}
+
 /// A rule of the attacker's about clients of the shop's host, with a path that lets everybody in.
 fn lets_in(scene: &Scene, verify: &str) -> Vec<Value> {
     let attack = scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/evil", "web");
@@ -216,23 +231,22 @@ pub const ROWS: &[Row] = &[
     },
     Row {
         name: "certificate-beside-a-rule",
-        victim: |scene| {
-            let authority = secret("authority", "Opaque", &[("ca.crt", &Authority::new("victim").pem())]);
-            let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/here", "web");
-            vec![shop.annotation("auth-tls-secret", "authority").build(), in_namespace(&scene.victim, authority)]
-        },
-        // The victim lists no certificate, and the attacker's names the host.
-        attack: |scene| {
-            let host = scene.host("shop");
-            let attack = scene.of_evil("attack").path(&host, "Prefix", "/evil", "web").tls(&[&host], "pair");
-            vec![attack.build(), in_namespace(&scene.evil, tls_secret("pair", &[&host]))]
-        },
+        victim: |scene| asks_for_certificates(scene, "on"),
+        attack: brings_a_certificate,
         clients: &[
             ask("http://shop.{h}/here").gets("308"),
             ask("http://shop.{h}/other").gets("308"),
             ask("https://shop.{h}/here").gets("400"),
         ],
         during: &[ask("https://shop.{h}/evil").gets("400")],
+        allowed: &["TlsConflict"],
+        ..ROW
+    },
+    Row {
+        name: "certificate-beside-a-weak-rule",
+        victim: |scene| asks_for_certificates(scene, "optional"),
+        attack: brings_a_certificate,
+        clients: &[ask("http://shop.{h}/here").gets("victim"), ask("https://shop.{h}/here").gets("victim")],
         allowed: &["TlsConflict"],
         ..ROW
     },
