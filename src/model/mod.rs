@@ -95,7 +95,7 @@ pub struct Forwarded {
 
 impl Forwarded {
     /// Whether anybody is believed.
-    pub fn believes(&self) -> bool {
+    pub fn trusts_proxies(&self) -> bool {
         !self.trusted.is_empty()
     }
 }

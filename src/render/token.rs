@@ -36,6 +36,11 @@ impl Word {
         Word(Cow::Borrowed(word))
     }
 
+    /// The word as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// Letters, digits and `_ . / : -`.
     pub fn new(text: &str) -> Result<Self, Refused> {
         let bare = |byte: u8| byte.is_ascii_alphanumeric() || b"_./:-".contains(&byte);
@@ -122,6 +127,17 @@ impl Word {
         }))
     }
 
+    /// A URL of https: the variables with its host and its path, and the port between them.
+    pub fn https_url(host: &'static str, port: u16, uri: &'static str) -> Self {
+        let port = if port == 443 { String::new() } else { format!(":{port}") };
+        Word(Cow::Owned(format!("https://{host}{port}{uri}")))
+    }
+
+    /// A setting of a directive, such as `zone=name`.
+    pub fn setting(name: &'static str, value: &Word) -> Self {
+        Word(Cow::Owned(format!("{name}={}", value.0)))
+    }
+
     /// A network.
     pub fn network(network: &Cidr) -> Self {
         Word(Cow::Owned(network.to_string()))
@@ -135,13 +151,37 @@ pub struct Words(String);
 
 impl Words {
     /// The words with a blank between each two.
-    pub fn join(words: impl IntoIterator<Item = Word>) -> Self {
+    pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
         for word in words {
             joined.push_str(if joined.is_empty() { "" } else { " " });
-            joined.push_str(&word.0);
+            joined.push_str(&word.into().0);
         }
         Words(joined)
+    }
+}
+
+impl From<Word> for Words {
+    fn from(word: Word) -> Self {
+        Words(word.0.into_owned())
+    }
+}
+
+impl From<Literal> for Words {
+    fn from(literal: Literal) -> Self {
+        Words(literal.0)
+    }
+}
+
+impl From<Text> for Words {
+    fn from(text: Text) -> Self {
+        Words(text.0)
+    }
+}
+
+impl From<Path> for Words {
+    fn from(path: Path) -> Self {
+        Words(path.0)
     }
 }
 
