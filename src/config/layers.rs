@@ -9,6 +9,7 @@ use config::{Config, Value, ValueKind};
 use super::layer::Layer;
 use super::settings::Settings;
 use super::templates;
+use super::written::Layers;
 use crate::model::Instance;
 
 /// The file that is read when no other is named.
@@ -119,8 +120,10 @@ impl Sources {
         }
         layers.extend([Layer::variables(&self.environment), Layer::flags(&self.flags)]);
         let mistakes = layers.iter().flat_map(|layer| layer.mistakes.clone()).collect();
+        let written = Layers::of(&layers[1..]);
         let merged = merge(layers);
-        Ok(Reading { settings: Settings::of(&self.instance, &merged), merged, mistakes })
+        let settings = Settings { written, ..Settings::of(&self.instance, &merged) };
+        Ok(Reading { settings, merged, mistakes })
     }
 
     /// The file that is read when no other is named.

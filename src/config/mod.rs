@@ -14,6 +14,7 @@ mod settings;
 mod table;
 mod templates;
 mod value;
+mod written;
 
 pub use config_map::{Layered, document as config_map_reference};
 pub use document::{manual, reference, sample};

@@ -1,6 +1,7 @@
 //! What an nginx or its neighbours lack, and what becomes of sockets.
 
 use super::*;
+use crate::model::catalogue::Version;
 use crate::model::{Certificate, CertificateId, Protocol, SecretBytes, Upstream, UpstreamId};
 use crate::nginx::NeighbourListen;
 

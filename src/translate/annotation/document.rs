@@ -36,7 +36,11 @@ fn remarks(row: &Row) -> String {
         },
         Ceiling::NoNumber | Ceiling::NotNeeded(_) => String::new(),
     };
-    format!("{aliases}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}").trim_end().to_owned()
+    let default = match row.default {
+        "" => String::new(),
+        default => format!("Default: {default}. "),
+    };
+    format!("{aliases}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}").trim_end().to_owned()
 }
 
 fn outcome(gives: Gives) -> (&'static str, &'static str) {

@@ -187,6 +187,8 @@ pub struct Row {
     pub on_error: OnError,
     /// How far its number may go.
     pub ceiling: Ceiling,
+    /// What counts where nobody says anything, as it would be written; empty where that cannot be said.
+    pub default: &'static str,
     /// One paragraph for users.
     pub documentation: &'static str,
     /// Annotations that the tries need beside them.
@@ -206,6 +208,7 @@ impl Row {
         trust: Trust::Low,
         on_error: OnError::Skip,
         ceiling: Ceiling::NoNumber,
+        default: "",
         documentation: "",
         beside: &[],
         tries: &[],
@@ -262,6 +265,11 @@ pub const fn unserved(
     instead: &'static str,
 ) -> Row {
     Row { key, documentation, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
+}
+
+/// What a row's default means, by the parser of the row.
+pub fn built_in<T: Default>(default: &str, parse: impl FnOnce(&str) -> Result<T, Refused>) -> T {
+    parse(default).unwrap_or_default()
 }
 
 /// Whether a value asks for something else than what happens anyway.

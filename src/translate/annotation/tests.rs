@@ -1,6 +1,7 @@
 //! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
 
 mod defaults;
+mod effective;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +13,8 @@ use proptest::prelude::*;
 
 use super::{Ceiling, Context, Effect, Gives, OnError, Row, Scope, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
+use crate::model::catalogue::{self, AskedFor};
+use crate::model::{Argument, ByteSize, Kind, ObjectId};
 use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
@@ -311,11 +313,12 @@ fn every_directive_of_the_catalogue_is_set_by_a_row() {
         ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(move |(value, _)| tried(row, row.key, value)));
     let set: BTreeSet<_> =
         all_tries.flat_map(|reading| reading.behaviour.directives).map(|directive| directive.row.name).collect();
-    let catalogue: BTreeSet<_> = catalogue::ALL.iter().map(|row| row.name).collect();
+    let catalogue: BTreeSet<_> = catalogue::asked_for(AskedFor::ByRoute).map(|row| row.name).collect();
     assert_eq!(set, catalogue);
     for row in ANNOTATIONS.rows() {
         let Effect::Directive(directive, _) = row.effect else { continue };
-        assert_eq!(row.scope == Scope::Server, catalogue::OF_SERVERS.contains(&directive), "{}", row.key);
+        let expected = if row.scope == Scope::Server { AskedFor::ByServer } else { AskedFor::ByRoute };
+        assert_eq!(directive.asked_for, expected, "{}", row.key);
     }
 }
 

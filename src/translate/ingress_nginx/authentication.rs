@@ -16,9 +16,10 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-realm",
+            default: REALM,
             trust: Trust::Medium,
             documentation: "The text that browsers show when they ask for a name and password: printable ASCII without \
-                quotes, backslash and $. A bad text is replaced by the default, Authentication Required; the word off, \
+                quotes, backslash and $. A bad text is replaced by the default; the word off, \
                 which nginx would take for no authentication, is a bad text.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users")],
             tries: &[
@@ -60,8 +61,9 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret-type",
+            default: "auth-file",
             on_error: OnError::Close,
-            documentation: "How the Secret is read: auth-file, the default, takes the lines user:hash of its key auth; \
+            documentation: "How the Secret is read: auth-file takes the lines user:hash of its key auth; \
                 auth-map takes each key for a user and its value for the hash.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users-map")],
             tries: &[

@@ -156,7 +156,8 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-name",
-            documentation: "Name of the cookie; INGRESSCOOKIE by default.",
+            default: NAME,
+            documentation: "Name of the cookie.",
             tries: &[
                 ("route", Gives::Sets("sessions by cookie route")),
                 ("my-app.session", Gives::Sets("sessions by cookie my-app.session")),

@@ -7,10 +7,12 @@ use crate::finding::Reason;
 use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
 use crate::translate::Canary;
 use crate::translate::annotation::value::{boolean, integer};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::{
+    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, built_in,
+};
 
 /// What the weight is a part of, unless the object says otherwise; less is not taken.
-const WHOLE: u64 = 100;
+const WHOLE: &str = "100";
 
 pub static FAMILY: Family = Family {
     title: "Canaries",
@@ -125,16 +127,17 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-weight-total",
+            default: WHOLE,
             scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("it says what the weight is a part of"),
-            documentation: "The whole, 100 by default and at least.",
+            documentation: "The whole, 100 at least.",
             beside: &[("canary", "true"), ("canary-weight", "1")],
             tries: &[
                 ("1000", Gives::Sets("canary: 0.10% of all other requests")),
                 ("50", Gives::Refused("whole number from 100")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.canary.total = Some(integer(entry.value, WHOLE, u32::MAX.into())?);
+                draft.canary.total = Some(whole(entry.value)?);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -152,6 +155,11 @@ fn header(name: &str) -> Result<HeaderName, Refused> {
             Err(Refused::because("nginx tells headers apart whose names have nothing but letters, digits, - and _"))
         }
     }
+}
+
+/// The least whole is also that of whoever names none.
+fn whole(value: &str) -> Result<u64, Refused> {
+    integer(value, 100, u32::MAX.into())
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
@@ -178,6 +186,6 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     if let Some(name) = wishes.cookie {
         tests.extend(either(&|value| Test::Cookie(name.clone(), value)));
     }
-    let share = Share::of(wishes.weight.unwrap_or_default(), wishes.total.unwrap_or(WHOLE));
+    let share = Share::of(wishes.weight.unwrap_or_default(), wishes.total.unwrap_or_else(|| built_in(WHOLE, whole)));
     draft.reading.canary = Some(Arc::new(Canary { origin, tests, share }));
 }

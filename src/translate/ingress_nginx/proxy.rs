@@ -56,6 +56,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-connect-timeout",
+            default: "5",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
             documentation: "Seconds to connect to an endpoint, without a unit.",
@@ -70,6 +71,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-http-version",
+            default: "1.1",
             scope: Scope::Upstream,
             documentation: "Protocol version towards the backend: 1.0 or 1.1.",
             tries: &[
@@ -86,6 +88,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-next-upstream",
+            default: "error timeout",
             scope: Scope::Upstream,
             trust: Trust::Medium,
             documentation: "When another endpoint is tried: words of error, timeout, invalid_header, http_500, \
@@ -100,6 +103,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-next-upstream-timeout",
+            default: "0",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
             documentation: "Seconds after which no further endpoint is tried, without a unit; 0 is no limit.",
@@ -115,6 +119,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-next-upstream-tries",
+            default: "3",
             scope: Scope::Upstream,
             ceiling: Ceiling::Setting {
                 key: "limits.tries",
@@ -122,7 +127,7 @@ pub static FAMILY: Family = Family {
                 zero_is_unlimited: true,
                 of: |limits| limits.tries.into(),
             },
-            documentation: "How many endpoints are tried; 0 is as many as the\
+            documentation: "How many endpoints are tried; 0 is as many as the \
                 administrator lets it.",
             tries: &[
                 ("2", Gives::Sets("proxy_next_upstream_tries 2;")),
@@ -136,6 +141,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-read-timeout",
+            default: "60",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
             documentation: "Seconds between two reads from an endpoint, without a unit. WebSockets and event streams \
@@ -146,6 +152,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-send-timeout",
+            default: "60",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
             documentation: "Seconds between two writes to an endpoint, without a unit.",

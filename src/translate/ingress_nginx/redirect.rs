@@ -2,8 +2,12 @@
 
 use crate::translate::annotation::value::{redirect_status, redirect_url};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unserved,
+    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, built_in, unserved,
 };
+
+/// Statuses unless the object says otherwise.
+const PERMANENT: &str = "301";
+const TEMPORAL: &str = "302";
 
 pub static FAMILY: Family = Family {
     title: "Redirects",
@@ -37,8 +41,9 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "permanent-redirect-code",
+            default: PERMANENT,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
-            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it at 301.",
+            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it as it is by default.",
             beside: &[("permanent-redirect", "https://example.com")],
             tries: &[
                 ("308", Gives::Sets("all requests: 308 to https://example.com")),
@@ -77,8 +82,9 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "temporal-redirect-code",
+            default: TEMPORAL,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
-            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it at 302.",
+            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it as it is by default.",
             beside: &[("temporal-redirect", "https://example.com")],
             tries: &[
                 ("307", Gives::Sets("all requests: 307 to https://example.com")),
@@ -94,11 +100,15 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
+fn status(default: &str, may_be_permanent: bool) -> u16 {
+    built_in(default, |value| redirect_status(value, may_be_permanent))
+}
+
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
     let wishes = &mut draft.redirect;
     draft.reading.redirect = match (wishes.temporal.take(), wishes.permanent.take()) {
-        (Some(url), _) => Some((wishes.temporal_status.unwrap_or(302), url)),
-        (None, Some(url)) => Some((wishes.permanent_status.unwrap_or(301), url)),
+        (Some(url), _) => Some((wishes.temporal_status.unwrap_or_else(|| status(TEMPORAL, false)), url)),
+        (None, Some(url)) => Some((wishes.permanent_status.unwrap_or_else(|| status(PERMANENT, true)), url)),
         (None, None) => None,
     };
 }

@@ -1,4 +1,5 @@
-//! The grammars of annotation values: from text to typed values; they must not know which key is read.
+//! The grammars of values that users write, and how a value is quoted in a note: from text to typed values; they must not know which
+//! key is read.
 
 mod address;
 mod name;

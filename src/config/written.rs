@@ -1,0 +1,107 @@
+//! What each layer says of a setting, kept beside the settings, so that whoever tells of a value can say where it comes from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use config::Value;
+
+use super::layer::Layer;
+use super::settings::{Settings, defaults_of};
+use super::table::{Row, rows};
+use crate::model::{Effective, Written, WrittenAt};
+use crate::translate::Places;
+
+/// What layers above the defaults say, by key; the lowest layer first.
+#[derive(Debug, Clone, Default)]
+pub struct Layers(BTreeMap<&'static str, Vec<Written>>);
+
+impl Layers {
+    /// What these say, the lowest first.
+    pub(super) fn of(layers: &[Layer]) -> Self {
+        let mut said = Layers::default();
+        for layer in layers {
+            for row in rows() {
+                let Some(value) = layer.value(row) else { continue };
+                let place = value.origin().unwrap_or_default().into();
+                said.add(row, value, WrittenAt::Settings(place));
+            }
+        }
+        said
+    }
+
+    /// Lays a value over those before it.
+    pub(super) fn add(&mut self, row: &Row, value: &Value, at: WrittenAt) {
+        self.0.entry(row.key).or_default().push(Written { value: value.to_string().into(), at });
+    }
+
+    /// Where each key that is set was written.
+    pub(super) fn places(&self) -> Places {
+        let place = |(key, said): (&&'static str, &Vec<Written>)| Some((*key, said.last()?.at.clone()));
+        Places(Arc::new(self.0.iter().filter_map(place).collect()))
+    }
+}
+
+impl Settings {
+    /// What counts of a setting, and what it took the place of; nothing when there is no such key.
+    pub fn effective(&self, key: &str) -> Option<Effective> {
+        let row = rows().find(|row| row.key == key)?;
+        let own = defaults_of(&self.instance).into_iter().find(|(known, _)| *known == key);
+        let built_in = match own {
+            Some((_, text)) => text,
+            None => Value::new(None, row.default_value()?).to_string(),
+        };
+        let built_in = Written { value: built_in.into(), at: WrittenAt::BuiltIn };
+        Effective::of([built_in].into_iter().chain(self.written.0.get(row.key).into_iter().flatten().cloned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::Sources;
+    use crate::model::Instance;
+
+    /// The value that counts with its place, and before it those that it took the place of.
+    fn lines(sources: &Sources, key: &str) -> Vec<String> {
+        let effective = sources.load().unwrap().effective(key).unwrap();
+        let all = effective.overridden.iter().chain([&effective.counts]);
+        all.map(|written| format!("{} {}", written.value, written.at)).collect()
+    }
+
+    #[test]
+    fn a_setting_knows_every_layer_that_says_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, drop_in) = (folder.path().join("ingressd.toml"), folder.path().join("conf.d/1.toml"));
+        std::fs::create_dir(folder.path().join("conf.d")).unwrap();
+        std::fs::write(&file, "[listen]\nhttp-port = 81\naddresses = ['127.0.0.1', '::1']\n").unwrap();
+        std::fs::write(&drop_in, "\nlisten.http-port = 82\n").unwrap();
+        let variable = ("INGRESSD_LISTEN_HTTP_PORT".to_owned(), "83".to_owned());
+        let sources = Sources {
+            file: Some(file.clone()),
+            environment: vec![variable],
+            flags: vec![("listen.http-port".to_owned(), "84".to_owned())],
+            ..Sources::default()
+        };
+        let (file, drop_in) = (file.display(), drop_in.display());
+        assert_eq!(
+            lines(&sources, "listen.http-port"),
+            [
+                "80 built in".to_owned(),
+                format!("81 {file}:2"),
+                format!("82 {drop_in}:2"),
+                "83 environment variable INGRESSD_LISTEN_HTTP_PORT".to_owned(),
+                "84 command line".to_owned(),
+            ]
+        );
+        assert_eq!(lines(&sources, "listen.https-port"), ["443 built in"]);
+        let addresses = lines(&sources, "listen.addresses");
+        assert!(addresses[1].contains("127.0.0.1") && addresses[1].ends_with(&format!("{file}:3")), "{addresses:?}");
+        assert_eq!(sources.load().unwrap().effective("listen.nothing"), None);
+    }
+
+    #[test]
+    fn an_instance_has_built_in_values_of_its_own() {
+        let instance = Instance::new("edge").unwrap();
+        let sources = Sources { instance, flags: Vec::new(), ..Sources::default() };
+        assert_eq!(lines(&sources, "control.socket"), ["/run/ingressd-edge/control.sock built in"]);
+    }
+}
