@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use config::Value;
+use config::{Value, ValueKind};
 
 use super::layer::Layer;
 use super::settings::{Settings, defaults_of};
@@ -31,13 +31,14 @@ impl Layers {
 
     /// Lays a value over those before it.
     pub(super) fn add(&mut self, row: &Row, value: &Value, at: WrittenAt) {
-        self.0.entry(row.key).or_default().push(Written { value: value.to_string().into(), at });
+        self.0.entry(row.key).or_default().push(Written { value: text(&value.kind).into(), at });
     }
 
-    /// Where each key that is set was written.
+    /// Where those keys were written that findings speak of; objects are read anew when one of these places changes.
     pub(super) fn places(&self) -> Places {
-        let place = |(key, said): (&&'static str, &Vec<Written>)| Some((*key, said.last()?.at.clone()));
-        Places(Arc::new(self.0.iter().filter_map(place).collect()))
+        let is_told = |key: &str| key.starts_with("limits.") || key == "access.max-trust";
+        let told = self.0.iter().filter(|(key, _)| is_told(key));
+        Places(Arc::new(told.filter_map(|(key, said)| Some((*key, said.last()?.at.clone()))).collect()))
     }
 }
 
@@ -48,10 +49,25 @@ impl Settings {
         let own = defaults_of(&self.instance).into_iter().find(|(known, _)| *known == key);
         let built_in = match own {
             Some((_, text)) => text,
-            None => Value::new(None, row.default_value()?).to_string(),
+            None => text(&row.default_value()?),
         };
         let built_in = Written { value: built_in.into(), at: WrittenAt::BuiltIn };
         Effective::of([built_in].into_iter().chain(self.written.0.get(row.key).into_iter().flatten().cloned()))
+    }
+}
+
+/// A value for people: strings without quotes, lists with commas.
+fn text(value: &ValueKind) -> String {
+    match value {
+        ValueKind::Array(list) => list.iter().map(|item| text(&item.kind)).collect::<Vec<_>>().join(", "),
+        ValueKind::Table(table) => {
+            // Its own order is that of a hash map.
+            let mut entries: Vec<_> =
+                table.iter().map(|(key, value)| format!("{key} = {}", text(&value.kind))).collect();
+            entries.sort();
+            format!("{{ {} }}", entries.join(", "))
+        }
+        value => value.to_string(),
     }
 }
 
@@ -93,8 +109,9 @@ mod tests {
             ]
         );
         assert_eq!(lines(&sources, "listen.https-port"), ["443 built in"]);
-        let addresses = lines(&sources, "listen.addresses");
-        assert!(addresses[1].contains("127.0.0.1") && addresses[1].ends_with(&format!("{file}:3")), "{addresses:?}");
+        assert_eq!(lines(&sources, "listen.addresses")[1], format!("127.0.0.1, ::1 {file}:3"));
+        let classes = lines(&sources, "classes");
+        assert_eq!(classes, ["{ controller = ingressd/nginx, dialect = specification } built in"]);
         assert_eq!(sources.load().unwrap().effective("listen.nothing"), None);
     }
 

@@ -144,6 +144,8 @@ pub struct Decisions {
     pub keepalive_min_timeout: bool,
     /// Whether endpoints may be chosen by a text: without the module each takes its turn.
     pub upstream_hash: bool,
+    /// The same where they may be chosen by how many connections they have.
+    pub upstream_least_conn: bool,
 }
 
 /// A model that this nginx can serve, together with the decisions it makes necessary.

@@ -150,6 +150,11 @@ impl Word {
 pub struct Words(String);
 
 impl Words {
+    /// No word at all.
+    pub fn nothing() -> Self {
+        Words(String::new())
+    }
+
     /// The words with a blank between each two.
     pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
@@ -206,6 +211,24 @@ impl Text {
     /// Quotes the text.
     pub fn new(text: &str) -> Result<Self, Refused> {
         quote(text, true).map(Text)
+    }
+
+    /// A text that was proven, which cannot be too long.
+    pub fn of(text: &crate::model::Text) -> Self {
+        Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
+    }
+
+    /// Text and references to what a request has.
+    pub fn of_parts(text: &RewriteTarget) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        for part in text.parts() {
+            match part {
+                TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
+                part => drop(write!(quoted, "{part}")),
+            }
+        }
+        quoted.push('"');
+        fits(quoted).map(Text)
     }
 
     /// A path, encoded as nginx encodes the name of a location that it redirects to, with the query of the request.

@@ -4,6 +4,7 @@
 mod access;
 mod alike;
 mod authentication;
+mod backend_headers;
 mod backend_tls;
 mod budgets;
 mod burdens;

@@ -59,6 +59,11 @@ const MODULES: &[Gives] = &[
         what: "sessions, and endpoints that are chosen by a text (hash)",
         without: |_| Level::Warning,
     },
+    Gives {
+        module: Module::UpstreamLeastConn,
+        what: "endpoints that are chosen by their connections (least_conn)",
+        without: |_| Level::Warning,
+    },
     Gives { module: Module::StubStatus, what: "counts of connections (stub_status)", without: |_| Level::Note },
     Gives {
         module: Module::UpstreamKeepalive,

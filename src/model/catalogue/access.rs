@@ -29,7 +29,7 @@ rows! {
     LIMIT_REQ_DRY_RUN = row("limit_req_dry_run", HTTP_TO_LOCATION, Form::Switch, Module::LimitReq).default("off").reset();
     SATISFY = DirectiveRow::new("satisfy", HTTP_TO_LOCATION, Form::Word).default("all").reset();
     /// Bytes a second of an answer.
-    pub LIMIT_RATE = DirectiveRow::new("limit_rate", HTTP_TO_IF, Form::Size).default("0").reset();
+    pub LIMIT_RATE = DirectiveRow::new("limit_rate", HTTP_TO_IF, Form::Size).default("0").reset().by_route();
     /// How much of an answer is sent before that counts.
-    pub LIMIT_RATE_AFTER = DirectiveRow::new("limit_rate_after", HTTP_TO_IF, Form::Size).default("0");
+    pub LIMIT_RATE_AFTER = DirectiveRow::new("limit_rate_after", HTTP_TO_IF, Form::Size).default("0").by_route();
 }

@@ -31,7 +31,7 @@ pub use response::*;
 pub use routing::*;
 pub use tls::*;
 
-use super::{ByteSize, Ciphers, Origin};
+use super::{ByteSize, Ciphers, Origin, Text};
 
 /// A version of nginx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -81,6 +81,8 @@ pub enum Module {
     StubStatus,
     /// `ngx_http_upstream_hash_module`.
     UpstreamHash,
+    /// `ngx_http_upstream_least_conn_module`.
+    UpstreamLeastConn,
     /// `ngx_http_upstream_keepalive_module`.
     UpstreamKeepalive,
     /// `ngx_http_mirror_module`.
@@ -345,6 +347,8 @@ pub enum Argument {
     Switch(bool),
     /// Ciphers.
     Ciphers(Ciphers),
+    /// Text of users.
+    Text(Text),
 }
 
 /// A directive with its arguments.

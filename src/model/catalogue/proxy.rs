@@ -45,10 +45,10 @@ rows! {
     pub PROXY_CONNECT_TIMEOUT =
         row("proxy_connect_timeout", Form::Time).default("60s").twin("grpc_connect_timeout").by_route().said(Said::Always);
     /// Changes `Domain` of the cookies of backends.
-    pub PROXY_COOKIE_DOMAIN = row("proxy_cookie_domain", Form::Words).default("off").reset();
+    pub PROXY_COOKIE_DOMAIN = row("proxy_cookie_domain", Form::Words).default("off").reset().by_route();
     PROXY_COOKIE_FLAGS = row("proxy_cookie_flags", Form::Words).since(Version(1, 19, 3)).default("off").reset();
     /// Changes `Path` of the cookies of backends.
-    pub PROXY_COOKIE_PATH = row("proxy_cookie_path", Form::Words).default("off").reset();
+    pub PROXY_COOKIE_PATH = row("proxy_cookie_path", Form::Words).default("off").reset().by_route();
     PROXY_FORCE_RANGES = row("proxy_force_ranges", Form::Switch).default("off").reset();
     PROXY_HEADERS_HASH_BUCKET_SIZE = row("proxy_headers_hash_bucket_size", Form::Size).default("64").said(Said::Always);
     PROXY_HEADERS_HASH_MAX_SIZE = row("proxy_headers_hash_max_size", Form::Size).default("512").reset();
@@ -86,7 +86,7 @@ rows! {
     /// Time between two reads from an endpoint.
     pub PROXY_READ_TIMEOUT = row("proxy_read_timeout", Form::Time).default("60s").twin("grpc_read_timeout").reset().by_route().shared();
     /// Changes redirects of backends.
-    pub PROXY_REDIRECT = row("proxy_redirect", Form::Words).default("default").said(Said::Always);
+    pub PROXY_REDIRECT = row("proxy_redirect", Form::Words).default("default").said(Said::Always).by_route();
     /// Whether request bodies are read completely before an endpoint is asked.
     pub PROXY_REQUEST_BUFFERING = row("proxy_request_buffering", Form::Switch).default("on").reset().by_route().shared();
     /// Time between two writes to an endpoint.

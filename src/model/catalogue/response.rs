@@ -12,7 +12,7 @@ const NO_HEADER: &str = "X-Ingressd-None \"\"";
 
 rows! {
     /// Whether redirects of nginx's own have scheme and host.
-    pub ABSOLUTE_REDIRECT = row("absolute_redirect", HTTP_TO_LOCATION, Form::Switch).default("on").reset();
+    pub ABSOLUTE_REDIRECT = row("absolute_redirect", HTTP_TO_LOCATION, Form::Switch).default("on").reset().by_route();
     ADD_AFTER_BODY = row("add_after_body", HTTP_TO_LOCATION, Form::Text).reset_to("\"\"");
     ADD_BEFORE_BODY = row("add_before_body", HTTP_TO_LOCATION, Form::Text).reset_to("\"\"");
     ADD_HEADER = row("add_header", HTTP_TO_IF, Form::Words).reset_to(NO_HEADER);
@@ -26,7 +26,7 @@ rows! {
     GUNZIP = row("gunzip", HTTP_TO_LOCATION, Form::Switch).of(Module::Gunzip).default("off").reset();
     GZIP = row("gzip", HTTP_TO_IF, Form::Switch).default("off").reset();
     /// Whether redirects of nginx's own have the port of the connection.
-    pub PORT_IN_REDIRECT = row("port_in_redirect", HTTP_TO_LOCATION, Form::Switch).default("on").said(Said::Always);
+    pub PORT_IN_REDIRECT = row("port_in_redirect", HTTP_TO_LOCATION, Form::Switch).default("on").said(Said::Always).by_route();
     SERVER_NAME_IN_REDIRECT = row("server_name_in_redirect", HTTP_TO_LOCATION, Form::Switch).default("off").reset();
     SERVER_TOKENS = row("server_tokens", HTTP_TO_LOCATION, Form::Word).default("on").said(Said::Always);
     SLICE = row("slice", HTTP_TO_LOCATION, Form::Size).default("0").reset();

@@ -23,6 +23,8 @@ rows! {
     pub SPLIT_CLIENTS = row("split_clients", HTTP, Form::Block).of(Module::SplitClients);
     /// Has endpoints chosen by a text.
     pub HASH = row("hash", UPSTREAM, Form::Words).of(Module::UpstreamHash);
+    /// Has the endpoint with the fewest connections take a request.
+    pub LEAST_CONN = row("least_conn", UPSTREAM, Form::Nothing).of(Module::UpstreamLeastConn);
     /// Idle connections to endpoints.
     pub KEEPALIVE = row("keepalive", UPSTREAM, Form::Words).of(Module::UpstreamKeepalive);
     UPSTREAM_KEEPALIVE_REQUESTS = row("keepalive_requests", UPSTREAM, Form::Number).of(Module::UpstreamKeepalive);

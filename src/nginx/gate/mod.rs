@@ -103,6 +103,7 @@ pub fn gate(
         stream_real_ip: capabilities.has(Module::StreamRealIp),
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),
+        upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
     };
     findings.sort();
     findings.dedup();

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, Origin, PasswordFileId,
-    Route, Server, Split, TlsTermination, UpstreamId,
+    Action, Balance, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, Origin,
+    PasswordFileId, Route, Server, Split, TlsTermination, UpstreamId,
 };
 use crate::nginx::Capabilities;
 
@@ -160,9 +160,13 @@ fn tell_of_balancing(route: &Route, known: &Known<'_>, findings: &mut Vec<Findin
         findings.push(Finding::new(Reason::MissingCapability, origin.clone(), words));
     };
     let lacks = |module: Module| !known.capabilities.has(module);
-    if lacks(Module::UpstreamHash) && route.action.upstream().is_some_and(|upstream| upstream.balance.is_some()) {
-        let follows = "each endpoint takes its turn, whatever the session or key of a request";
-        tell(Module::UpstreamHash, &route.origin, follows);
+    let balance = route.action.upstream().and_then(|upstream| upstream.balance.as_deref());
+    let needed = balance.map(|balance| match balance {
+        Balance::Session(_) | Balance::Key(_) => Module::UpstreamHash,
+        Balance::LeastConnections => Module::UpstreamLeastConn,
+    });
+    if let Some(module) = needed.filter(|module| lacks(*module)) {
+        tell(module, &route.origin, "each endpoint takes its turn, whatever the object asks for");
     }
     let shares = route.action.split().filter(|split| lacks(Module::SplitClients) && !split.shares.is_empty());
     if let Some(split) = shares {

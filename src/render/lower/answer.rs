@@ -4,6 +4,7 @@ use crate::model::expression::LIMITS;
 use crate::model::{Action, Refused, RewritePattern};
 use crate::render::token::{Literal, Text, Word, Words};
 
+use super::backend_headers::kept_captures;
 use super::location::Scene;
 use super::paths::anchored;
 use super::slots::{Slot, Slots, text};
@@ -64,10 +65,18 @@ pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         RewritePattern::Whole => "^".to_owned(),
     };
     let (pattern, target) = (Literal::new(&pattern)?, Text::replacement(&rewrite.target)?);
-    slots.say(
-        Slot::Rewrite,
-        "rewrite",
-        Words::join([pattern.into(), target.into(), Words::from(Word::fixed("break"))]),
-    );
+    let arguments = [pattern.into(), target.into()];
+    match kept_captures(scene.route)? {
+        None => {
+            let arguments = arguments.into_iter().chain([Words::from(Word::fixed("break"))]);
+            slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
+        }
+        // `break` by itself goes on with the rewritten path as well, after what stands before it.
+        Some(kept) => {
+            slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
+            slots.say(Slot::Rewrite, "set", kept);
+            slots.say(Slot::Rewrite, "break", Words::nothing());
+        }
+    }
     Ok(())
 }

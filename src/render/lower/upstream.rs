@@ -21,7 +21,7 @@ pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> 
 pub fn session_of(upstream: &UpstreamId) -> Option<FilePath> {
     match upstream.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some(names::session_file(&names::session(cookie))),
-        Some(Balance::Key(_)) | None => None,
+        Some(Balance::Key(_) | Balance::LeastConnections) | None => None,
     }
 }
 
@@ -37,7 +37,10 @@ pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
 
 /// How an endpoint is chosen, where this nginx can.
 fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
-    upstream.id.balance.as_deref().filter(|_| decisions.upstream_hash)
+    upstream.id.balance.as_deref().filter(|balance| match balance {
+        Balance::Session(_) | Balance::Key(_) => decisions.upstream_hash,
+        Balance::LeastConnections => decisions.upstream_least_conn,
+    })
 }
 
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
@@ -47,12 +50,13 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
             name: Word::own(&names::upstream(&upstream.id))?,
             session: match balance(upstream, decisions) {
                 Some(Balance::Session(cookie)) => vec![Word::variable(&names::session(cookie))?],
-                Some(Balance::Key(_)) | None => Vec::new(),
+                Some(Balance::Key(_) | Balance::LeastConnections) | None => Vec::new(),
             },
             key: match balance(upstream, decisions) {
                 Some(Balance::Key(key)) => vec![Text::replacement(key)?],
-                Some(Balance::Session(_)) | None => Vec::new(),
+                Some(Balance::Session(_) | Balance::LeastConnections) | None => Vec::new(),
             },
+            least_connections: matches!(balance(upstream, decisions), Some(Balance::LeastConnections)),
             endpoints: endpoints(&upstream.endpoints),
             keepalive: decisions
                 .upstream_keepalive

@@ -24,6 +24,15 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some((status, location)) = &reading.redirect {
         say(format!("all requests: {status} to {location}"));
     }
+    if let Some(headers) = behaviour.backend_headers.as_deref() {
+        let texts = [("Host", &headers.host), ("X-Forwarded-Prefix", &headers.prefix)];
+        for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))) {
+            say(format!("backends are told {name}: {}", joined("", text.parts())));
+        }
+        if let Some(connection) = headers.connection {
+            say(format!("backends are told Connection: {}", connection.name()));
+        }
+    }
     say(match behaviour.https_redirect {
         Some(redirect) => {
             let wherever = if redirect.forced { "always" } else { "where the host has a certificate" };
@@ -72,6 +81,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
         Some(Balance::Key(key)) => say(format!("endpoints by {}", joined("", key.parts()))),
+        Some(Balance::LeastConnections) => say("endpoints by their connections".into()),
         None => {}
     }
     if let Some(session) = &reading.session {
@@ -172,6 +182,7 @@ fn directive(directive: &Directive) -> String {
         Argument::Switch(true) => "on".to_owned(),
         Argument::Switch(false) => "off".to_owned(),
         Argument::Ciphers(ciphers) => ciphers.to_string(),
+        Argument::Text(text) => text.to_string(),
     };
     format!("{} {};", directive.row.name, joined(" ", directive.arguments.iter().map(argument)))
 }

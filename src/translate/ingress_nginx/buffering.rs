@@ -93,7 +93,6 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-buffers-number",
-            default: BUFFERS,
             scope: Scope::Upstream,
             // As many as fit, whatever their size.
             ceiling: Ceiling::Setting {
@@ -102,7 +101,8 @@ pub static FAMILY: Family = Family {
                 zero_is_unlimited: false,
                 of: |limits| limits.answer_buffers.0 / BUFFER.0,
             },
-            documentation: "How many buffers there are for one answer, each of proxy-buffer-size.",
+            documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 where \
+                that alone is said.",
             tries: &[
                 ("8", Gives::Sets("proxy_buffers 8 4k;")),
                 ("5000", Gives::Cut("proxy_buffers 512 4k;")),

@@ -1,6 +1,8 @@
 //! Redirects of all requests of an object; it must not know its paths.
 
-use crate::translate::annotation::value::{redirect_status, redirect_url};
+use crate::model::Argument;
+use crate::model::catalogue::ABSOLUTE_REDIRECT;
+use crate::translate::annotation::value::{boolean, redirect_status, redirect_url};
 use crate::translate::annotation::{
     Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, built_in, unserved,
 };
@@ -55,13 +57,23 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "relative-redirects",
-            "true",
-            "Writes redirects without scheme and host. Not served yet.",
-            "not served yet; redirects are absolute",
-        )
-        .unless("false"),
+        Row {
+            key: "relative-redirects",
+            on_error: OnError::Refuse,
+            documentation: "Writes the redirects of nginx's own without scheme and host.",
+            tries: &[
+                ("true", Gives::Sets("absolute_redirect off;")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                if boolean(entry.value)? {
+                    draft.directive(&ABSOLUTE_REDIRECT, vec![Argument::Switch(false)], entry.origin());
+                }
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "temporal-redirect",
             trust: Trust::Medium,

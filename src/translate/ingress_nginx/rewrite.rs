@@ -1,6 +1,6 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
-use crate::translate::annotation::value::{boolean, rewrite_target};
+use crate::translate::annotation::value::{boolean, prefix, rewrite_target};
 use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Scope, Trust, nothing_to_finish, unserved};
 
 pub static FAMILY: Family = Family {
@@ -54,13 +54,25 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "x-forwarded-prefix",
-            "/app",
-            "Tells the backend which prefix a rewrite removed. Not served yet.",
-            "not served yet; tell the backend its prefix by its own settings",
-        )
-        .trust(Trust::Medium),
+        Row {
+            key: "x-forwarded-prefix",
+            trust: Trust::Medium,
+            on_error: OnError::Refuse,
+            documentation: "Tells the backend in X-Forwarded-Prefix what a rewrite took away: text, $1 to $9 for what the \
+                groups of the path matched, and the variables of rewrite-target. It has no effect without rewrite-target.",
+            beside: &[("rewrite-target", "/$2")],
+            tries: &[
+                ("/app", Gives::Sets("backends are told X-Forwarded-Prefix: /app")),
+                ("/$1", Gives::Sets("backends are told X-Forwarded-Prefix: /$1")),
+                ("/$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("/a\"; b", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_headers.prefix = Some(prefix(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish: nothing_to_finish,
 };
