@@ -52,6 +52,7 @@ const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
             "authority",
             "canary",
             "certificate",
+            "host",
             "limits",
             "options",
             "port",

@@ -148,7 +148,9 @@ impl Server {
             let count = routes.entry(&*route.origin.object).or_default();
             match route.action {
                 Action::Closed => count.closed += 1,
-                Action::Proxy { .. } | Action::Redirect { .. } | Action::Respond { .. } => count.open += 1,
+                Action::Proxy { .. } | Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } => {
+                    count.open += 1
+                }
             }
         }
         routes

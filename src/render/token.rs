@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::{
-    ByteSize, Cidr, Ciphers, HeaderName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart, UrlPath,
+    ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart,
+    UrlPath,
 };
 use crate::nginx::lexer::push_quoted;
 
@@ -131,6 +132,12 @@ impl Word {
     pub fn https_url(host: &'static str, port: u16, uri: &'static str) -> Self {
         let port = if port == 443 { String::new() } else { format!(":{port}") };
         Word(Cow::Owned(format!("https://{host}{port}{uri}")))
+    }
+
+    /// What was asked for at another host: the variable with the scheme, the host, and the variable with the port behind a colon, where
+    /// it is written.
+    pub fn to_host(scheme: &'static str, host: &HostName, port: &'static str) -> Self {
+        Word(Cow::Owned(format!("{scheme}://{host}{port}$request_uri")))
     }
 
     /// A setting of a directive, such as `zone=name`.

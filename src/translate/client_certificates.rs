@@ -48,7 +48,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
         let note = match &winner {
             Some(Saying { says: ClientRule::Good(decided), .. }) if asked.is_like(decided) => continue,
             Some(winner) if loser.is_at_home => {
-                let note = site::younger(winner.subject, &asked.subject(&name));
+                let note = site::younger(winner.subject.id(), &asked.subject(&name));
                 findings.push(Finding::new(Reason::HostRuleConflict, asked.origin.clone(), note));
                 continue;
             }

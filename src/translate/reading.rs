@@ -6,7 +6,7 @@ use super::Canary;
 use crate::finding::Finding;
 use crate::model::{
     Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath, Directive, Origin,
-    PasswordFile, Protocol, RedirectUrl, RewriteTarget, SessionCookie,
+    PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.
@@ -23,8 +23,32 @@ pub enum ClientRule {
 pub struct HostOptions {
     /// Directives of the server, sorted by name, each at most once; each is decided for itself.
     pub directives: Vec<Directive>,
+    /// Where requests for `/` are sent.
+    pub app_root: Option<AppRoot>,
+    /// Further names of each of them.
+    pub aliases: Option<HostAliases>,
+    /// Requests for the host with `www.` in front, or for the one without it, are sent to them; the field that asks for it.
+    pub redirects_www: Option<Origin>,
     /// What is asked of the certificates of clients.
     pub client_rule: Option<ClientRule>,
+}
+
+/// Where requests for `/` are sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppRoot {
+    /// A path of the same host.
+    pub target: RedirectUrl,
+    /// The field that asks for it.
+    pub origin: Origin,
+}
+
+/// Further names of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostAliases {
+    /// The names, each once.
+    pub names: Vec<ServerName>,
+    /// The field that has them.
+    pub origin: Origin,
 }
 
 /// A cookie that keeps clients at one endpoint.

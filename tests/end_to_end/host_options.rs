@@ -84,3 +84,57 @@ fn ciphers_that_do_not_exist_harm_their_object_alone() {
         assert_eq!(cipher("plain").await, "AES_256_GCM_SHA384");
     });
 }
+
+#[test]
+fn a_host_has_other_names_another_beginning_and_its_twin() {
+    rig::run(async |rig| {
+        let shop = |name: &str, path: &str| {
+            ingress(name).class("nginx").path("shop.test", "Prefix", path, "web").tls(&["shop.test"], "cert")
+        };
+        rig.manifests.write(
+            "objects.yaml",
+            &[
+                tls_secret("cert", &["shop.test", "www.shop.test", "alias.test"]),
+                shop("main", "/")
+                    .annotation("server-alias", "alias.test, *.alias.test, taken.test")
+                    .annotation("from-to-www-redirect", "true")
+                    .annotation("app-root", "/start")
+                    .annotation("ssl-redirect", "false")
+                    .build(),
+                shop("api", "/api").annotation("permanent-redirect", "https://api.example/").build(),
+                ingress("taken").class("nginx").path("taken.test", "Prefix", "/", "web").build(),
+                ingress("www")
+                    .class("nginx")
+                    .path("www.plain.test", "Prefix", "/", "web")
+                    .annotation("from-to-www-redirect", "true")
+                    .build(),
+            ],
+        );
+        rig.start().await;
+        for (url, status, location) in [
+            ("http://shop.test/x", 200, None),
+            ("http://shop.test/", 302, Some("/start")),
+            ("https://shop.test/?a=b", 302, Some("/start")),
+            ("http://alias.test/x", 200, None),
+            ("https://alias.test/", 302, Some("/start")),
+            ("http://any.alias.test/x", 200, None),
+            // Other objects of the namespace have their paths there too.
+            ("http://alias.test/api", 301, Some("https://api.example/")),
+            // Whoever has a rule for a host keeps what it has.
+            ("http://taken.test/", 200, None),
+            ("http://taken.test/api", 200, None),
+            ("http://www.shop.test/a?b=c", 308, Some("http://shop.test/a?b=c")),
+            ("https://www.shop.test/", 308, Some("https://shop.test/")),
+            ("http://plain.test/", 308, Some("http://www.plain.test/")),
+            ("http://www.plain.test/", 200, None),
+        ] {
+            let reply = get(url).send().await;
+            assert_eq!((reply.status, reply.header("location")), (status, location), "{url}");
+        }
+        // The certificate that covers a name is served for it.
+        for host in ["alias.test", "www.shop.test"] {
+            let peer = get(&format!("https://{host}/x")).send().await.peer.unwrap();
+            assert!(peer.names.iter().any(|name| name == host), "{host}: {:?}", peer.names);
+        }
+    });
+}

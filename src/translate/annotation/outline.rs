@@ -5,7 +5,7 @@ use std::fmt::Display;
 use crate::model::{
     Argument, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate, OriginPattern, Protocols, Test,
 };
-use crate::translate::{ClientRule, Reading};
+use crate::translate::{ClientRule, Reading, host};
 
 /// One line for each thing that the annotations ask for.
 pub fn outline(reading: &Reading) -> Vec<String> {
@@ -72,6 +72,15 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
     }
     reading.host.directives.iter().for_each(|line| say(format!("hosts: {}", directive(line))));
+    if let Some(aliases) = &reading.host.aliases {
+        say(format!("hosts: also {}", joined(", ", aliases.names.iter().map(host::written))));
+    }
+    if let Some(root) = &reading.host.app_root {
+        say(format!("hosts: / to {}", root.target));
+    }
+    if reading.host.redirects_www.is_some() {
+        say("hosts: from www. or without it".into());
+    }
     if let Some(ClientRule::Good(rule)) = &reading.host.client_rule {
         client_certificates(rule, &mut say);
     }

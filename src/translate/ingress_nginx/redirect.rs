@@ -4,7 +4,7 @@ use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
 use crate::translate::annotation::value::{boolean, redirect_status, redirect_url};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, built_in, unserved,
+    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, built_in,
 };
 
 /// Statuses unless the object says otherwise.
@@ -14,14 +14,24 @@ const TEMPORAL: &str = "302";
 pub static FAMILY: Family = Family {
     title: "Redirects",
     rows: &[
-        unserved(
-            "from-to-www-redirect",
-            "true",
-            "Redirects the host with www. in front to the one without, or the other way round. Not served yet.",
-            "not served yet; use an Ingress for the other host with permanent-redirect",
-        )
-        .unless("false")
-        .scope(Scope::Server),
+        Row {
+            key: "from-to-www-redirect",
+            scope: Scope::Server,
+            on_error: OnError::Refuse,
+            documentation: "Sends requests for the host with www. in front to the host of the rule, or for the one without www. \
+                where the rule has it: the same path and query, status 308 or what tls.redirect-status says. It has no effect \
+                where somebody has a rule for that other host.",
+            tries: &[
+                ("true", Gives::Sets("hosts: from www. or without it")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.host.redirects_www = boolean(entry.value)?.then(|| entry.origin());
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "permanent-redirect",
             trust: Trust::Medium,

@@ -1,18 +1,39 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
+use crate::model::{RedirectUrl, Refused};
+use crate::translate::AppRoot;
 use crate::translate::annotation::value::{boolean, prefix, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Scope, Trust, nothing_to_finish, unserved};
+use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Scope, Trust, nothing_to_finish};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
     rows: &[
-        unserved(
-            "app-root",
-            "/app",
-            "Sends requests for / to this path. Not served yet.",
-            "not served yet; use an Ingress with the Exact path / and permanent-redirect",
-        )
-        .trust(Trust::Medium),
+        Row {
+            key: "app-root",
+            scope: Scope::Server,
+            trust: Trust::Medium,
+            documentation: "Sends requests for exactly / to this path of the same host, with status 302 and before anything \
+                else is asked of clients.",
+            tries: &[
+                ("/app", Gives::Sets("hosts: / to /app")),
+                ("https://example.com/app", Gives::Refused("not a path")),
+                ("app", Gives::Refused("not a path")),
+                ("//example.com", Gives::Refused("not a path")),
+                ("/a\"b", Gives::Refused("a URL cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let value = entry.value.trim();
+                match value.starts_with('/') && !value.starts_with("//") {
+                    true => {
+                        let target = RedirectUrl::new(value)?;
+                        draft.reading.host.app_root = Some(AppRoot { target, origin: entry.origin() });
+                        Ok(())
+                    }
+                    false => Err(Refused::because("it is not a path, which begins with one /")),
+                }
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "rewrite-target",
             scope: Scope::Matching,

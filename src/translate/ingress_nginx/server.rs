@@ -1,13 +1,39 @@
 //! Settings of a whole host; it must not know which host, or which object decides about it.
 
-use crate::model::{Argument, Ciphers, catalogue};
+use crate::model::{Argument, Ciphers, Refused, ServerName, catalogue};
+use crate::translate::HostAliases;
 use crate::translate::annotation::value::boolean;
 use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unserved};
+use crate::translate::host::server_name;
+
+/// How many aliases a host may have: each is a host with all its paths.
+const MOST_ALIASES: usize = 32;
 
 pub static FAMILY: Family = Family {
     title: "Hosts",
     rows: &[
-        unserved("server-alias", "www.example.com", "Further names of the host. Not served yet.", "not served yet; add a rule for each name").scope(Scope::Server).trust(Trust::High),
+        Row {
+            key: "server-alias",
+            scope: Scope::Server,
+            trust: Trust::High,
+            on_error: OnError::Refuse,
+            documentation: "Further names of the hosts of the object, a comma-separated list of at most 32 hosts or wildcards \
+                such as *.example.com: what the namespace has of a host it has of its aliases too. A rule of its own for such a \
+                host counts for that. An alias is a host like any other, with an owner and a certificate that covers it. \
+                Expressions are refused: they would take hosts of others.",
+            tries: &[
+                ("www.example.com, *.example.org", Gives::Sets("hosts: also www.example.com, *.example.org")),
+                ("~^www\\..*$", Gives::Refused("expressions would take hosts of others")),
+                ("10.0.0.1", Gives::Refused("an address")),
+                ("a;b", Gives::Refused("not a DNS name")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let names = aliases(entry.value)?;
+                draft.reading.host.aliases = Some(HostAliases { names, origin: entry.origin() });
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "ssl-ciphers",
             scope: Scope::Server,
@@ -44,6 +70,25 @@ pub static FAMILY: Family = Family {
     ],
     finish,
 };
+
+/// Names of hosts, each once.
+fn aliases(value: &str) -> Result<Vec<ServerName>, Refused> {
+    let mut names = Vec::new();
+    for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let name = match item.starts_with('~') {
+            true => return Err(Refused::because("expressions would take hosts of others; list names or a wildcard")),
+            false => server_name(item)?,
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.len() {
+        1..=MOST_ALIASES => Ok(names),
+        0 => Err(Refused::because("it names no host")),
+        _ => Err(Refused::because("more than 32 aliases; use a wildcard or rules")),
+    }
+}
 
 /// Whoever lists ciphers wants the first that both know.
 fn finish(draft: &mut Draft, _context: &Context<'_>) {

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use super::Site;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
-use crate::model::{ClientCertificates, Directive, Origin, ServerName};
+use crate::model::{ClientCertificates, Directive, ObjectId, Origin, ServerName};
 use crate::translate::subject::Subject;
-use crate::translate::{HostOptions, host};
+use crate::translate::{AppRoot, HostOptions, host};
 
 /// What an object says of one option of its hosts.
 pub trait HostOption {
@@ -59,6 +59,24 @@ impl HostOption for ClientCertificates {
     fn fits_unknown_hosts(&self) -> bool {
         // What clients show to the default server would count everywhere.
         false
+    }
+}
+
+impl HostOption for AppRoot {
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.target == other.target
+    }
+
+    fn subject(&self, host: &str) -> String {
+        format!("where requests for / of {host} are sent")
+    }
+
+    fn fits_unknown_hosts(&self) -> bool {
+        true
     }
 }
 
@@ -115,7 +133,7 @@ pub fn settle<'s, T: HostOption>(
         let note = match &winner {
             Some(winner) if winner.says.is_like(loser.says) => continue,
             _ if is_refused(loser) => format!("it would decide {what}, and so of hosts of others; name the hosts"),
-            Some(winner) if loser.is_at_home => younger(winner.subject, &what),
+            Some(winner) if loser.is_at_home => younger(winner.subject.id(), &what),
             _ => {
                 format!(
                     "another namespace asked for the host first and decides {what}; take the key out or another host"
@@ -128,8 +146,8 @@ pub fn settle<'s, T: HostOption>(
 }
 
 /// What a younger object of the same namespace is told.
-pub fn younger(older: &Subject<'_>, what: &str) -> String {
-    format!("{} is older and decides {what}; say the same in both, or take another host", older.id())
+pub fn younger(older: &ObjectId, what: &str) -> String {
+    format!("{older} is older and decides {what}; say the same in both, or take another host")
 }
 
 /// The directives of a host, sorted by name.
