@@ -44,7 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// annotation.
 const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
     ("value", &[]),
-    ("annotation", &["limits", "options", "reading", "value"]),
+    ("annotation", &["host", "limits", "options", "places", "reading", "value"]),
     (
         "ingress_nginx",
         &[
