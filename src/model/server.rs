@@ -149,7 +149,7 @@ impl Server {
             match route.action {
                 Action::Closed => count.closed += 1,
                 Action::Proxy { .. } | Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } => {
-                    count.open += 1
+                    count.open += 1;
                 }
             }
         }
