@@ -11,6 +11,7 @@ mod client_certificates;
 pub mod cost;
 mod digest;
 mod effective;
+mod error_pages;
 pub mod expression;
 mod instance;
 mod name;
@@ -33,6 +34,7 @@ pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, 
 pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
 pub use effective::{Effective, Written, WrittenAt};
+pub use error_pages::ErrorPages;
 pub use instance::Instance;
 pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};

@@ -8,7 +8,7 @@ use crate::model::catalogue::{self, CLIENT_MAX_BODY_SIZE, Context, Inherited, PR
 use crate::model::{
     Argument, Behaviour, ByteSize, Directive, HostName, Model, Pattern, Protocol, Upstream, UpstreamId,
 };
-use crate::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
+use crate::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 
 fn origin(name: &str, field: Field) -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field }
@@ -28,6 +28,7 @@ fn route(name: &str, path: PathMatch, status: u16) -> Route {
         path,
         action: Action::Respond { status },
         behaviour: Arc::new(Behaviour::default()),
+        errors: None,
     }
 }
 
@@ -48,7 +49,7 @@ fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
 fn plan(servers: Vec<Arc<Server>>) -> Plan {
     let model = Model { servers, ..Model::default() };
     let capabilities = Capabilities::profile(crate::model::catalogue::Version(1, 22, 1));
-    gate(model, &capabilities, &Neighbours::default(), &GateOptions::default()).0
+    gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0
 }
 
 fn text(file: &File) -> String {
@@ -189,7 +190,7 @@ fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
     let upstreams = vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), endpoints: Vec::new() })];
     let model = Model { servers: vec![Arc::new(server)], upstreams, ..Model::default() };
     let capabilities = Capabilities::profile(Version(1, 31, 4));
-    let plan = gate(model, &capabilities, &Neighbours::default(), &GateOptions::default()).0;
+    let plan = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0;
     let files = Renderer::default().render(&plan).files;
     let file = files.iter().find(|(path, _)| path.contains("a.example")).unwrap().1;
     let server = syntax::parse(&file.content.bytes()).unwrap().remove(0);

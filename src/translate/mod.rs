@@ -48,7 +48,9 @@ pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use places::Places;
-pub use reading::{AppRoot, BackendTlsWish, ClientRule, HostAliases, HostOptions, Reading, SessionWish};
+pub use reading::{
+    AppRoot, ClientRule, ErrorOptions, HostAliases, HostOptions, Reading, RequestedBackendTls, RequestedSession,
+};
 pub use streams::StreamOptions;
 pub use tables::{ANNOTATIONS, PREFIX, everywhere, judge_default};
 
@@ -185,6 +187,7 @@ impl Translator {
         memory.certificates.prepare(named.chain(default));
         let slices = SliceIndex::new(snapshot);
         let nothing_built = || Servers {
+            snapshot,
             options,
             backends: Backends::new(snapshot, names, options, &slices),
             canaries: &offers,

@@ -127,10 +127,10 @@ fn status(default: &str, may_be_permanent: bool) -> u16 {
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
-    let wishes = &mut draft.redirect;
-    draft.reading.redirect = match (wishes.temporal.take(), wishes.permanent.take()) {
-        (Some(url), _) => Some((wishes.temporal_status.unwrap_or_else(|| status(TEMPORAL, false)), url)),
-        (None, Some(url)) => Some((wishes.permanent_status.unwrap_or_else(|| status(PERMANENT, true)), url)),
+    let requested = &mut draft.redirect;
+    draft.reading.redirect = match (requested.temporal.take(), requested.permanent.take()) {
+        (Some(url), _) => Some((requested.temporal_status.unwrap_or_else(|| status(TEMPORAL, false)), url)),
+        (None, Some(url)) => Some((requested.permanent_status.unwrap_or_else(|| status(PERMANENT, true)), url)),
         (None, None) => None,
     };
 }
