@@ -9,7 +9,7 @@ use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
-use super::value::quoted;
+use super::value::excerpt;
 use super::{Dialect, EndpointMode, Names, Namespaces, Options};
 use crate::finding::Reason;
 use crate::model::{
@@ -286,7 +286,7 @@ impl<'a> Backends<'a> {
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Endpoint>, (Reason, String)> {
         let name = &service.id.name;
-        let subject = format!("externalName {} of Service {name:?}: ", quoted(host));
+        let subject = format!("externalName {} of Service {name:?}: ", excerpt(host));
         let refused = |clause: &str| (Reason::ForbiddenTarget, format!("{subject}{clause}"));
         let addresses = match ExternalName::read(host).map_err(refused)? {
             ExternalName::Address(address) => vec![address],

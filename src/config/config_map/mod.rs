@@ -17,7 +17,7 @@ use crate::finding::{Finding, Reason, Severity, nearest};
 use crate::model::{Argument, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::asks;
-use crate::translate::value::{address_list, boolean, quoted};
+use crate::translate::value::{address_list, boolean, excerpt};
 use crate::translate::{DefaultValue, judge_default};
 
 /// Settings under a ConfigMap.
@@ -126,7 +126,7 @@ impl Layer<'_> {
             }
         };
         if let Err(refused) = done {
-            let note = format!("{} is refused: {refused}", quoted(value));
+            let note = format!("{} is refused: {refused}", excerpt(value));
             self.find(Reason::InvalidValue, origin.clone(), note);
             return !key.protects();
         }

@@ -40,7 +40,10 @@ fn remarks(row: &Row) -> String {
         "" => String::new(),
         default => format!("Default: {default}. "),
     };
-    format!("{aliases}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}").trim_end().to_owned()
+    let takes = row.form.described().map(|form| format!("Takes {form}. ")).unwrap_or_default();
+    format!("{aliases}{takes}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
+        .trim_end()
+        .to_owned()
 }
 
 fn outcome(gives: Gives) -> (&'static str, &'static str) {

@@ -20,4 +20,4 @@ pub use row::{
 };
 pub use table::{Index, Table};
 
-pub use super::value;
+pub use super::value::{self, Form, Shape};

@@ -1,6 +1,7 @@
 //! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
 
 use super::draft::{Context, Draft, Entry};
+use super::value::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Argument, ByteSize, Refused};
@@ -33,6 +34,9 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// All of them, from the least on.
+    pub const ALL: [Trust; 4] = [Trust::Low, Trust::Medium, Trust::High, Trust::Critical];
+
     /// As settings and documentation call it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -189,6 +193,8 @@ pub struct Row {
     pub ceiling: Ceiling,
     /// What counts where nobody says anything, as it would be written; empty where that cannot be said.
     pub default: &'static str,
+    /// What its values look like to whoever has no parser, such as an API server; rows that are not served need none.
+    pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
     /// Annotations that the tries need beside them.
@@ -209,6 +215,7 @@ impl Row {
         on_error: OnError::Skip,
         ceiling: Ceiling::NoNumber,
         default: "",
+        form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
         beside: &[],
         tries: &[],
@@ -254,6 +261,21 @@ impl Row {
     /// The row with this consequence.
     pub const fn on_error(self, on_error: OnError) -> Self {
         Row { on_error, ..self }
+    }
+}
+
+impl Row {
+    /// The form of the values that have an effect. Of a number that asks for more than its ceiling the parser makes the ceiling, so
+    /// that no number is too large.
+    pub fn form(&self, limits: &Limits) -> Form {
+        let Ceiling::Setting { of, .. } = self.ceiling else { return self.form };
+        let ceiling = of(limits);
+        let reaches = |most: u64| if ceiling > 0 && ceiling <= most { u64::MAX } else { most };
+        match self.form {
+            Form::Integer { least, most } => Form::Integer { least, most: reaches(most) },
+            Form::Size { least, most } => Form::Size { least, most: reaches(most) },
+            form => form,
+        }
     }
 }
 

@@ -4,8 +4,12 @@ use std::sync::{Arc, LazyLock};
 
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Cors, HeaderName, OriginPattern, Refused};
-use crate::translate::annotation::value::{boolean, header_names, integer, methods, origins};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Trust, built_in};
+use crate::translate::annotation::value::{
+    HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins,
+};
+use crate::translate::annotation::{
+    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
+};
 
 /// What is let in unless the object says otherwise. Were a text not of the right form, the list would be empty and let in nothing.
 const DEFAULT_METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
@@ -25,6 +29,7 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-credentials",
             default: DEFAULT_CREDENTIALS,
             on_error: OnError::WithholdCors,
+            form: Form::Boolean,
             documentation: "Whether browsers may send cookies and passwords.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -43,6 +48,7 @@ pub static FAMILY: Family = Family {
             default: DEFAULT_HEADERS,
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
+            form: Form::List(&HEADER_NAME),
             documentation: "Request headers that scripts may set, a comma-separated list.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -60,6 +66,7 @@ pub static FAMILY: Family = Family {
             default: DEFAULT_METHODS,
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
+            form: Form::List(&METHOD),
             documentation: "Methods that scripts may use, a comma-separated list.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -77,6 +84,7 @@ pub static FAMILY: Family = Family {
             default: "*",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
+            form: Form::Some(&ORIGIN),
             documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
                 with *. in front of the host for one label more, null, or * for every origin. What \
                 is no origin is left out with a finding; where none is left, nobody is let in.",
@@ -103,6 +111,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "cors-expose-headers",
             trust: Trust::Medium,
+            form: Form::WordOrList("*", &HEADER_NAME),
             documentation: "Response headers that scripts may read, a comma-separated list, or *. None by default.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -123,6 +132,7 @@ pub static FAMILY: Family = Family {
             key: "cors-max-age",
             default: DEFAULT_MAX_AGE,
             ceiling: Ceiling::NotNeeded("browsers keep it, as long as they like"),
+            form: Form::Integer { least: 0, most: u32::MAX as u64 },
             documentation: "For how many seconds browsers may remember a preflight.",
             beside: &[("enable-cors", "true")],
             tries: &[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))],
@@ -134,6 +144,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "enable-cors",
+            form: Form::Boolean,
             documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers \
                 carry the headers that the keys beginning with cors- describe.",
             tries: &[

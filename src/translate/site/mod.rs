@@ -19,7 +19,7 @@ use super::allowed::Allowances;
 use super::claims::{Asking, Claims, Since};
 use super::path::{self, Matching, PathType};
 use super::subject::{self, Subject};
-use super::value::quoted;
+use super::value::excerpt;
 use super::{ClassRule, Options, aliases, host};
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, HostName, Origin, ServerName, UrlPath};
@@ -143,7 +143,7 @@ fn gather<'s, 'a>(
                 Ok(name) => name,
                 Err(refused) => {
                     let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
-                    let host = quoted(rule.host.as_deref().unwrap_or_default());
+                    let host = excerpt(rule.host.as_deref().unwrap_or_default());
                     let note = format!("host {host} is refused: {refused}");
                     findings.push(Finding::new(Reason::InvalidHost, origin, note));
                     continue;
