@@ -10,6 +10,7 @@ use config::Config;
 use super::layer::Layer;
 use super::layers::{merge, merged_value};
 use super::table::rows;
+use super::written::Layers;
 use crate::model::{HostName, Instance};
 use crate::render::Templates;
 use crate::{nginx, publish, translate};
@@ -47,6 +48,8 @@ pub struct Settings {
     pub translate: translate::Options,
     /// Listeners and paths. Read it through [`Settings::gate_options`].
     pub gate: nginx::GateOptions,
+    /// What each layer says of each key.
+    pub(super) written: Layers,
 }
 
 /// The cluster to serve.
@@ -228,12 +231,14 @@ impl Settings {
             ingress_nginx: IngressNginx::default(),
             translate: translate::Options::default(),
             gate: nginx::GateOptions::default(),
+            written: Layers::default(),
         }
     }
 
     /// The options of the translation, with our own listeners as addresses that are never an upstream.
     pub fn translate_options(&self) -> translate::Options {
         let mut options = self.translate.clone();
+        options.places = self.written.places();
         options.own_addresses.extend([self.gate.status, self.http.address]);
         options.own_ports.extend([self.gate.http_port, self.gate.https_port].into_iter().filter(|port| *port != 0));
         let IngressNginx { tcp_services, udp_services, .. } = self.ingress_nginx.clone();

@@ -11,7 +11,8 @@ use super::settings::LogFormat;
 use crate::finding::nearest;
 use crate::model::{ByteSize, Cidr, Protocols, is_subdomain};
 use crate::publish::{self, Announced};
-use crate::translate::annotation::{Table, Trust, value::byte_size};
+use crate::translate::annotation::{Table, Trust};
+use crate::translate::value::byte_size;
 use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwnership};
 
 /// How a value is written.

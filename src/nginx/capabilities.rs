@@ -19,6 +19,8 @@ enum Built {
     Always,
     /// When `--with-NAME` is given.
     Asked,
+    /// It is not part of nginx: a package of its own brings it, and it counts when it is loaded.
+    Apart,
 }
 
 /// The name of each module in the flags of `configure`, and how it gets into a build.
@@ -37,6 +39,15 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::Http2, "http_v2_module", Built::Asked),
     (Module::StubStatus, "http_stub_status_module", Built::Asked),
     (Module::UpstreamKeepalive, "http_upstream_keepalive_module", Built::Always),
+    (Module::AuthRequest, "http_auth_request_module", Built::Asked),
+    (Module::SplitClients, "http_split_clients_module", Built::Always),
+    (Module::UpstreamHash, "http_upstream_hash_module", Built::Always),
+    (Module::UpstreamLeastConn, "http_upstream_least_conn_module", Built::Always),
+    (Module::Mirror, "http_mirror_module", Built::Always),
+    (Module::Sub, "http_sub_module", Built::Asked),
+    (Module::Gunzip, "http_gunzip_module", Built::Asked),
+    (Module::HeadersMore, "http_headers_more_filter_module", Built::Apart),
+    (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
     (Module::Stream, "stream_module", Built::Asked),
     (Module::StreamRealIp, "stream_realip_module", Built::Asked),
 ];
@@ -68,6 +79,7 @@ impl Capabilities {
             let present = loaded.iter().any(|path| path.rsplit('/').next() == Some(&file));
             match built {
                 Built::Asked => asked || present,
+                Built::Apart => present,
                 Built::Always => present || !flags.contains(format!("--without-{name}").as_str()),
             }
         };
@@ -75,9 +87,10 @@ impl Capabilities {
         Ok(Capabilities { version, modules })
     }
 
-    /// What the packages of the usual distributions have at this version: every module we know of.
+    /// What the packages of the usual distributions have at this version: every module of nginx that we know of.
     pub fn profile(version: Version) -> Self {
-        Capabilities { version, modules: FLAGS.iter().map(|(module, ..)| *module).collect() }
+        let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Built::Apart));
+        Capabilities { version, modules: modules.map(|(module, ..)| *module).collect() }
     }
 
     /// Whether it has the module.
@@ -127,7 +140,8 @@ mod tests {
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
         configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx --with-compat \
         --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
-        --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module\n";
+        --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module \
+        --with-http_auth_request_module --with-http_sub_module --with-http_gunzip_module --with-stream_ssl_preread_module\n";
 
     #[test]
     fn reads_a_distribution() {
@@ -136,6 +150,9 @@ mod tests {
         assert_eq!(Capabilities::parse(DEBIAN, &stream).expect("it is an nginx"), profile);
         profile.modules.remove(&Module::Stream);
         assert_eq!(Capabilities::parse(DEBIAN, &[]).expect("it is an nginx"), profile);
+        let extra = ["/usr/lib/nginx/modules/ngx_http_headers_more_filter_module.so".to_owned()];
+        let with_extra = Capabilities::parse(DEBIAN, &extra).expect("it is an nginx");
+        assert!(with_extra.has(Module::HeadersMore) && !profile.has(Module::HeadersMore));
         let built_in = DEBIAN.replace("--with-stream=dynamic", "--with-stream");
         assert!(Capabilities::parse(&built_in, &[]).expect("it is an nginx").has(Module::Stream));
     }

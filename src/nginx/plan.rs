@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
 
 /// What the administrator decides about listeners and paths.
@@ -92,7 +93,7 @@ pub struct NamesHash {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reset {
     /// The directive.
-    pub name: &'static str,
+    pub row: &'static DirectiveRow,
     /// Its arguments, as nginx reads them.
     pub arguments: &'static str,
 }
@@ -139,8 +140,12 @@ pub struct Decisions {
     pub stream_addresses: Vec<IpAddr>,
     /// Whether their clients' addresses may come from the PROXY protocol.
     pub stream_real_ip: bool,
-    /// Whether `keepalive_min_timeout` is known (1.27.4).
+    /// Whether `keepalive_min_timeout` is known.
     pub keepalive_min_timeout: bool,
+    /// Whether endpoints may be chosen by a text: without the module each takes its turn.
+    pub upstream_hash: bool,
+    /// The same where they may be chosen by how many connections they have.
+    pub upstream_least_conn: bool,
 }
 
 /// A model that this nginx can serve, together with the decisions it makes necessary.

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use super::annotation::value::excerpt;
 use super::endpoint::SliceIndex;
 use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
+use super::value::excerpt;
 use super::{Dialect, EndpointMode, Names, Namespaces, Options};
 use crate::finding::Reason;
 use crate::model::{

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::annotation::{Table, Trust, value::address_list};
-use super::{ANNOTATIONS, AllowedHosts, Limits, StreamOptions};
+use super::tables::{ANNOTATIONS, Table, Trust};
+use super::{AllowedHosts, Limits, Places, StreamOptions};
 use crate::model::{Certificate, Cidr, Directive, Origin};
 
 /// Whose semantics an object has.
@@ -179,6 +179,8 @@ pub struct Options {
     pub limits: Limits,
     /// What objects ask for that do not say otherwise.
     pub defaults: Arc<[DefaultValue]>,
+    /// Where the settings were written that findings speak of.
+    pub places: Places,
     /// What every server says, whatever its host; sorted by name, each at most once.
     pub server_directives: Vec<Directive>,
     /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
@@ -190,17 +192,6 @@ impl Options {
     pub fn reads_annotations_like(&self, other: &Options) -> bool {
         let Options { own_addresses, now, self_signed, server_directives, .. } = self.clone();
         *self == Options { own_addresses, now, self_signed, server_directives, ..other.clone() }
-    }
-
-    /// Who is turned away and who is let in where no object says otherwise.
-    pub fn lists_everywhere(&self) -> (Vec<Cidr>, Vec<Cidr>) {
-        let default = |key: &str| {
-            let named = |default: &&DefaultValue| ANNOTATIONS.find(default.key).is_some_and(|row| row.key == key);
-            let value = self.defaults.iter().find(named).map(|default| address_list(&default.value));
-            value.and_then(Result::ok)
-        };
-        let deny = default("denylist-source-range").unwrap_or_else(|| self.denylist.clone());
-        (deny, default("allowlist-source-range").unwrap_or_else(|| self.allowlist.clone()))
     }
 
     /// Whether objects of this dialect ask for strict paths.
@@ -265,6 +256,7 @@ impl Default for Options {
             streams: StreamOptions::default(),
             limits: Limits::default(),
             defaults: Arc::default(),
+            places: Places::default(),
             server_directives: Vec::new(),
             now: 0,
         }

@@ -1,11 +1,10 @@
 //! From the paths of a host to a server with its routes; it must not know how paths were contended for.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
-use super::annotation::{self, Context};
 use super::backend::{BackendReference, Backends};
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
@@ -14,7 +13,7 @@ use super::port::PortReference;
 use super::site::{self, Claim, Site};
 use super::subject::Subject;
 use super::tls::Tls;
-use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
+use super::{Dialect, EndpointMode, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
@@ -69,6 +68,8 @@ pub struct Servers<'a> {
     pub canaries: &'a Canaries<'a, 'a>,
     /// Rules about certificates of clients of objects that are not served.
     pub unserved_rules: &'a client_certificates::Unserved,
+    /// The dialect and behaviour where no object has a say.
+    pub everywhere: &'a (Dialect, Arc<Behaviour>),
     /// Numbers of those that have another one's path.
     pub taken: BTreeSet<usize>,
     /// Certificates.
@@ -157,7 +158,7 @@ impl<'a> Servers<'a> {
     pub fn build_catch_all(&mut self) -> Option<Server> {
         self.options.default_backend.as_ref()?;
         let origin = Origin::object(&settings());
-        let (dialect, behaviour) = self.without_object();
+        let (dialect, behaviour) = (self.everywhere.0, Arc::clone(&self.everywhere.1));
         let fallback = Route {
             origin: origin.clone(),
             path: root()?,
@@ -471,18 +472,6 @@ impl<'a> Servers<'a> {
             tls: None,
         };
         self.proxy(&reference, &Origin::object(&settings()))
-    }
-
-    /// The dialect and behaviour where no object has a say: what the settings ask for everywhere.
-    fn without_object(&self) -> (Dialect, Arc<Behaviour>) {
-        let (dialect, table) = match self.options.classes.first() {
-            Some(rule) => (rule.dialect, rule.annotations),
-            None => (Dialect::Specification, &ANNOTATIONS),
-        };
-        let (object, snapshot, options) = (&settings(), self.snapshot, self.options);
-        let context = Context { object, namespace: "", dialect, table, snapshot, options };
-        let reading = annotation::read(&context, &BTreeMap::new());
-        (dialect, Arc::new(reading.behaviour))
     }
 
     fn hsts(&self, dialect: Dialect) -> Option<Hsts> {

@@ -4,7 +4,7 @@ use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Refused};
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::Compared;
-use crate::translate::annotation::value::{address_list, boolean, byte_size, integer, seconds};
+use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
 
 /// From a value as the ConfigMap has it to the text of a setting.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;

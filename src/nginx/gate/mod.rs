@@ -10,16 +10,13 @@ mod taken;
 use std::sync::Arc;
 
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::catalogue::{Module, Version};
+use crate::model::catalogue::{self, Module};
 use crate::model::{Field, Kind, Model, ObjectId, Origin, TlsTermination};
 
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
 /// Without these there is nothing to serve with.
 const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
-
-/// The version that brought `keepalive_min_timeout`.
-const KEEPALIVE_MIN_TIMEOUT: Version = Version(1, 27, 4);
 
 /// Fits what traffic should do to what this nginx can do. What protects a route and cannot be had closes the route.
 pub fn gate(
@@ -93,9 +90,9 @@ pub fn gate(
         variables_hash_bucket_size: !other_sites.http_directives.contains("variables_hash_bucket_size"),
         longest_name,
         public_https_port: options.public_https_port,
-        status: Some((options.status, capabilities.has(Module::StubStatus))),
+        status: Some((options.status, capabilities.knows(&catalogue::STUB_STATUS))),
         current: options.current.clone(),
-        upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
+        upstream_keepalive: capabilities.knows(&catalogue::KEEPALIVE).then_some(options.upstream_keepalive),
         access_log: options.access_log.clone(),
         // A block has one first name for all of its hosts.
         shared_servers: options.shared_servers && !other_sites.tells_server_name,
@@ -104,7 +101,9 @@ pub fn gate(
         proxies,
         stream_addresses: options.addresses.clone(),
         stream_real_ip: capabilities.has(Module::StreamRealIp),
-        keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
+        keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
+        upstream_hash: capabilities.knows(&catalogue::HASH),
+        upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
     };
     findings.sort();
     findings.dedup();

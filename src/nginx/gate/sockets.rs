@@ -4,13 +4,10 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
 use crate::model::Model;
-use crate::model::catalogue::{Module, Version};
+use crate::model::catalogue::{self, Module};
 use crate::nginx::{Capabilities, GateOptions, Http2, Listen, OtherSites, SiteListen};
 
 use super::host;
-
-/// The version that made HTTP/2 a directive of its own.
-const HTTP2_DIRECTIVE: Version = Version(1, 25, 1);
 
 /// Where we listen.
 pub struct Sockets {
@@ -161,7 +158,7 @@ fn http2(
     if !capabilities.has(Module::Http2) {
         return off("nginx has no ngx_http_v2_module: HTTP/2 is not offered".to_owned());
     }
-    if capabilities.version >= HTTP2_DIRECTIVE {
+    if capabilities.knows(&catalogue::HTTP2) {
         return Http2::Directive;
     }
     // The parameter belongs to the socket: ours would switch HTTP/2 on for the other site too.

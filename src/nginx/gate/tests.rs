@@ -1,6 +1,7 @@
 //! What an nginx lacks or other sites have, and what becomes of sockets.
 
 use super::*;
+use crate::model::catalogue::Version;
 use crate::model::{Certificate, CertificateId, Protocol, SecretBytes, Upstream, UpstreamId};
 use crate::nginx::SiteListen;
 

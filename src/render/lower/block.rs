@@ -17,10 +17,6 @@ use super::writer::Writer;
 /// Longest host that nginx's table for `map` takes by default: 64 bytes hold two pointers, the length and the name.
 const LONGEST_HOST: usize = 46;
 
-/// Settings that nginx refuses when one contradicts the other.
-const CONTRADICTING: [&str; 4] =
-    ["proxy_buffer_size", "proxy_buffers", "proxy_busy_buffers_size", "proxy_max_temp_file_size"];
-
 /// How a host could share a `server` block with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Likeness {
@@ -51,7 +47,7 @@ fn shareable(server: &Server) -> Option<&HostName> {
         return None;
     }
     let judged = |route: &Route| {
-        let contradicts = |directive: &Directive| CONTRADICTING.contains(&directive.row.name);
+        let contradicts = |directive: &Directive| !directive.row.contradicts.is_empty();
         let Behaviour { rewrite, directives, .. } = &*route.behaviour;
         matches!(route.path, PathMatch::Regex(_))
             || route.action.upstream().is_some_and(|upstream| upstream.tls.is_some())

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::model::catalogue::{self, DirectiveRow, Said};
 use crate::model::{
     AccessList, Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
     Server, ServerName, StrictPaths, TlsTermination, expression,
@@ -240,21 +241,6 @@ pub fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serializ
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
 }
 
-/// What the template writes where a route speaks gRPC, whatever the host says.
-const GRPC_DEFAULTS: [&str; 7] = [
-    "grpc_connect_timeout",
-    "grpc_send_timeout",
-    "grpc_read_timeout",
-    "grpc_buffer_size",
-    "grpc_next_upstream",
-    "grpc_next_upstream_timeout",
-    "grpc_next_upstream_tries",
-];
-
-/// What it writes where requests are handed over in detail, whatever the host says.
-const DETAILED_DEFAULTS: [&str; 4] =
-    ["client_body_buffer_size", "proxy_buffer_size", "proxy_buffering", "proxy_buffers"];
-
 fn head(
     server: &Server,
     hsts: Option<&Word>,
@@ -285,26 +271,35 @@ fn head(
         trusts_proxies: facts.forwarded.trusts_proxies(),
         real_ip: (decisions.real_ip && !believed.is_empty()).then(real_ip).into_iter().collect(),
         hsts: hsts.cloned().into_iter().collect(),
-        resets: resets(decisions, |name| {
-            let asked = server.client_certificates.as_deref();
-            let is_said = match asked {
-                Some(asked) => client_certificates::says(asked, name),
-                None => client_certificates::RESETS.contains(&name),
+        resets: resets(decisions, |row| {
+            let is_said = match server.client_certificates.as_deref() {
+                Some(asked) => client_certificates::says(asked, row.name),
+                None => is_of_client_certificates(row),
             };
-            let is_default = grpc && GRPC_DEFAULTS.contains(&name) || detailed && DETAILED_DEFAULTS.contains(&name);
-            !is_said && !is_default && common.iter().all(|directive| directive.row.name != name)
+            let is_default = match row.said {
+                Said::Never => false,
+                Said::Always => true,
+                Said::Grpc => grpc,
+                Said::Detailed => detailed,
+            };
+            !is_said && !is_default && common.iter().all(|directive| directive.row != row)
         }),
         common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
     })
 }
 
 /// What a server takes back of the host's `http` level.
-pub fn resets(decisions: &Decisions, concerns: impl Fn(&str) -> bool) -> Vec<view::Directive> {
+pub fn resets(decisions: &Decisions, concerns: impl Fn(&'static DirectiveRow) -> bool) -> Vec<view::Directive> {
     let line = |reset: &Reset| view::Directive {
-        name: Word::fixed(reset.name),
+        name: Word::fixed(reset.row.name),
         arguments: Words::join([Word::fixed(reset.arguments)]),
     };
-    decisions.resets.iter().filter(|reset| concerns(reset.name)).map(line).collect()
+    decisions.resets.iter().filter(|reset| concerns(reset.row)).map(line).collect()
+}
+
+/// Whether servers take it back only where they ask for certificates of clients.
+pub fn is_of_client_certificates(row: &DirectiveRow) -> bool {
+    matches!(row.inherited, catalogue::Inherited::TakenBack(reset) if reset.of_client_certificates)
 }
 
 fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::catalogue::Module;
 use crate::model::{Behaviour, Handover, Hsts, Refused};
 use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
@@ -11,8 +12,7 @@ use crate::render::names;
 use crate::render::token::{Number, Text, Word};
 use crate::render::view;
 
-use super::client_certificates;
-use super::server::resets;
+use super::server::{is_of_client_certificates, resets};
 
 /// The file that all servers require.
 pub fn shared(plan: &Plan, engine: &Engine) -> File {
@@ -37,12 +37,12 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
     let status = decisions.status.map(|(address, stub_status)| view::StatusServer {
         address: Word::address(address),
         // It asks no backend, and sizes for backends must fit others that it does not set.
-        resets: resets(decisions, |name| !name.starts_with("proxy_") && !client_certificates::RESETS.contains(&name)),
+        resets: resets(decisions, |row| row.module != Some(Module::Proxy) && !is_of_client_certificates(row)),
         stub_status,
     });
     let trusts_proxies = plan.model.forwarded.trusts_proxies();
     let trusted = plan.trusted();
-    let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
+    let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.row.name == name);
     Ok(view::Shared {
         unlimited_requests: takes_back("limit_req"),
         unlimited_connections: takes_back("limit_conn"),

@@ -2,7 +2,9 @@
 
 mod ceilings;
 mod defaults;
+mod effective;
 mod forms;
+mod keys;
 mod rows;
 mod scopes;
 
@@ -15,7 +17,8 @@ use proptest::prelude::*;
 
 use super::{Ceiling, Context, Effect, Gives, OnError, Row, Scope, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
+use crate::model::catalogue::{self, AskedFor};
+use crate::model::{Argument, ByteSize, Kind, ObjectId};
 use crate::source::cluster::may_refer;
 use crate::source::{Snapshot, Stored, Version};
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
@@ -226,11 +229,12 @@ fn every_directive_of_the_catalogue_is_set_by_a_row() {
         ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(move |(value, _)| tried(row, row.key, value)));
     let set: BTreeSet<_> =
         all_tries.flat_map(|reading| reading.behaviour.directives).map(|directive| directive.row.name).collect();
-    let catalogue: BTreeSet<_> = catalogue::ALL.iter().map(|row| row.name).collect();
+    let catalogue: BTreeSet<_> = catalogue::asked_for(AskedFor::ByRoute).map(|row| row.name).collect();
     assert_eq!(set, catalogue);
     for row in ANNOTATIONS.rows() {
         let Effect::Directive(directive, _) = row.effect else { continue };
-        assert_eq!(row.scope == Scope::Server, catalogue::OF_SERVERS.contains(&directive), "{}", row.key);
+        let expected = if row.scope == Scope::Server { AskedFor::ByServer } else { AskedFor::ByRoute };
+        assert_eq!(directive.asked_for, expected, "{}", row.key);
     }
 }
 
@@ -285,37 +289,6 @@ fn whoever_is_trusted_less_than_a_row_needs_is_refused_by_it() {
     }
     let needs = |trust| ANNOTATIONS.rows().any(|row| row.is_served() && row.trust == trust);
     assert!(needs(Trust::Low) && needs(Trust::Medium) && !needs(Trust::Critical));
-}
-
-#[test]
-fn the_key_wins_over_its_other_spelling() {
-    let reading = given(&[("allowlist-source-range", "10.0.0.0/8"), ("whitelist-source-range", "0.0.0.0/0")]);
-    assert!(outline(&reading).contains(&"allow 10.0.0.0/8".to_owned()));
-    assert!(!outline(&reading).contains(&"allow 0.0.0.0/0".to_owned()));
-    assert!(reading.findings[0].note.contains("wins"));
-}
-
-#[test]
-fn unknown_keys_are_told_with_the_nearest_one() {
-    let cases = [
-        ("nginx.ingress.kubernetes.io/proxy-bodysize", Reason::UnknownAnnotation, "proxy-body-size"),
-        ("nginx.ingress.kubernetes.io/qqqq", Reason::UnknownAnnotation, "no such key"),
-        ("ingressd/endpoints", Reason::UnknownAnnotation, "on Services"),
-        ("ingressd/other", Reason::UnknownAnnotation, "no key with this prefix"),
-        ("nginx.org/rewrites", Reason::UnsupportedAnnotation, "not read for this class"),
-    ];
-    for (key, reason, text) in cases {
-        let annotations = BTreeMap::from([(key.to_owned(), "x".to_owned())]);
-        let findings = read_all(&annotations, Dialect::Specification, &Options::default()).findings;
-        assert_eq!(findings.len(), 1, "{key}");
-        assert_eq!(findings[0].reason, reason, "{key}");
-        assert!(findings[0].note.contains(text), "{key}: {}", findings[0].note);
-    }
-    let foreign = ["nginx.org/a", "nginx.org/b", "nginx.com/c"].map(|key| (key.to_owned(), String::new()));
-    let reading = read_all(&foreign.into(), Dialect::Specification, &Options::default());
-    assert_eq!(reading.findings.len(), 1);
-    let other = BTreeMap::from([("example.com/team".to_owned(), "shop".to_owned())]);
-    assert_eq!(read_all(&other, Dialect::Specification, &Options::default()).findings, []);
 }
 
 #[test]

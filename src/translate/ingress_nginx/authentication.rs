@@ -18,10 +18,11 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-realm",
+            default: DEFAULT_REALM,
             trust: Trust::Medium,
             form: Form::Text(&REALM),
             documentation: "The text that browsers show when they ask for a name and password: printable ASCII without \
-                quotes, backslash and $. A bad text is replaced by the default, Authentication Required; the word off, \
+                quotes, backslash and $. A bad text is replaced by the default; the word off, \
                 which nginx would take for no authentication, is a bad text.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users")],
             tries: &[
@@ -65,9 +66,10 @@ compared: Compared::Stricter("Entries in plain text, and those whose hash takes 
         },
         Row {
             key: "auth-secret-type",
+            default: "auth-file",
             on_error: OnError::Close,
             form: Form::Partly(&Form::Word(&["auth-file", "auth-map"]), "whether the Secret is written so"),
-            documentation: "How the Secret is read: auth-file, the default, takes the lines user:hash of its key auth; \
+            documentation: "How the Secret is read: auth-file takes the lines user:hash of its key auth; \
                 auth-map takes each key for a user and its value for the hash.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users-map")],
             tries: &[

@@ -235,7 +235,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-name",
             form: Form::Text(&COOKIE_NAME),
-            documentation: "Name of the cookie; INGRESSCOOKIE by default.",
+            default: NAME,
+            documentation: "Name of the cookie that keeps a client at its endpoint.",
             tries: &[
                 ("route", Gives::Sets("sessions by cookie route")),
                 ("my-app.session", Gives::Sets("sessions by cookie my-app.session")),

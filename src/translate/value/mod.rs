@@ -1,6 +1,8 @@
-//! The grammars of annotation values: from text to typed values; they must not know which key is read.
+//! The grammars of values that users write, and how a value is quoted in a note: from text to typed values; they must not know which
+//! key is read.
 
 mod address;
+mod form;
 mod name;
 mod number;
 mod origin;
@@ -8,6 +10,7 @@ mod redirect;
 mod target;
 
 pub use address::address_list;
+pub use form::{Form, Shape};
 pub use name::{
     HEADER_NAME, HOST_NAME, METHOD, REALM, SECRET_REFERENCE, header_names, methods, realm, secret_reference,
 };

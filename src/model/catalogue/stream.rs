@@ -1,0 +1,25 @@
+//! TCP and UDP services.
+
+use super::{Context, Contexts, DirectiveRow, Form, Module, rows};
+
+const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
+    DirectiveRow::new(name, contexts, form).of(Module::Stream)
+}
+
+const STREAM: Contexts = Contexts::of(&[Context::Stream]);
+const SERVER: Contexts = Contexts::of(&[Context::StreamServer]);
+const BOTH: Contexts = Contexts::of(&[Context::Stream, Context::StreamServer]);
+
+rows! {
+    STREAM_BLOCK_SERVER = row("server", Contexts::of(&[Context::Stream, Context::StreamUpstream]), Form::Any);
+    STREAM_UPSTREAM = row("upstream", STREAM, Form::Block);
+    STREAM_LISTEN = row("listen", SERVER, Form::Words);
+    STREAM_SET_REAL_IP_FROM = row("set_real_ip_from", BOTH, Form::Word).of(Module::StreamRealIp);
+    STREAM_PROXY_TIMEOUT = row("proxy_timeout", BOTH, Form::Time).default("10m");
+    STREAM_PROXY_NEXT_UPSTREAM = row("proxy_next_upstream", BOTH, Form::Switch).default("on");
+    STREAM_PROXY_NEXT_UPSTREAM_TIMEOUT = row("proxy_next_upstream_timeout", BOTH, Form::Time).default("0");
+    STREAM_PROXY_NEXT_UPSTREAM_TRIES = row("proxy_next_upstream_tries", BOTH, Form::Number).default("0");
+    STREAM_PROXY_RESPONSES = row("proxy_responses", BOTH, Form::Number);
+    STREAM_PROXY_PROTOCOL = row("proxy_protocol", BOTH, Form::Switch).default("off");
+    STREAM_PROXY_PASS = row("proxy_pass", SERVER, Form::Text);
+}
