@@ -53,6 +53,12 @@ pub enum Module {
     Stream,
     /// `ngx_stream_realip_module`.
     StreamRealIp,
+    /// `ngx_stream_ssl_preread_module`.
+    StreamSslPreread,
+    /// `ngx_stream_map_module`.
+    StreamMap,
+    /// `ngx_stream_geo_module`.
+    StreamGeo,
 }
 
 /// A directive of nginx.

@@ -39,6 +39,9 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::UpstreamKeepalive, "http_upstream_keepalive_module", Built::Always),
     (Module::Stream, "stream_module", Built::Asked),
     (Module::StreamRealIp, "stream_realip_module", Built::Asked),
+    (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
+    (Module::StreamMap, "stream_map_module", Built::Always),
+    (Module::StreamGeo, "stream_geo_module", Built::Always),
 ];
 
 /// What `nginx -V` said cannot be understood.
@@ -122,7 +125,7 @@ mod tests {
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
         configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx --with-compat \
         --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
-        --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module\n";
+        --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module --with-stream_ssl_preread_module\n";
 
     #[test]
     fn reads_a_distribution() {

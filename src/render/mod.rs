@@ -146,6 +146,7 @@ impl Renderer {
         let shared = [lower::cors, lower::limits, lower::sessions, lower::splits, lower::strangers];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
+        all.extend(lower::passthrough(plan, engine).map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
         FileSet { files: all.into_iter().collect() }
     }

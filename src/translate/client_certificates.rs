@@ -40,7 +40,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
         return;
     }
     let name = host::written(&server.name);
-    let home = site.subjects.first().filter(|_| !site.is_without_owner).map(|oldest| &oldest.id().namespace);
+    let home = site.home();
     // Clients that name no host, or an unknown one, are asked by the catch-all server: what they show there would count everywhere.
     let has_rule = server.name != ServerName::CatchAll;
     let decider = rules.clone().find(|(subject, _)| has_rule && home == Some(&subject.id().namespace));
@@ -105,7 +105,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
     }
 }
 
-fn close(server: &mut Server, concerns: impl Fn(&Route) -> bool) {
+/// Closes the routes of a server that this concerns.
+pub fn close(server: &mut Server, concerns: impl Fn(&Route) -> bool) {
     let all = server.routes.iter_mut().chain([&mut server.fallback]);
     all.filter(|route| concerns(route)).for_each(|route| route.action = Action::Closed);
 }

@@ -2,6 +2,7 @@
 
 mod inherited;
 mod names;
+mod passthrough;
 mod routes;
 mod sockets;
 mod streams;
@@ -35,7 +36,7 @@ pub fn gate(
     }
     let mut model = model;
     model.default_certificate.take_if(|id| !model.certificates.iter().any(|certificate| certificate.id == *id));
-    let sockets = sockets::choose(&model, capabilities, neighbours, options, &mut findings);
+    let mut sockets = sockets::choose(&model, capabilities, neighbours, options, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
         // Believing nobody can only close: address lists then see the proxy itself.
@@ -67,6 +68,8 @@ pub fn gate(
     }
     let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
     taken::leave(&mut model, neighbours, &ports, &mut findings);
+    let preread = passthrough::fit(&mut model, &mut sockets, capabilities, neighbours, options, &mut findings);
+    streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), neighbours, options));
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.
@@ -104,6 +107,7 @@ pub fn gate(
         proxies,
         stream_addresses: options.addresses.clone(),
         stream_real_ip: capabilities.has(Module::StreamRealIp),
+        preread,
         keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
     };
     findings.sort();

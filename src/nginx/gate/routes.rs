@@ -77,7 +77,7 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
 }
 
 /// The server without certificates of clients, for which all routes are closed.
-fn closed(server: &Server) -> Server {
+pub fn closed(server: &Server) -> Server {
     let mut closed = Server { client_certificates: None, ..server.clone() };
     for route in closed.routes.iter_mut().chain([&mut closed.fallback]) {
         route.action = Action::Closed;

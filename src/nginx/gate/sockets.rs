@@ -3,11 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
-use crate::model::Model;
 use crate::model::catalogue::{Module, Version};
-use crate::nginx::{Capabilities, GateOptions, Http2, Listen, NeighbourListen, Neighbours};
+use crate::model::{Model, Transport};
+use crate::nginx::{Capabilities, Entrance, GateOptions, Http2, Listen, NeighbourListen, Neighbours, StreamListen};
 
-use super::host;
+use super::{host, streams};
 
 /// The version that made HTTP/2 a directive of its own.
 const HTTP2_DIRECTIVE: Version = Version(1, 25, 1);
@@ -77,6 +77,16 @@ fn socket(
         tell(Reason::HostConflict, words);
         return None;
     }
+    let meets = |other: &&StreamListen| other.transport == Transport::Tcp && streams::meet(other.address, address);
+    if let Some(other) = neighbours.stream_listens.iter().find(meets) {
+        let words = format!(
+            "{} has {} for connections of a stream block, and nginx gives an address to one block alone: nothing is served on \
+             {address}",
+            other.place, other.address
+        );
+        tell(Reason::HostConflict, words);
+        return None;
+    }
     let same: Vec<_> = others().filter(|other| other.address == address).collect();
     if let Some(other) = same.iter().find(|other| other.ssl != ssl) {
         let (theirs, ours) = if ssl { ("plain HTTP", "https") } else { ("https", "plain HTTP") };
@@ -141,7 +151,7 @@ fn socket(
         }
         (None, None) => true,
     };
-    Some(Listen { address, ssl, proxy_protocol, default_server })
+    Some(Listen { address, ssl, proxy_protocol, default_server, entrance: Entrance::Outside })
 }
 
 fn http2(

@@ -6,6 +6,7 @@ mod block;
 mod client_certificates;
 mod lists;
 mod location;
+mod passthrough;
 mod paths;
 mod server;
 mod session;
@@ -18,6 +19,7 @@ mod writer;
 pub use block::{Likeness, block, likeness};
 pub use client_certificates::strangers;
 pub use lists::{list, long_lists};
+pub use passthrough::passthrough;
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};

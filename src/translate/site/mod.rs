@@ -55,6 +55,11 @@ pub struct Site<'s, 'a> {
 }
 
 impl<'s, 'a> Site<'s, 'a> {
+    /// The namespace whose host it is: what holds for the whole host is what that one says.
+    pub fn home(&self) -> Option<&'a Arc<str>> {
+        self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &oldest.id().namespace)
+    }
+
     fn join(&mut self, subject: &'s Subject<'a>) {
         // Objects come one after the other, so one that is known is the last.
         if self.subjects.last().is_none_or(|last| last.id() != subject.id()) {
