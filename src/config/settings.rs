@@ -231,6 +231,11 @@ impl Settings {
         }
     }
 
+    /// Whether anything is asked for that nginx does in a stream block.
+    pub fn needs_streams(&self) -> bool {
+        self.ingress_nginx.has_streams() || self.translate.passthrough
+    }
+
     /// The options of the translation, with our own listeners as addresses that are never an upstream.
     pub fn translate_options(&self) -> translate::Options {
         let mut options = self.translate.clone();

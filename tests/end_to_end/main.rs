@@ -33,6 +33,7 @@ mod many;
 mod neighbour;
 mod operation;
 mod own_addresses;
+mod passthrough;
 mod paths;
 mod protocols;
 mod proxy_protocol;

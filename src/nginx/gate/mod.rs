@@ -151,6 +151,8 @@ fn host() -> Origin {
 }
 
 #[cfg(test)]
+mod passthrough_tests;
+#[cfg(test)]
 mod route_tests;
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::{Certificate, CertificateId, Protocol, SecretBytes, Upstream, UpstreamId};
 use crate::nginx::NeighbourListen;
 
-fn model() -> Model {
+pub fn model() -> Model {
     let id = CertificateId::SelfSigned;
     let key = SecretBytes(Arc::from(&b""[..]));
     let certificate = Certificate {
@@ -17,7 +17,7 @@ fn model() -> Model {
     Model { certificates: vec![Arc::new(certificate)], default_certificate: Some(id), ..Model::default() }
 }
 
-fn neighbour(address: &str, flags: &[&str]) -> NeighbourListen {
+pub fn neighbour(address: &str, flags: &[&str]) -> NeighbourListen {
     let has = |name: &str| flags.contains(&name);
     NeighbourListen {
         place: "site:1".to_owned(),

@@ -13,6 +13,7 @@ pub mod manifests;
 mod modes;
 mod order;
 mod over_time;
+mod passthrough;
 mod served;
 mod settings;
 mod streams;
