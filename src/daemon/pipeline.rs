@@ -332,6 +332,7 @@ impl Stages for Pipeline {
         let costs = by_namespace(&model);
         self.ports = self.ports_of(&model);
         self.survey.neighbours.occupied = self.occupied();
+        self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);

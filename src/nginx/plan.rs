@@ -27,6 +27,8 @@ pub struct GateOptions {
     pub status: SocketAddr,
     /// The port of [`Inside`].
     pub passthrough_port: u16,
+    /// nginx has that port now, by the files in place: connections may be on their way to it.
+    pub has_passthrough: bool,
     /// The folder that nginx will see as the current generation, for example `/etc/nginx/ingressd/current`.
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker.
@@ -49,6 +51,7 @@ impl Default for GateOptions {
             proxy_protocol: false,
             status: SocketAddr::from(([127, 0, 0, 1], 10246)),
             passthrough_port: 10247,
+            has_passthrough: false,
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
             access_log: None,

@@ -27,27 +27,22 @@ pub fn fit(
 ) -> Option<Preread> {
     let served: BTreeSet<_> = model.servers.iter().map(|server| &server.name).collect();
     model.passthroughs.hosts.retain(|host| served.contains(&host.name));
+    let believes = model.forwarded.believes();
+    let inside = inside(believes, options);
     if model.passthroughs.hosts.is_empty() {
+        stay(inside, sockets, capabilities, options);
         return None;
     }
     let outside: Vec<_> = sockets.listens.iter().filter(|listen| listen.ssl).map(|listen| listen.address).collect();
-    let believes = model.forwarded.believes();
     let obstacle =
         lacking(believes, capabilities, neighbours, options).or_else(|| occupied(&outside, neighbours, options));
     if let Some((reason, words)) = obstacle {
         close(model, reason, &words, findings);
+        stay(inside, sockets, capabilities, options);
         return None;
     }
     sockets.listens.retain(|listen| !listen.ssl);
-    let inside = |address, entrance| Listen {
-        address: SocketAddr::new(address, options.passthrough_port),
-        ssl: true,
-        proxy_protocol: true,
-        default_server: true,
-        entrance,
-    };
-    sockets.listens.push(inside(Inside::HTTPS, Entrance::Inside));
-    sockets.listens.extend(believes.then(|| inside(Inside::TRUSTED, Entrance::InsideTrusted)));
+    sockets.listens.extend(inside);
     let is_set = |name: &str| neighbours.stream_directives.contains(name);
     Some(Preread {
         listens: outside,
@@ -55,6 +50,27 @@ pub fn fit(
         port: options.passthrough_port,
         sizes_tables: !is_set("map_hash_max_size") && !is_set("map_hash_bucket_size"),
     })
+}
+
+/// Where TLS is opened that comes through the stream server.
+fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
+    let listen = |address, entrance| Listen {
+        address: SocketAddr::new(address, options.passthrough_port),
+        ssl: true,
+        proxy_protocol: true,
+        default_server: true,
+        entrance,
+    };
+    let clients = listen(Inside::HTTPS, Entrance::Inside);
+    [clients].into_iter().chain(believes.then(|| listen(Inside::TRUSTED, Entrance::InsideTrusted))).collect()
+}
+
+/// Goes on listening inside for one generation: workers of the one in place have taken connections that they have yet to pass on.
+fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities, options: &GateOptions) {
+    let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
+    if options.has_passthrough && has_tls && capabilities.has(Module::RealIp) {
+        sockets.listens.extend(inside);
+    }
 }
 
 /// What nginx lacks.

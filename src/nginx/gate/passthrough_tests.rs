@@ -89,6 +89,27 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
 }
 
 #[test]
+fn what_is_on_its_way_is_waited_for_when_the_last_host_is_gone() {
+    let mut model = both();
+    model.passthroughs.hosts.clear();
+    let all = Capabilities::profile(Version(1, 22, 1));
+    let options = GateOptions { has_passthrough: true, ..GateOptions::default() };
+    let listens = |model: Model, capabilities: &Capabilities| {
+        let (plan, findings) = gate(model, capabilities, &Neighbours::default(), &options);
+        assert!(plan.decisions.preread.is_none() && findings.is_empty(), "{findings:?}");
+        tls(&plan)
+    };
+    assert_eq!(listens(model.clone(), &all), "0.0.0.0:443 [::]:443 127.0.0.1:10247<");
+    model.forwarded.trusted = vec!["10.0.0.0/8".parse().expect("a network")];
+    assert_eq!(listens(model.clone(), &all), "0.0.0.0:443 [::]:443 127.0.0.1:10247< 127.0.0.3:10247<");
+    // Without the module nobody would know who comes there.
+    model.forwarded.trusted.clear();
+    let mut lacking = all;
+    lacking.modules.remove(&Module::RealIp);
+    assert_eq!(listens(model, &lacking), "0.0.0.0:443 [::]:443");
+}
+
+#[test]
 fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
     use crate::model::catalogue::Module::{RealIp, Stream, StreamMap, StreamRealIp, StreamSslPreread};
     let sites =
@@ -124,7 +145,9 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
     ];
     for (neighbours, module, proxy_protocol, words) in rows {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
-        module.iter().for_each(|module| drop(capabilities.modules.remove(module)));
+        if let Some(module) = module {
+            capabilities.modules.remove(&module);
+        }
         let options = GateOptions { proxy_protocol, ..GateOptions::default() };
         let (plan, findings) = gate(both(), &capabilities, &neighbours, &options);
         let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("unopened")).collect();

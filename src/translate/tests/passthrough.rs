@@ -83,7 +83,7 @@ fn the_path_of_all_others_decides_in_the_namespace_whose_host_it_is() {
             &[("default", "/", "ssl-passthrough: 'true', auth-type: basic")],
             &["a.example o0 nowhere"],
             &["/"],
-            &["o0 UnsupportedAnnotation"],
+            &["o0 ClosedRoute", "o0 UnsupportedAnnotation"],
         ),
     ];
     for (objects, expected, closed, told) in rows {
