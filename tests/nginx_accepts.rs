@@ -80,6 +80,7 @@ fn directive(row: &'static catalogue::DirectiveRow, arguments: Vec<Argument>) ->
 fn everything() -> Behaviour {
     let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
     Behaviour {
+        backend_headers: None,
         strict_paths: true,
         directives: vec![
             directive(&catalogue::CLIENT_MAX_BODY_SIZE, vec![Argument::Size(ByteSize(8 << 20))]),
@@ -160,6 +161,7 @@ fn model() -> Model {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            directives: Vec::new(),
             handover: Default::default(),
             routes: vec![route(exact("/hello"), proxy("web", Protocol::Http), Behaviour::default())],
             fallback: fallback.clone(),
@@ -170,6 +172,7 @@ fn model() -> Model {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            directives: Vec::new(),
             handover: Default::default(),
             routes: Vec::new(),
             fallback: route(prefix("/"), proxy("web", Protocol::Http), Behaviour::default()),
@@ -180,6 +183,7 @@ fn model() -> Model {
             tls: TlsTermination::Own(own.clone()),
             hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
             client_certificates: None,
+            directives: Vec::new(),
             handover: Handover::Detailed,
             routes: vec![
                 route(exact("/exact/"), proxy("web", Protocol::Http), everything()),
@@ -205,6 +209,7 @@ fn model() -> Model {
             tls: TlsTermination::DefaultDeclared,
             hsts: Some(Hsts { max_age: 300, include_subdomains: false, preload: false }),
             client_certificates: None,
+            directives: Vec::new(),
             handover: Default::default(),
             routes: vec![
                 route(exact(&format!("/{}", "long".repeat(200))), proxy("web", Protocol::Http), Behaviour::default()),
@@ -344,8 +349,8 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
     // Whether the wildcard alone is passed on, so that hosts within it are opened; the PROXY protocol; who sizes tables; and what
     // the file of a host says how often.
     let rows = [
-        (true, false, Neighbours::default(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 2)]),
-        (false, false, sized.clone(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 2)]),
+        (true, false, Neighbours::default(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
+        (false, false, sized.clone(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
         (true, true, sized, [("listen ", 2), ("real_ip_header proxy_protocol;", 1), (" proxy_protocol", 3)]),
     ];
     for (is_wild, proxy_protocol, neighbours, wanted) in rows {

@@ -1,6 +1,7 @@
 //! What traffic should do, in the words of HTTP: it must not know Kubernetes, nginx versions, files or processes.
 
 mod access;
+mod backend_headers;
 mod backend_tls;
 mod balance;
 mod behaviour;
@@ -23,6 +24,7 @@ mod validity;
 mod value;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
+pub use backend_headers::{BackendHeaders, Connection, RouteVariable};
 pub use backend_tls::{BackendTls, Protocols};
 pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};
 pub use behaviour::{Behaviour, Cors, HttpsRedirect, OriginPattern, Rewrite, RewritePattern};
@@ -99,7 +101,7 @@ pub struct Forwarded {
 
 impl Forwarded {
     /// Whether anybody is believed.
-    pub fn believes(&self) -> bool {
+    pub fn trusts_proxies(&self) -> bool {
         !self.trusted.is_empty()
     }
 }

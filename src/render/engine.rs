@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::lint::{self, Lines};
 use super::shape::{Filled, Form, Shapes};
 use crate::model::Instance;
+use crate::nginx::syntax;
 
 /// A template with a name, its text and a full example of what fills it.
 pub struct Source {
@@ -90,6 +91,40 @@ impl Engine {
             self.templates.render(template, &view)
         })
     }
+}
+
+impl Engine {
+    /// A template without values, which sets headers, but for the directives that set one of these.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, which would be a fault of the program.
+    pub fn fill_without(&self, template: &'static str, headers: &[&str]) -> Result<Filled, RenderError> {
+        let form = Form::fixed(headers.join("\n").into_bytes());
+        self.shapes.fill(template, form, |_| {
+            let text = self.templates.render(template, &Value::Null)?;
+            Ok(without(&text, headers))
+        })
+    }
+}
+
+/// A text without the directives whose first argument is one of these names, in whatever letters.
+fn without(text: &str, headers: &[&str]) -> String {
+    let is_set = |directive: &syntax::Directive| {
+        let name = directive.arguments.first().map_or("", String::as_str);
+        headers.iter().any(|header| header.eq_ignore_ascii_case(name))
+    };
+    // What nginx cannot read it complains about.
+    let Ok(directives) = syntax::parse(text.as_bytes()) else { return text.to_owned() };
+    let mut kept = text.to_owned();
+    for directive in directives.iter().rev().filter(|directive| is_set(directive)) {
+        let begin = text[..directive.span.start].rfind('\n').map_or(0, |end| end + 1);
+        let end = text[directive.span.end..].find('\n').map_or(text.len(), |end| directive.span.end + end + 1);
+        let alone =
+            text[begin..directive.span.start].trim().is_empty() && text[directive.span.end..end].trim().is_empty();
+        kept.replace_range(if alone { begin..end } else { directive.span.clone() }, "");
+    }
+    kept
 }
 
 impl Source {
@@ -182,6 +217,17 @@ mod tests {
         };
         let sources = vec![source("known", "known;\n", None), source("main", text, Some(example))];
         Engine::load(sources, &Instance::default()).expect("it keeps the rules")
+    }
+
+    #[test]
+    fn a_list_of_headers_gives_way_to_what_a_location_says() {
+        let text = "    set_header Host $host;\n    set_header\n        x-real-ip $a; # why\n    set_header B \"a;b\"; set_header C c;\n";
+        assert_eq!(without(text, &[]), text);
+        let kept = without(text, &["host", "X-Real-IP", "C"]);
+        assert_eq!(
+            kept,
+            "    set_header\n # why\n    set_header B \"a;b\"; \n".replace("    set_header\n # why", "     # why")
+        );
     }
 
     #[test]

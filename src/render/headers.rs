@@ -126,13 +126,13 @@ const LISTS: [(&str, bool, bool, bool); 8] = [
 
 /// The text of every template that is made of the table, by name.
 pub fn templates() -> Vec<(&'static str, String)> {
-    let list = |grpc: bool, detailed: bool, believes: bool| {
+    let list = |grpc: bool, detailed: bool, trusts_proxies: bool| {
         let directive = if grpc { "grpc_set_header" } else { "proxy_set_header" };
         let line = |header: &Header| {
             let value = match if detailed { header.detailed } else { header.usual } {
                 SetByHttp(..) if grpc => return None,
-                SetOrTold(_, told, _) if believes => told.to_owned(),
-                ClearedUnlessTold if believes => header.told(),
+                SetOrTold(_, told, _) if trusts_proxies => told.to_owned(),
+                ClearedUnlessTold if trusts_proxies => header.told(),
                 Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) => value.to_owned(),
                 Cleared | ClearedUnlessTold => "\"\"".to_owned(),
                 Passed => return None,
@@ -146,7 +146,7 @@ pub fn templates() -> Vec<(&'static str, String)> {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
     told.push_str("    }\n");
-    let lists = LISTS.map(|(name, grpc, detailed, believes)| (name, list(grpc, detailed, believes)));
+    let lists = LISTS.map(|(name, grpc, detailed, trusts_proxies)| (name, list(grpc, detailed, trusts_proxies)));
     lists.into_iter().chain([("told", told)]).collect()
 }
 

@@ -95,8 +95,6 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("grpc_headers_detailed", None),
         source!("grpc_headers_detailed_told", None),
         source!("strict_paths", None),
-        source!("cors_hidden", None),
-        source!("cors_hidden_grpc", None),
         source!("shared", example(shared())),
         source!("listens", Some(json!(view::Listens { listens: vec![words()] }))),
         source!("server_name", example(name())),
@@ -106,6 +104,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("backends", Some(json!(view::Backends { variable: WORD }))),
         source!("backend", example(backend())),
         source!("location", example(location())),
+        source!("request_headers", Some(json!(request_headers()))),
         source!("upstream", example(upstream())),
         source!("cors", example(cors())),
         source!("session", example(session())),
@@ -137,7 +136,7 @@ fn shared() -> Result<Value, Refused> {
         names_hash: vec![view::NamesHash { max_size: NUMBER, bucket_size: NUMBER }],
         variables_hash_max_size: true,
         variables_hash_bucket_size: true,
-        believes: true,
+        trusts_proxies: true,
         detailed: true,
         plain_port: WORD,
         scheme: WORD,
@@ -174,7 +173,7 @@ fn server() -> Result<Value, Refused> {
         keepalive_min_timeout: true,
         grpc: true,
         detailed: true,
-        believes: true,
+        trusts_proxies: true,
         real_ip: vec![view::RealIp { header: WORD, networks: vec![WORD] }],
         hsts: vec![WORD],
         resets: vec![directive()],
@@ -189,8 +188,7 @@ fn client_certificates() -> Result<Value, Refused> {
         verify: WORD,
         depth: NUMBER,
         error_page: vec![Text::new("text")?],
-        believes: true,
-        told: true,
+        trusts_proxies: true,
     }))
 }
 
@@ -198,74 +196,20 @@ fn stranger() -> Result<Value, Refused> {
     Ok(json!(view::Stranger { variable: WORD, pattern: Literal::new("~^x$")? }))
 }
 
-fn backend_tls() -> Result<view::BackendTls, Refused> {
-    Ok(view::BackendTls {
-        certificate: vec![Path::new("/file".as_ref())?],
-        verified: vec![view::Verified { authority: Path::new("/file".as_ref())?, depth: NUMBER }],
-        name: Text::new("text")?,
-        tells_name: true,
-        protocols: words(),
-        ciphers: vec![Text::new("text")?],
-    })
-}
-
 fn location() -> Result<Value, Refused> {
-    let client = || vec![view::ClientHeaders { told: true }];
-    let grpc = view::Grpc {
-        scheme: WORD,
-        upstream: WORD,
-        hsts: vec![WORD],
-        detailed: true,
-        believes: true,
-        client: client(),
-        backend_tls: vec![backend_tls()?],
-    };
-    let cors = view::CorsUse {
-        preflight: WORD,
-        origin: WORD,
-        credentials: WORD,
-        methods: WORD,
-        headers: WORD,
-        expose: WORD,
-        max_age: WORD,
-        echoed: true,
-        grpc: true,
-        hsts: vec![WORD],
-    };
-    let limits = view::LimitsUse {
-        rated: true,
-        rates: vec![view::RateUse { zone: WORD, burst: NUMBER }],
-        connections: vec![view::ConnectionsUse { zone: WORD, number: NUMBER }],
-    };
+    let conditional = view::Conditional { condition: WORD, name: WORD, arguments: words() };
     Ok(json!(view::Location {
         modifier: WORD,
         path: Literal::new("/")?,
         directives: vec![directive()],
-        to_slash: vec![Text::new("text")?],
         strict_paths: true,
-        protected: true,
-        https_redirect: vec![view::HttpsRedirect { status: NUMBER, host: WORD, port: vec![NUMBER], uri: WORD }],
-        asks_clients: true,
-        stranger: vec![WORD],
-        cors: vec![cors],
-        session: vec![view::SessionUse { cookie: WORD, variable: WORD, path: Text::new("/")?, hsts: vec![WORD] }],
-        redirect: vec![view::Redirect { status: NUMBER, location: Text::new("text")? }],
-        respond: vec![view::Respond { status: NUMBER, words: Text::new("text")? }],
-        denied: vec![WORD],
-        rewrite: vec![view::Rewrite { pattern: Literal::new("^")?, target: Text::new("/")? }],
-        access: vec![view::Access { deny: vec![WORD], allow: vec![WORD], closed: true }],
-        authentication: vec![view::Authentication {
-            realm: Text::new("text")?,
-            file: Path::new("/file".as_ref())?,
-            grpc: true,
-            detailed: true,
-            believes: true,
-            client: client(),
-        }],
-        limits: vec![limits],
-        grpc: vec![grpc],
-        proxy: vec![view::Proxy { tls: true, backend_tls: vec![backend_tls()?], scheme: WORD, upstream: WORD }],
+        statements: vec![view::Statement { conditional: vec![conditional], plain: vec![directive()] }],
+        pass: vec![view::Pass { directive: WORD, scheme: WORD, upstream: WORD }],
     }))
+}
+
+fn request_headers() -> view::RequestHeaders {
+    view::RequestHeaders { headers: vec![view::RequestHeader { directive: WORD, name: WORD, value: words() }] }
 }
 
 fn list() -> view::List {
@@ -278,6 +222,7 @@ fn upstream() -> Result<Value, Refused> {
         name: WORD,
         session: vec![WORD],
         key: vec![Text::new("text")?],
+        least_connections: true,
         endpoints,
         keepalive: vec![NUMBER]
     }))

@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::{
-    ByteSize, Cidr, Ciphers, HeaderName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart, UrlPath,
+    ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart,
+    UrlPath,
 };
 use crate::nginx::lexer::push_quoted;
 
@@ -34,6 +35,11 @@ impl Word {
     /// A word of the program itself.
     pub const fn fixed(word: &'static str) -> Self {
         Word(Cow::Borrowed(word))
+    }
+
+    /// The word as it is written.
+    pub fn as_str(&self) -> &str {
+        &self.0
     }
 
     /// Letters, digits and `_ . / : -`.
@@ -122,6 +128,23 @@ impl Word {
         }))
     }
 
+    /// A URL of https: the variables with its host and its path, and the port between them.
+    pub fn https_url(host: &'static str, port: u16, uri: &'static str) -> Self {
+        let port = if port == 443 { String::new() } else { format!(":{port}") };
+        Word(Cow::Owned(format!("https://{host}{port}{uri}")))
+    }
+
+    /// What was asked for at another host: the variable with the scheme, the host, and the variable with the port behind a colon, where
+    /// it is written.
+    pub fn to_host(scheme: &'static str, host: &HostName, port: &'static str) -> Self {
+        Word(Cow::Owned(format!("{scheme}://{host}{port}$request_uri")))
+    }
+
+    /// A setting of a directive, such as `zone=name`.
+    pub fn setting(name: &'static str, value: &Word) -> Self {
+        Word(Cow::Owned(format!("{name}={}", value.0)))
+    }
+
     /// A network.
     pub fn network(network: &Cidr) -> Self {
         Word(Cow::Owned(network.to_string()))
@@ -134,14 +157,43 @@ impl Word {
 pub struct Words(String);
 
 impl Words {
+    /// No word at all.
+    pub fn nothing() -> Self {
+        Words(String::new())
+    }
+
     /// The words with a blank between each two.
-    pub fn join(words: impl IntoIterator<Item = Word>) -> Self {
+    pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
         for word in words {
             joined.push_str(if joined.is_empty() { "" } else { " " });
-            joined.push_str(&word.0);
+            joined.push_str(&word.into().0);
         }
         Words(joined)
+    }
+}
+
+impl From<Word> for Words {
+    fn from(word: Word) -> Self {
+        Words(word.0.into_owned())
+    }
+}
+
+impl From<Literal> for Words {
+    fn from(literal: Literal) -> Self {
+        Words(literal.0)
+    }
+}
+
+impl From<Text> for Words {
+    fn from(text: Text) -> Self {
+        Words(text.0)
+    }
+}
+
+impl From<Path> for Words {
+    fn from(path: Path) -> Self {
+        Words(path.0)
     }
 }
 
@@ -166,6 +218,24 @@ impl Text {
     /// Quotes the text.
     pub fn new(text: &str) -> Result<Self, Refused> {
         quote(text, true).map(Text)
+    }
+
+    /// A text that was proven, which cannot be too long.
+    pub fn of(text: &crate::model::Text) -> Self {
+        Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
+    }
+
+    /// Text and references to what a request has.
+    pub fn of_parts(text: &RewriteTarget) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        for part in text.parts() {
+            match part {
+                TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
+                part => drop(write!(quoted, "{part}")),
+            }
+        }
+        quoted.push('"');
+        fits(quoted).map(Text)
     }
 
     /// A path, encoded as nginx encodes the name of a location that it redirects to, with the query of the request.

@@ -28,7 +28,7 @@ pub struct Shared {
     /// Whether servers take back a certificate of the host for backends.
     pub nothing: bool,
     /// Whether headers of anybody are believed about clients.
-    pub believes: bool,
+    pub trusts_proxies: bool,
     /// Whether backends of some host get the detailed headers.
     pub detailed: bool,
     /// The port that plain requests come to, or the variable that holds it where it is not one.
@@ -141,7 +141,7 @@ pub struct Server {
     /// Whether backends get the detailed headers, and answers as they come.
     pub detailed: bool,
     /// Whether anybody is believed about clients.
-    pub believes: bool,
+    pub trusts_proxies: bool,
     /// Who is believed about the client's address, and by which word; none or one.
     pub real_ip: Vec<RealIp>,
     /// The variable with the policy of strict transport security, none or one.
@@ -166,9 +166,7 @@ pub struct ClientCertificates {
     /// Where others are sent, none or one URL.
     pub error_page: Vec<Text>,
     /// Whether anybody is believed about clients.
-    pub believes: bool,
-    /// Whether backends are told the certificate.
-    pub told: bool,
+    pub trusts_proxies: bool,
 }
 
 /// The variable that tells who is not let in.
@@ -180,13 +178,6 @@ pub struct Stranger {
     pub pattern: Literal,
 }
 
-/// What backends are told about certificates of clients.
-#[derive(Debug, Serialize)]
-pub struct ClientHeaders {
-    /// Whether they are told the certificate itself.
-    pub told: bool,
-}
-
 /// Who is believed about the client's address.
 #[derive(Debug, Serialize)]
 pub struct RealIp {
@@ -196,7 +187,7 @@ pub struct RealIp {
     pub networks: Vec<Word>,
 }
 
-/// A location. Each list but `directives` has no element or one.
+/// A location, from its first line to the headers that its backend gets: those are a template of their own.
 #[derive(Debug, Serialize)]
 pub struct Location {
     /// `=`, `~`, `~*`, or `^~`.
@@ -205,40 +196,61 @@ pub struct Location {
     pub path: Literal,
     /// Plain settings, one line each, directly below the first line.
     pub directives: Vec<Directive>,
-    /// To the same path with a slash at its end.
-    pub to_slash: Vec<Text>,
     /// Whether paths that a backend may read otherwise are refused here, and not in the whole server.
     pub strict_paths: bool,
-    /// Whether clients are chosen in any way.
-    pub protected: bool,
-    /// To https.
-    pub https_redirect: Vec<HttpsRedirect>,
-    /// Whether the host asks clients for certificates.
-    pub asks_clients: bool,
-    /// The variable that tells whose certificate is not good enough.
-    pub stranger: Vec<Word>,
-    /// Browsers of other origins.
-    pub cors: Vec<CorsUse>,
-    /// A session for clients without one.
-    pub session: Vec<SessionUse>,
-    /// Elsewhere.
-    pub redirect: Vec<Redirect>,
-    /// An answer of our own.
-    pub respond: Vec<Respond>,
-    /// The variable that tells whom a long list denies.
-    pub denied: Vec<Word>,
-    /// Another path for the backend.
-    pub rewrite: Vec<Rewrite>,
-    /// Clients by address.
-    pub access: Vec<Access>,
-    /// Clients by password.
-    pub authentication: Vec<Authentication>,
-    /// How much each client may ask for.
-    pub limits: Vec<LimitsUse>,
-    /// To a gRPC backend.
-    pub grpc: Vec<Grpc>,
-    /// To an HTTP backend.
-    pub proxy: Vec<Proxy>,
+    /// What features say, in order.
+    pub statements: Vec<Statement>,
+    /// To a backend, none or one.
+    pub pass: Vec<Pass>,
+}
+
+/// A directive of a feature: one of the lists has one element, the other none.
+#[derive(Debug, Serialize)]
+pub struct Statement {
+    /// For some requests only.
+    pub conditional: Vec<Conditional>,
+    /// For all of them.
+    pub plain: Vec<Directive>,
+}
+
+/// A directive for requests for which a variable is set.
+#[derive(Debug, Serialize)]
+pub struct Conditional {
+    /// The variable.
+    pub condition: Word,
+    /// The name of the directive.
+    pub name: Word,
+    /// Its arguments.
+    pub arguments: Words,
+}
+
+/// To a backend.
+#[derive(Debug, Serialize)]
+pub struct Pass {
+    /// `proxy_pass` or `grpc_pass`.
+    pub directive: Word,
+    /// `http://`, `https://`, `grpc://` or `grpcs://`.
+    pub scheme: Word,
+    /// The upstream, or the variable with its name.
+    pub upstream: Word,
+}
+
+/// Headers that a location sets for its backend, besides the list that every backend gets.
+#[derive(Debug, Serialize)]
+pub struct RequestHeaders {
+    /// The headers.
+    pub headers: Vec<RequestHeader>,
+}
+
+/// A header that a location sets for its backend.
+#[derive(Debug, Serialize)]
+pub struct RequestHeader {
+    /// `proxy_set_header` or `grpc_set_header`.
+    pub directive: Word,
+    /// The name of the header.
+    pub name: Word,
+    /// Its value.
+    pub value: Words,
 }
 
 /// A directive.
@@ -248,82 +260,6 @@ pub struct Directive {
     pub name: Word,
     /// Its arguments.
     pub arguments: Words,
-}
-
-/// A redirect to https.
-#[derive(Debug, Serialize)]
-pub struct HttpsRedirect {
-    /// The status.
-    pub status: Number,
-    /// The variable with the host of the URL.
-    pub host: Word,
-    /// The port of the URL, none for 443.
-    pub port: Vec<Number>,
-    /// The variable with path and query.
-    pub uri: Word,
-}
-
-/// The variables of a set of origins, in a location.
-#[derive(Debug, Serialize)]
-pub struct CorsUse {
-    /// Whether an OPTIONS request is answered here.
-    pub preflight: Word,
-    /// The allowed origin or nothing.
-    pub origin: Word,
-    /// Credentials.
-    pub credentials: Word,
-    /// Methods.
-    pub methods: Word,
-    /// Headers.
-    pub headers: Word,
-    /// Headers that scripts may read.
-    pub expose: Word,
-    /// How long a preflight counts.
-    pub max_age: Word,
-    /// Whether answers differ by origin.
-    pub echoed: bool,
-    /// Whether the backend speaks gRPC.
-    pub grpc: bool,
-    /// The server's policy, which a location with headers of its own must repeat.
-    pub hsts: Vec<Word>,
-}
-
-/// A redirect.
-#[derive(Debug, Serialize)]
-pub struct Redirect {
-    /// The status.
-    pub status: Number,
-    /// The target.
-    pub location: Text,
-}
-
-/// An answer of our own.
-#[derive(Debug, Serialize)]
-pub struct Respond {
-    /// The status.
-    pub status: Number,
-    /// The body.
-    pub words: Text,
-}
-
-/// A rewrite.
-#[derive(Debug, Serialize)]
-pub struct Rewrite {
-    /// What is matched.
-    pub pattern: Literal,
-    /// What it becomes.
-    pub target: Text,
-}
-
-/// Clients by address.
-#[derive(Debug, Serialize)]
-pub struct Access {
-    /// Sent away.
-    pub deny: Vec<Word>,
-    /// Let in.
-    pub allow: Vec<Word>,
-    /// Whether all others are sent away.
-    pub closed: bool,
 }
 
 /// A long list, for all locations that refer to it.
@@ -346,110 +282,6 @@ pub struct ListNetwork {
     pub denied: Word,
 }
 
-/// Clients by password.
-#[derive(Debug, Serialize)]
-pub struct Authentication {
-    /// The realm.
-    pub realm: Text,
-    /// The file.
-    pub file: Path,
-    /// Whether the backend speaks gRPC.
-    pub grpc: bool,
-    /// Whether the backend gets the detailed headers.
-    pub detailed: bool,
-    /// Whether anybody is believed about clients.
-    pub believes: bool,
-    /// What the backend is told about certificates of clients, none or one.
-    pub client: Vec<ClientHeaders>,
-}
-
-/// Limits in a location.
-#[derive(Debug, Serialize)]
-pub struct LimitsUse {
-    /// Whether there is a rate.
-    pub rated: bool,
-    /// Rates.
-    pub rates: Vec<RateUse>,
-    /// Connections, none or one.
-    pub connections: Vec<ConnectionsUse>,
-}
-
-/// A rate in a location.
-#[derive(Debug, Serialize)]
-pub struct RateUse {
-    /// The zone.
-    pub zone: Word,
-    /// How many more are let through at once.
-    pub burst: Number,
-}
-
-/// A limit of connections in a location.
-#[derive(Debug, Serialize)]
-pub struct ConnectionsUse {
-    /// The zone.
-    pub zone: Word,
-    /// How many.
-    pub number: Number,
-}
-
-/// To a gRPC backend.
-#[derive(Debug, Serialize)]
-pub struct Grpc {
-    /// `grpc://` or `grpcs://`.
-    pub scheme: Word,
-    /// The upstream.
-    pub upstream: Word,
-    /// The server's policy of strict transport security.
-    pub hsts: Vec<Word>,
-    /// Whether the backend gets the detailed headers.
-    pub detailed: bool,
-    /// Whether anybody is believed about clients.
-    pub believes: bool,
-    /// What the backend is told about certificates of clients, none or one.
-    pub client: Vec<ClientHeaders>,
-    /// How TLS is spoken where objects say so, none or one.
-    pub backend_tls: Vec<BackendTls>,
-}
-
-/// To an HTTP backend.
-#[derive(Debug, Serialize)]
-pub struct Proxy {
-    /// Whether TLS is spoken to the backend as nobody says how.
-    pub tls: bool,
-    /// How it is spoken where objects say so, none or one.
-    pub backend_tls: Vec<BackendTls>,
-    /// `http://` or `https://`.
-    pub scheme: Word,
-    /// The upstream, or the variable with its name.
-    pub upstream: Word,
-}
-
-/// How TLS is spoken to a backend.
-#[derive(Debug, Serialize)]
-pub struct BackendTls {
-    /// The file with the certificate that is shown and its key, none or one.
-    pub certificate: Vec<Path>,
-    /// Who has signed the certificate of the backend, none or one.
-    pub verified: Vec<Verified>,
-    /// The name of the backend.
-    pub name: Text,
-    /// Whether the backend is told it.
-    pub tells_name: bool,
-    /// Versions of TLS.
-    pub protocols: Words,
-    /// Ciphers, none or one list.
-    pub ciphers: Vec<Text>,
-}
-
-/// Who has signed the certificate of a backend.
-#[derive(Debug, Serialize)]
-pub struct Verified {
-    /// The file with the authorities.
-    pub authority: Path,
-    /// How many others may stand between.
-    pub depth: Number,
-}
-
 /// A group of endpoints.
 #[derive(Debug, Serialize)]
 pub struct Upstream {
@@ -459,6 +291,8 @@ pub struct Upstream {
     pub session: Vec<Word>,
     /// The text by which it is chosen; none or one.
     pub key: Vec<Text>,
+    /// Whether the one with the fewest connections is chosen.
+    pub least_connections: bool,
     /// The endpoints.
     pub endpoints: Vec<Endpoint>,
     /// Idle connections, none or one.

@@ -53,7 +53,7 @@ pub fn decider<'c, 's, 'a>(name: &ServerName, site: &'c Site<'s, 'a>) -> Option<
     let decides = |claim: &&Claim<'_, '_>| {
         claim.path.as_str() == "/"
             && claim.subject.reading.passthrough.is_some()
-            && claim.subject.id().namespace == *home
+            && *claim.subject.id().namespace == *home
     };
     site.claims.iter().find(decides)
 }
@@ -66,7 +66,7 @@ pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<
     }
     let (name, home) = (host::written(&server.name), site.home());
     for subject in &site.subjects {
-        let is_at_home = home == Some(&subject.id().namespace);
+        let is_at_home = home == Some(&*subject.id().namespace);
         match (&subject.reading.passthrough, decider) {
             (Some(origin), Some(claim)) if claim.subject.id() == subject.id() => {
                 findings.extend(moot(subject, claim, site, &name, origin));

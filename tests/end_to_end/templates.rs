@@ -19,7 +19,7 @@ fn with_line(words: &str, line: &str) -> String {
 
 /// Every location adds a header with this value.
 fn edge(value: &str) -> String {
-    with_line("{{#when protected}}", &format!("    add_header X-Edge {value} always;"))
+    with_line("{{#when strict_paths}}", &format!("    add_header X-Edge {value} always;"))
 }
 
 /// Makes a text the template of locations; whoever reads the settings from now on finds it.
@@ -58,14 +58,14 @@ fn what_it_adds_is_served_and_a_bad_one_changes_nothing() {
 
         for (bad, words) in [
             (
-                with_line("{{#when protected}}", "    add_header X-Edge \"{{path}}\";"),
-                "location.hbs:11: path stands for itself",
+                with_line("{{#when strict_paths}}", "    add_header X-Edge \"{{path}}\";"),
+                "location.hbs:5: path stands for itself",
             ),
             (
-                with_line("{{#when protected}}", "    add_header X-Edge {{path}};"),
+                with_line("{{#when strict_paths}}", "    add_header X-Edge {{path}};"),
                 "location.hbs: path cannot stand there",
             ),
-            (edge("south").replace("{{#each access}}", "{{#each entry}}"), "there is no entry"),
+            (edge("south").replace("{{#each statements}}", "{{#each entry}}"), "there is no entry"),
             ("{{#when".to_owned(), "location.hbs:1: it is no template"),
         ] {
             put(rig, &bad);
@@ -100,12 +100,11 @@ fn a_daemon_does_not_start_with_a_bad_one_and_nginx_goes_on() {
         rig.daemon.stop().await;
         // As after an upgrade to a version whose views have another value, which an old text does not use.
         let south = edge("south");
-        let (before, limits) = south.split_once("{{#each limits}}").unwrap();
-        let (_, after) = limits.split_once("{{#each grpc}}").unwrap();
-        put(rig, &format!("{before}{{{{#each grpc}}}}{after}"));
+        let (before, _) = south.split_once("{{#each pass}}").unwrap();
+        put(rig, before);
         rig.daemon.start();
         assert_eq!(rig.daemon.ended().await.code(), Some(78));
-        assert!(rig.daemon.log().contains("/templates/location.hbs: it does not use limits"), "{}", rig.daemon.log());
+        assert!(rig.daemon.log().contains("/templates/location.hbs: it does not use pass"), "{}", rig.daemon.log());
         serves("a.example", Some("north")).await;
         // Whoever is awake can look and go back without it.
         assert_eq!(get("http://b.example/").send().await.status, 200);
@@ -133,12 +132,12 @@ const UNKNOWN: &str = "    no_such_directive on;";
 
 #[test]
 fn nobody_is_blamed_for_one_that_nginx_refuses_everywhere() {
-    refused_by_nginx(with_line("{{#when protected}}", UNKNOWN));
+    refused_by_nginx(with_line("{{#when strict_paths}}", UNKNOWN));
 }
 
 #[test]
 fn nobody_is_blamed_for_one_that_nginx_refuses_in_places() {
-    refused_by_nginx(with_line("    add_header Access-Control-Max-Age {{max_age}} always;", UNKNOWN));
+    refused_by_nginx(with_line("{{#each conditional}}", UNKNOWN));
 }
 
 /// Nothing is applied, also by the next start, until it is mended; whoever is bad by himself is found all the same.

@@ -27,7 +27,7 @@ pub fn fit(
 ) -> Option<Preread> {
     let served: BTreeSet<_> = model.servers.iter().map(|server| &server.name).collect();
     model.passthroughs.hosts.retain(|host| served.contains(&host.name));
-    let believes = model.forwarded.believes();
+    let believes = model.forwarded.trusts_proxies();
     let inside = inside(believes, options);
     if model.passthroughs.hosts.is_empty() {
         stay(inside, sockets, capabilities, options);

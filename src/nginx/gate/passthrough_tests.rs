@@ -23,6 +23,7 @@ fn both() -> Model {
             origin: origin(host),
             tls: TlsTermination::Default,
             client_certificates: None,
+            directives: Vec::new(),
             hsts: None,
             handover: Default::default(),
             routes: Vec::new(),

@@ -1,11 +1,15 @@
 //! What a location says about TLS to its backend; it must not know what else is in the location.
 
-use crate::model::{BackendTls, Refused, UpstreamId};
-use crate::nginx::Decisions;
+use crate::model::{BackendTls, Protocol, Refused};
 use crate::render::file_set::FilePath;
 use crate::render::names;
-use crate::render::token::{Number, Path, Text, Word, Words};
-use crate::render::view;
+use crate::render::token::{Path, Word, Words};
+
+use super::location::Scene;
+use super::slots::{Slot, Slots, text};
+
+const ON: Word = Word::fixed("on");
+const OFF: Word = Word::fixed("off");
 
 /// The files that it needs.
 pub fn requires(tls: &BackendTls) -> impl Iterator<Item = FilePath> {
@@ -13,27 +17,43 @@ pub fn requires(tls: &BackendTls) -> impl Iterator<Item = FilePath> {
     certificate.into_iter().chain(tls.verify_depth.map(|_| names::authority_file(&tls.secret)))
 }
 
-/// What is said. Sessions of TLS may be resumed: nginx keeps them by endpoint of an upstream, and upstreams of which anything of this
-/// differs are others.
-pub fn view(upstream: &UpstreamId, decisions: &Decisions) -> Result<Option<view::BackendTls>, Refused> {
-    let Some(tls) = upstream.tls.as_deref() else { return Ok(None) };
-    let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
-    let certificate = tls.has_certificate.then(|| file(names::client_file(&tls.secret))).transpose()?;
-    let verified = |depth: u32| {
+/// What a location says. Sessions of TLS may be resumed: nginx keeps them by endpoint of an upstream, and upstreams of which anything
+/// of this differs are others.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(upstream) = scene.route.action.upstream() else { return Ok(()) };
+    let grpc = matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs);
+    let mut say = |proxy: &'static str, its_twin: &'static str, arguments: Words| {
+        slots.say(Slot::Backend, if grpc { its_twin } else { proxy }, arguments);
+    };
+    let Some(tls) = upstream.tls.as_deref() else {
+        if upstream.protocol == Protocol::Https {
+            say("proxy_ssl_server_name", "grpc_ssl_server_name", OFF.into());
+            say("proxy_ssl_verify", "grpc_ssl_verify", OFF.into());
+        }
+        return Ok(());
+    };
+    let file = |path: FilePath| Path::new(&scene.facts.decisions.current.join(&*path));
+    if tls.has_certificate {
+        let certificate = file(names::client_file(&tls.secret))?;
+        say("proxy_ssl_certificate", "grpc_ssl_certificate", certificate.clone().into());
+        say("proxy_ssl_certificate_key", "grpc_ssl_certificate_key", certificate.into());
+    }
+    if let Some(depth) = tls.verify_depth {
         let authority = file(names::authority_file(&tls.secret))?;
-        Ok(view::Verified { authority, depth: Number(u64::from(depth)) })
-    };
+        say("proxy_ssl_trusted_certificate", "grpc_ssl_trusted_certificate", authority.into());
+        say("proxy_ssl_verify", "grpc_ssl_verify", ON.into());
+        say("proxy_ssl_verify_depth", "grpc_ssl_verify_depth", Word::number(u64::from(depth)).into());
+    }
     let name = match &tls.name {
-        Some(name) => Text::new(name.as_str())?,
-        None => Text::new(&format!("{}.{}.svc", upstream.service, upstream.namespace))?,
+        Some(name) => text(name.as_str())?,
+        None => text(&format!("{}.{}.svc", upstream.service, upstream.namespace))?,
     };
-    let ciphers = tls.ciphers.as_ref().map(|ciphers| Text::new(ciphers.as_str())).transpose()?;
-    Ok(Some(view::BackendTls {
-        certificate: certificate.into_iter().collect(),
-        verified: tls.verify_depth.map(verified).transpose()?.into_iter().collect(),
-        name,
-        tells_name: tls.tells_name,
-        protocols: Words::join(tls.protocols.names().iter().map(|word| Word::fixed(word))),
-        ciphers: ciphers.into_iter().collect(),
-    }))
+    say("proxy_ssl_name", "grpc_ssl_name", name);
+    say("proxy_ssl_server_name", "grpc_ssl_server_name", if tls.tells_name { ON } else { OFF }.into());
+    let protocols = Words::join(tls.protocols.names().iter().map(|word| Word::fixed(word)));
+    say("proxy_ssl_protocols", "grpc_ssl_protocols", protocols);
+    if let Some(ciphers) = &tls.ciphers {
+        say("proxy_ssl_ciphers", "grpc_ssl_ciphers", text(ciphers.as_str())?);
+    }
+    Ok(())
 }

@@ -12,7 +12,9 @@ use crate::render::names;
 use crate::render::token::{Literal, Number, Path, Text, Word};
 use crate::render::view;
 
+use super::location::Scene;
 use super::server::Facts;
+use super::slots::{Header, Slot, Slots};
 
 /// What certificate authorities ask for by plain HTTP: a route of its own for such a path is let be.
 const CHALLENGES: &str = "/.well-known/acme-challenge/";
@@ -81,17 +83,35 @@ pub fn view(certificates: &ClientCertificates, facts: &Facts<'_>) -> Result<view
         }),
         depth: Number(u64::from(certificates.depth)),
         error_page: error_page.into_iter().collect(),
-        believes: facts.forwarded.believes(),
-        told: certificates.is_told,
+        trusts_proxies: facts.forwarded.trusts_proxies(),
     })
 }
 
-/// The variable that tells whom a location does not let in, where the host chooses.
-pub fn stranger(certificates: &ClientCertificates, path: &PathMatch) -> Result<Option<Word>, Refused> {
-    let is_challenge = match path {
+/// What a location says: whom it does not let in, where the host chooses.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(certificates) = scene.surroundings.client_certificates else { return Ok(()) };
+    let misdirected = Word::fixed("$ingressd\u{2}_misdirected");
+    slots.say_if(Slot::ClientCertificates, misdirected, "return", Word::fixed("421"));
+    let is_challenge = match &scene.route.path {
         PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().starts_with(CHALLENGES),
         PathMatch::Regex(_) => false,
     };
-    let chooses = certificates.chooses() && !is_challenge;
-    chooses.then(|| Word::variable(&names::stranger(certificates))).transpose()
+    if certificates.chooses() && !is_challenge {
+        let stranger = Word::variable(&names::stranger(certificates))?;
+        slots.say_if(Slot::ClientCertificates, stranger, "return", Word::fixed("403"));
+    }
+    Ok(())
+}
+
+/// What backends of the host are told about them.
+pub fn request_headers(certificates: &ClientCertificates) -> Vec<Header> {
+    let certificate = Header::fixed("ssl-client-cert", Word::fixed("$ssl_client_escaped_cert"));
+    [
+        Header::fixed("ssl-client-verify", Word::fixed("$ssl_client_verify")),
+        Header::fixed("ssl-client-subject-dn", Word::fixed("$ssl_client_s_dn")),
+        Header::fixed("ssl-client-issuer-dn", Word::fixed("$ssl_client_i_dn")),
+    ]
+    .into_iter()
+    .chain(certificates.is_told.then_some(certificate))
+    .collect()
 }

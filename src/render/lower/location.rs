@@ -1,21 +1,20 @@
-//! From one route to the content of its locations; it must not know which paths lead there.
+//! From one route to the content of its locations; it must not know which paths lead there, or what any feature says.
 
 use crate::model::catalogue::Module;
-use crate::model::expression::LIMITS;
 use crate::model::{
-    AccessList, Action, Argument, BasicAuthentication, ByteSize, ClientCertificates, ClientLimits, Cors, Directive,
-    HttpsRedirect, OriginPattern, Protocol, Refused, Rewrite, RewritePattern, Route, Server, StrictPaths,
+    Action, Argument, ByteSize, ClientCertificates, Directive, Protocol, Refused, Route, Server, StrictPaths,
+    UpstreamId,
 };
 use crate::nginx::Decisions;
 use crate::render::names;
-use crate::render::token::{Literal, Number, Path, Text, Word, Words};
+use crate::render::token::{Text, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
-use super::backend_tls;
-use super::client_certificates::stranger;
-use super::paths::{Place, anchored};
+use super::paths::Place;
 use super::server::Facts;
+use super::slots::{Family, Header, Inherited, Slots};
+use super::{access, answer, backend_headers, backend_tls, client_certificates, cors, limits, session};
 
 /// What the locations of a server have in common.
 #[derive(Debug, Clone, Copy)]
@@ -24,109 +23,115 @@ pub struct Surroundings<'a> {
     pub tls_host: bool,
     /// What it asks of the certificates of its clients.
     pub client_certificates: Option<&'a ClientCertificates>,
-    /// The variable with its policy of strict transport security.
-    pub hsts: Option<&'a Word>,
+    /// What it says for all of them, but for those that say anything of the kind.
+    pub inherited: &'a Inherited,
     /// What the server says already.
     pub common: &'a [&'a Directive],
     /// Where paths have to be strict.
     pub strict: &'a StrictPaths<'a>,
-    /// Whether backends get the detailed headers.
-    pub detailed: bool,
     /// How upstreams are named.
     pub backends: &'a Backends<'a>,
 }
 
+/// A location that is being written.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// Where it stands.
+    pub place: &'a Place<'a>,
+    /// The route that takes its requests.
+    pub route: &'a Route,
+    /// What it shares with the others of its server.
+    pub surroundings: &'a Surroundings<'a>,
+    /// What all servers share.
+    pub facts: &'a Facts<'a>,
+}
+
+/// Says in a location what one feature of its route needs.
+type Feature = fn(&Scene<'_>, &mut Slots) -> Result<(), Refused>;
+
+/// What a route may ask for. Slots give the order; within a slot it is the order of this list.
+const FEATURES: &[Feature] = &[
+    answer::to_slash,
+    answer::https_redirect,
+    client_certificates::lower,
+    cors::lower,
+    session::lower,
+    answer::answer,
+    answer::rewrite,
+    access::together,
+    access::by_address,
+    access::by_password,
+    limits::lower,
+    backend_headers::lower,
+    backend_tls::lower,
+];
+
 /// A location for a route.
-pub fn location(
-    place: &Place<'_>,
-    surroundings: &Surroundings<'_>,
-    facts: &Facts<'_>,
-) -> Result<view::Location, Refused> {
-    let Surroundings { tls_host, client_certificates, hsts, common, strict, detailed, backends } = *surroundings;
-    let client = || client_certificates.map(|asked| view::ClientHeaders { told: asked.is_told }).into_iter().collect();
+pub struct Location {
+    /// The location, but for the headers of its backend.
+    pub view: view::Location,
+    /// Whose directives speak to its backend.
+    pub family: Option<Family>,
+    /// The headers that it sets for its backend besides the list that every backend gets; `None` where those of the server count.
+    pub request_headers: Option<Vec<Header>>,
+}
+
+/// A location for a route.
+pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Facts<'_>) -> Result<Location, Refused> {
     let route = place.route;
-    let behaviour = &*route.behaviour;
-    let grpc = route.action.is_grpc();
-    let mut view = view::Location {
-        directives: directives(route, common)
-            .map(|(view, _)| view)
-            .chain(buffer_limits(route, facts.decisions))
-            .collect(),
-        to_slash: place.to_slash.iter().cloned().collect(),
-        strict_paths: strict.concern(route),
-        protected: behaviour.access.is_some() || behaviour.basic_authentication.is_some(),
-        https_redirect: behaviour
-            .https_redirect
-            .iter()
-            .filter(|redirect| redirect.forced || tls_host)
-            .map(|redirect| https_redirect(redirect, facts))
-            .collect(),
-        asks_clients: client_certificates.is_some(),
-        stranger: optional(client_certificates, |asked| stranger(asked, &route.path))?.into_iter().flatten().collect(),
-        cors: optional(behaviour.cors.as_deref(), |cors| cors_use(cors, grpc, hsts))?,
-        denied: optional(behaviour.access.as_deref().and_then(AccessList::mark).as_ref(), |mark| {
-            Word::variable(&names::list(*mark))
-        })?,
-        access: behaviour.access.as_deref().filter(|list| list.mark().is_none()).map(access).into_iter().collect(),
-        authentication: optional(behaviour.basic_authentication.as_deref(), |basic| {
-            authentication(basic, grpc, detailed, client(), facts)
-        })?,
-        limits: optional(behaviour.limits.as_deref(), limits)?,
-        rewrite: optional(behaviour.rewrite.as_ref(), rewrite)?,
+    let scene = Scene { place, route, surroundings, facts };
+    let mut slots = Slots::default();
+    FEATURES.iter().try_for_each(|feature| feature(&scene, &mut slots))?;
+    let family = route.action.upstream().map(|_| if route.action.is_grpc() { Family::Grpc } else { Family::Proxy });
+    let inherited = surroundings.inherited;
+    let directives = directives(route, surroundings.common).map(|(view, _)| view);
+    let request_headers = family.and_then(|family| slots.request_headers(inherited, family == Family::Grpc));
+    let view = view::Location {
+        directives: directives.chain(buffer_limits(route, facts.decisions)).collect(),
+        strict_paths: surroundings.strict.concern(route),
+        statements: slots.statements(inherited, family),
+        pass: pass(route, surroundings.backends)?.into_iter().collect(),
         ..empty(place)?
     };
-    if route.action.upstream().is_some()
-        && let Some(session) = &behaviour.session
-    {
-        let hsts = hsts.filter(|_| behaviour.cors.is_none()).cloned().into_iter().collect();
-        let cookie = Word::variable(&names::session_cookie(&session.cookie))?;
-        let (variable, path) = (Word::variable(names::COOKIE_PATH)?, Text::new(session.path.as_str())?);
-        view.session.push(view::SessionUse { cookie, variable, path, hsts });
-    }
-    match &route.action {
-        Action::Proxy { upstream, split } if matches!(upstream.protocol, Protocol::Http | Protocol::Https) => {
-            let tls = upstream.protocol == Protocol::Https;
-            let scheme = Word::fixed(if tls { "https://" } else { "http://" });
-            let backend_tls: Vec<_> = backend_tls::view(upstream, facts.decisions)?.into_iter().collect();
-            let tls = tls && backend_tls.is_empty();
-            let upstream = match split {
-                Some(split) => Word::variable(&names::split(split, upstream))?,
-                None => backends.word(upstream, route)?,
-            };
-            view.proxy.push(view::Proxy { tls, backend_tls, scheme, upstream });
-        }
-        Action::Proxy { upstream, split } => view.grpc.push(view::Grpc {
-            scheme: Word::fixed(if upstream.protocol == Protocol::Grpcs { "grpcs://" } else { "grpc://" }),
-            upstream: match split {
-                Some(split) => Word::variable(&names::split(split, upstream))?,
-                None => Word::own(&names::upstream(upstream))?,
-            },
-            hsts: hsts.cloned().into_iter().collect(),
-            detailed,
-            believes: facts.forwarded.believes(),
-            client: client(),
-            backend_tls: backend_tls::view(upstream, facts.decisions)?.into_iter().collect(),
-        }),
-        Action::Redirect { status, location } => {
-            view.rewrite.clear();
-            view.redirect
-                .push(view::Redirect { status: Number(u64::from(*status)), location: Text::new(location.as_str())? });
-        }
-        Action::Respond { status } => {
-            view.rewrite.clear();
-            view.respond.push(respond(*status)?);
-        }
-        Action::Closed => {
-            view.rewrite.clear();
-            view.respond.push(respond(503)?);
-        }
-    }
-    Ok(view)
+    Ok(Location { view, family, request_headers })
+}
+
+/// How requests are handed over to a backend.
+fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Refused> {
+    let Action::Proxy { upstream, split } = &route.action else { return Ok(None) };
+    let (family, scheme) = match upstream.protocol {
+        Protocol::Http => (Family::Proxy, "http://"),
+        Protocol::Https => (Family::Proxy, "https://"),
+        Protocol::Grpc => (Family::Grpc, "grpc://"),
+        Protocol::Grpcs => (Family::Grpc, "grpcs://"),
+    };
+    let named = |upstream: &UpstreamId| match family {
+        Family::Proxy => backends.word(upstream, route),
+        Family::Grpc => Word::own(&names::upstream(upstream)),
+    };
+    let upstream = match split {
+        Some(split) => Word::variable(&names::split(split, upstream))?,
+        None => named(upstream)?,
+    };
+    Ok(Some(view::Pass { directive: Word::fixed(family.pass()), scheme: Word::fixed(scheme), upstream }))
+}
+
+/// Headers of requests to a backend, as they are written.
+pub fn request_headers(family: Family, headers: &[Header]) -> view::RequestHeaders {
+    let written = |Header { name, value }: &Header| view::RequestHeader {
+        directive: Word::fixed(family.set_header()),
+        name: name.clone(),
+        value: value.clone(),
+    };
+    view::RequestHeaders { headers: headers.iter().map(written).collect() }
 }
 
 /// A location that answers 503 to all.
-pub fn closed(place: &Place<'_>) -> Result<view::Location, Refused> {
-    Ok(view::Location { respond: vec![respond(503)?], ..empty(place)? })
+pub fn closed(place: &Place<'_>) -> Result<Location, Refused> {
+    let mut slots = Slots::default();
+    answer::respond(503, &mut slots)?;
+    let view = view::Location { statements: slots.statements(&Inherited::default(), None), ..empty(place)? };
+    Ok(Location { view, family: None, request_headers: None })
 }
 
 /// The settings of a route that its backend's protocol knows and the server does not say already, with their origins, in
@@ -201,128 +206,26 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
         .collect()
 }
 
-fn optional<T, V>(part: Option<&T>, view: impl FnOnce(&T) -> Result<V, Refused>) -> Result<Vec<V>, Refused> {
-    Ok(part.map(view).transpose()?.into_iter().collect())
-}
-
 fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
     Ok(view::Location {
         modifier: place.modifier.clone(),
         path: place.literal()?,
         directives: Vec::new(),
-        to_slash: Vec::new(),
         strict_paths: false,
-        protected: false,
-        https_redirect: Vec::new(),
-        asks_clients: false,
-        stranger: Vec::new(),
-        cors: Vec::new(),
-        session: Vec::new(),
-        redirect: Vec::new(),
-        respond: Vec::new(),
-        denied: Vec::new(),
-        rewrite: Vec::new(),
-        access: Vec::new(),
-        authentication: Vec::new(),
-        limits: Vec::new(),
-        grpc: Vec::new(),
-        proxy: Vec::new(),
+        statements: Vec::new(),
+        pass: Vec::new(),
     })
 }
 
-fn argument(argument: &Argument) -> Word {
-    match argument {
+fn argument(argument: &Argument) -> Words {
+    let word = match argument {
         Argument::Word(word) => Word::fixed(word),
         Argument::Switch(on) => Word::fixed(if *on { "on" } else { "off" }),
         Argument::Number(number) => Word::number(*number),
         Argument::Size(size) => Word::size(*size),
         Argument::Time(time) => Word::time(*time),
         Argument::Ciphers(ciphers) => Word::ciphers(ciphers),
-    }
-}
-
-fn https_redirect(redirect: &HttpsRedirect, facts: &Facts<'_>) -> view::HttpsRedirect {
-    let port = facts.decisions.public_https_port;
-    view::HttpsRedirect {
-        status: Number(u64::from(redirect.status)),
-        host: Word::fixed(if facts.forwarded.believes() { "$ingressd\u{2}_redirect_host" } else { "$host" }),
-        port: (port != 443).then_some(Number(u64::from(port))).into_iter().collect(),
-        uri: Word::fixed(match redirect.strip_trailing_slash {
-            true => "$ingressd\u{2}_stripped_uri",
-            false => "$request_uri",
-        }),
-    }
-}
-
-fn cors_use(cors: &Cors, grpc: bool, hsts: Option<&Word>) -> Result<view::CorsUse, Refused> {
-    let name = names::cors(cors);
-    let variable = |suffix: &str| Word::variable(&format!("{name}{suffix}"));
-    Ok(view::CorsUse {
-        preflight: variable("_preflight")?,
-        origin: variable("")?,
-        credentials: variable("_credentials")?,
-        methods: variable("_methods")?,
-        headers: variable("_headers")?,
-        expose: variable("_expose")?,
-        max_age: variable("_max_age")?,
-        echoed: !cors.origins.contains(&OriginPattern::Any),
-        grpc,
-        hsts: hsts.cloned().into_iter().collect(),
-    })
-}
-
-fn access(access: &AccessList) -> view::Access {
-    view::Access {
-        deny: access.deny().iter().map(Word::network).collect(),
-        allow: access.allow().iter().map(Word::network).collect(),
-        closed: !access.allow().is_empty(),
-    }
-}
-
-fn authentication(
-    basic: &BasicAuthentication,
-    grpc: bool,
-    detailed: bool,
-    client: Vec<view::ClientHeaders>,
-    facts: &Facts<'_>,
-) -> Result<view::Authentication, Refused> {
-    let file = facts.decisions.current.join(&*names::password_file(&basic.file));
-    Ok(view::Authentication {
-        realm: Text::new(basic.realm.as_str())?,
-        file: Path::new(&file)?,
-        grpc,
-        detailed,
-        believes: facts.forwarded.believes(),
-        client,
-    })
-}
-
-fn limits(limits: &ClientLimits) -> Result<view::LimitsUse, Refused> {
-    let name = names::limits(limits);
-    let rate = |(rate, burst): &(_, u32)| {
-        Ok(view::RateUse { zone: Word::own(&names::rate_zone(&name, *rate))?, burst: Number(u64::from(*burst)) })
+        Argument::Text(text) => return Text::of(text).into(),
     };
-    let connections = |number: u32| {
-        Ok(view::ConnectionsUse { zone: Word::own(&names::connection_zone(&name))?, number: Number(u64::from(number)) })
-    };
-    Ok(view::LimitsUse {
-        rated: !limits.rates.is_empty(),
-        rates: limits.rates.iter().map(rate).collect::<Result<_, _>>()?,
-        connections: limits.connections.map(connections).transpose()?.into_iter().collect(),
-    })
-}
-
-fn rewrite(rewrite: &Rewrite) -> Result<view::Rewrite, Refused> {
-    let pattern = match &rewrite.pattern {
-        RewritePattern::Unanchored(pattern) => format!("{LIMITS}(?i){pattern}"),
-        RewritePattern::Anchored(pattern) => format!("{LIMITS}(?i){}", anchored(pattern)),
-        RewritePattern::Whole => "^".to_owned(),
-    };
-    Ok(view::Rewrite { pattern: Literal::new(&pattern)?, target: Text::replacement(&rewrite.target)? })
-}
-
-fn respond(status: u16) -> Result<view::Respond, Refused> {
-    let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
-    let words = Text::new(&format!("{status} {}", reason.unwrap_or("Unknown")))?;
-    Ok(view::Respond { status: Number(u64::from(status)), words })
+    word.into()
 }

@@ -1,9 +1,14 @@
 //! From a plan to views, part by part; it must not know templates, caching or where files are stored.
 
+mod access;
+mod answer;
 mod backend;
+mod backend_headers;
 mod backend_tls;
 mod block;
 mod client_certificates;
+mod cors;
+mod limits;
 mod lists;
 mod location;
 mod passthrough;
@@ -11,6 +16,7 @@ mod paths;
 mod server;
 mod session;
 mod shared;
+mod slots;
 mod split;
 mod stream;
 mod upstream;
@@ -18,13 +24,15 @@ mod writer;
 
 pub use block::{Likeness, block, likeness};
 pub use client_certificates::strangers;
+pub use cors::cors;
+pub use limits::limits;
 pub use lists::{list, long_lists};
 pub use passthrough::passthrough;
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};
 pub use session::sessions;
-pub use shared::{cors, limits, shared};
+pub use shared::shared;
 pub use split::splits;
 pub use stream::{stream, stream_upstream};
 pub use upstream::upstream;

@@ -32,7 +32,7 @@ fn view(plan: &Plan, preread: &Preread) -> Result<view::Passthrough, Refused> {
     let (model, policy) = (&plan.model, &plan.model.passthroughs.policy);
     let hosts = &model.passthroughs.hosts;
     let at = |address| Word::address(SocketAddr::new(address, preread.port));
-    let believes = model.forwarded.believes();
+    let believes = model.forwarded.trusts_proxies();
     let sorted = || view::Sorted {
         clients: at(Inside::HTTPS),
         proxies: model

@@ -16,11 +16,15 @@ use crate::render::token::{Literal, Path, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
-use super::location::{self, Surroundings, closed, location};
+use super::location::{self, Location, Surroundings, closed, location};
 use super::paths::places;
+use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
 use super::{backend_tls, client_certificates};
+
+/// The header of RFC 6797.
+const HSTS: &str = "Strict-Transport-Security";
 
 /// What a server's file depends on besides the server: it changes rarely.
 #[derive(Debug, Clone)]
@@ -86,11 +90,11 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 
 /// The certificate that the server's own file names.
 fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    // nginx asks clients for nothing where a server has no certificate, and then refuses them all.
+    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of the default server.
     let is_default = server.name == ServerName::CatchAll
         || facts.decisions.explicit_certificates
         || facts.catch_all_is_own
-        || server.client_certificates.is_some();
+        || server.has_own_handshake();
     match &server.tls {
         _ if !facts.decisions.listens.iter().any(|listen| listen.ssl) => None,
         TlsTermination::Own(id) => Some(id),
@@ -142,7 +146,10 @@ fn write_one(
 ) -> Result<(), Refused> {
     let decisions = facts.decisions;
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
-    let common: Vec<_> = facts.server_directives.iter().chain(location::common(server)).collect();
+    let of_host = &server.directives;
+    let is_said = |directive: &&Directive| of_host.iter().any(|own| own.row == directive.row);
+    let everywhere = facts.server_directives.iter().filter(|directive| !is_said(directive));
+    let common: Vec<_> = everywhere.chain(of_host).chain(location::common(server)).collect();
     let listens = sockets.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
     writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
     for (name, origin) in names {
@@ -151,12 +158,14 @@ fn write_one(
     }
     let head = view::Server { real_ip: real_ip(sockets, facts), ..head(server, hsts.as_ref(), &common, facts)? };
     writer.add_head(fill(engine, "server", &head)?, server, &common);
-    if facts.forwarded.believes() {
+    if facts.forwarded.trusts_proxies() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
+    let inherited = inherited(server, hsts.as_ref());
     if let Some(asked) = &server.client_certificates {
-        let view = client_certificates::view(asked, facts)?;
-        writer.add(fill(engine, "client_certificates", &view)?, &asked.origin);
+        writer.add(fill(engine, "client_certificates", &client_certificates::view(asked, facts)?)?, &asked.origin);
+        let headers = location::request_headers(Family::Proxy, &inherited.request_headers);
+        writer.add(fill(engine, "request_headers", &headers)?, &asked.origin);
     }
     let strict = server.strict_paths();
     if strict == StrictPaths::Everywhere {
@@ -168,27 +177,80 @@ fn write_one(
         tls_host: (server.tls != TlsTermination::Default || asked.is_some_and(ClientCertificates::chooses))
             && decisions.listens.iter().any(|listen| listen.ssl),
         client_certificates: asked,
-        hsts: hsts.as_ref(),
+        inherited: &inherited,
         common: &common,
         strict: &strict,
-        detailed: server.handover == Handover::Detailed,
         backends,
     };
+    let list =
+        RequestHeaderList { detailed: server.handover == Handover::Detailed, trusts: facts.forwarded.trusts_proxies() };
     for place in places(server) {
-        let written = |view: Result<view::Location, Refused>| fill(engine, "location", &view?);
-        match written(location(&place, &surroundings, facts)) {
-            Ok(text) => writer.add_location(text, &place, &common),
+        let written = location(&place, &surroundings, facts).and_then(|location| filled(&location, list, engine));
+        match written {
+            Ok(texts) => writer.add_location(texts, &place, &common),
             // Nothing of it may slip to another route.
             Err(_) => {
                 writer.leave_out(&place.route.origin);
-                if let Ok(text) = written(closed(&place)) {
-                    writer.add(text, &place.route.origin);
+                if let Ok(texts) = closed(&place).and_then(|location| filled(&location, list, engine)) {
+                    writer.add_location(texts, &place, &common);
                 }
             }
         }
     }
     writer.end(&server.origin);
     Ok(())
+}
+
+/// What all locations of a server have, but for those that say anything of the kind.
+fn inherited(server: &Server, hsts: Option<&Word>) -> Inherited {
+    Inherited {
+        answer_headers: hsts.iter().map(|policy| Header::fixed(HSTS, (*policy).clone())).collect(),
+        hidden_headers: hsts.iter().map(|_| Word::fixed(HSTS)).collect(),
+        request_headers: server
+            .client_certificates
+            .iter()
+            .flat_map(|asked| client_certificates::request_headers(asked))
+            .collect(),
+    }
+}
+
+/// Which list of headers every backend of a host gets.
+#[derive(Debug, Clone, Copy)]
+struct RequestHeaderList {
+    /// With those of the ingress-nginx dialect.
+    detailed: bool,
+    /// With what trusted proxies tell.
+    trusts: bool,
+}
+
+impl RequestHeaderList {
+    fn template(self, family: Family) -> &'static str {
+        match (family, self.detailed, self.trusts) {
+            (Family::Proxy, false, false) => "proxy_headers",
+            (Family::Proxy, false, true) => "proxy_headers_told",
+            (Family::Proxy, true, false) => "proxy_headers_detailed",
+            (Family::Proxy, true, true) => "proxy_headers_detailed_told",
+            (Family::Grpc, false, false) => "grpc_headers",
+            (Family::Grpc, false, true) => "grpc_headers_told",
+            (Family::Grpc, true, false) => "grpc_headers_detailed",
+            (Family::Grpc, true, true) => "grpc_headers_detailed_told",
+        }
+    }
+}
+
+/// The parts of a location, without its last line.
+fn filled(location: &Location, list: RequestHeaderList, engine: &Engine) -> Result<Vec<Filled>, Refused> {
+    let mut texts = vec![fill(engine, "location", &location.view)?];
+    if let (Some(headers), Some(family)) = (&location.request_headers, location.family) {
+        let own: Vec<_> = headers.iter().map(|header| header.name.as_str()).collect();
+        let kept =
+            engine.fill_without(list.template(family), &own).map_err(|error| Refused(error.to_string().into()))?;
+        texts.push(kept);
+        if !headers.is_empty() {
+            texts.push(fill(engine, "request_headers", &location::request_headers(family, headers))?);
+        }
+    }
+    Ok(texts)
 }
 
 /// Fills a template; it can only fail by a fault of the program.
@@ -232,7 +294,7 @@ fn head(
         keepalive_min_timeout: decisions.keepalive_min_timeout,
         grpc,
         detailed,
-        believes: facts.forwarded.believes(),
+        trusts_proxies: facts.forwarded.trusts_proxies(),
         real_ip: Vec::new(),
         hsts: hsts.cloned().into_iter().collect(),
         resets: resets(decisions, |name| {

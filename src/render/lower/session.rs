@@ -9,10 +9,23 @@ use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
-use crate::render::token::{Literal, Text, Word};
+use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 
+use super::location::Scene;
 use super::shared::behaviours;
+use super::slots::{Header, Slot, Slots, text};
+
+/// What a location says: clients without a session are given one by whoever has a backend.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    if let Some(session) = scene.route.behaviour.session.as_ref().filter(|_| scene.route.action.upstream().is_some()) {
+        let path = [Words::from(Word::variable(names::COOKIE_PATH)?), text(session.path.as_str())?];
+        slots.say(Slot::Variables, "set", Words::join(path));
+        let cookie = Word::variable(&names::session_cookie(&session.cookie))?;
+        slots.answer_header(Header::fixed("Set-Cookie", cookie));
+    }
+    Ok(())
+}
 
 /// One file for each name of a cookie, and one for each cookie.
 pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
@@ -23,7 +36,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     };
     let upstreams = plan.model.upstreams.iter().filter_map(|upstream| match upstream.id.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some((cookie, &upstream.origin)),
-        Some(Balance::Key(_)) | None => None,
+        Some(Balance::Key(_) | Balance::LeastConnections) | None => None,
     });
     let cookies =
         behaviours(plan).filter_map(|(behaviour, origin)| Some((&*behaviour.session.as_ref()?.cookie, origin)));
@@ -32,7 +45,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         let part = |variable: &str| Some(Part::Filled(engine.fill("session", &session(name, variable).ok()?).ok()?));
         add(names::session(name), origin, None, &part);
     }
-    let scheme = Word::fixed(if plan.model.forwarded.believes() { "$ingressd\u{2}_scheme" } else { "$scheme" });
+    let scheme = Word::fixed(if plan.model.forwarded.trusts_proxies() { "$ingressd\u{2}_scheme" } else { "$scheme" });
     for (cookie, origin) in cookies {
         let part = |variable: &str| {
             let view = session_cookie(cookie, variable, &scheme).ok()?;

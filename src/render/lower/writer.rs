@@ -70,10 +70,15 @@ impl Writer {
         }
     }
 
-    /// The settings stand directly below the first line, one line each.
-    pub fn add_location(&mut self, text: Filled, place: &Place<'_>, common: &[&Directive]) {
+    /// A location of these parts and its last line. The settings stand directly below the first line, one line each.
+    pub fn add_location(&mut self, texts: Vec<Filled>, place: &Place<'_>, common: &[&Directive]) {
         let first = self.lines + 1;
-        self.add(text, &place.route.origin);
+        self.own(first, &place.route.origin);
+        for text in texts {
+            self.lines += text.lines();
+            self.parts.push(text.into());
+        }
+        self.add_line("}\n");
         let mut next = first + 1;
         for (_, directive) in directives(place.route, common) {
             self.own(next, &directive.origin);

@@ -74,19 +74,6 @@ pub struct SessionCookie {
     pub plain: Text,
 }
 
-/// The use of a cookie in a location.
-#[derive(Debug, Serialize)]
-pub struct SessionUse {
-    /// The variable with the cookie.
-    pub cookie: Word,
-    /// The variable with its path.
-    pub variable: Word,
-    /// The path.
-    pub path: Text,
-    /// The server's policy of strict transport security, where no other line repeats it.
-    pub hsts: Vec<Word>,
-}
-
 /// Shares of requests.
 #[derive(Debug, Serialize)]
 pub struct Shares {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::Table;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    Argument, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue, HostName,
-    ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Text,
+    Argument, BackendHeaders, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue,
+    HostName, ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Text,
     catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
@@ -178,6 +178,8 @@ pub struct BalanceDraft {
     pub changes_side: bool,
     /// What an endpoint is chosen by.
     pub key: Option<RewriteTarget>,
+    /// It is the one with the fewest connections.
+    pub least_connections: bool,
 }
 
 /// Part of the requests for another object's paths.
@@ -241,6 +243,15 @@ pub struct BackendTlsDraft {
     pub belongings: Vec<Origin>,
 }
 
+/// Redirects of backends.
+#[derive(Debug, Default)]
+pub struct RedirectsDraft {
+    /// What they begin with, and where it was written; nothing where they stay as they are.
+    pub from: Option<(Option<Text>, Origin)>,
+    /// What takes its place.
+    pub to: Option<(Option<Text>, Origin)>,
+}
+
 /// Everything read so far.
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -252,6 +263,10 @@ pub struct Draft {
     pub https: HttpsDraft,
     /// Redirects of all requests.
     pub redirect: RedirectDraft,
+    /// Redirects of backends.
+    pub redirects: RedirectsDraft,
+    /// What backends are told otherwise than all others.
+    pub backend_headers: BackendHeaders,
     /// Buffers for answers.
     pub buffers: BuffersDraft,
     /// Lists of addresses.
@@ -278,6 +293,11 @@ impl Draft {
     /// Adds a directive.
     pub fn directive(&mut self, row: &'static DirectiveRow, arguments: Vec<Argument>, origin: Origin) {
         self.reading.behaviour.directives.push(Directive { row, arguments, origin });
+    }
+
+    /// Adds a directive of the hosts of the object.
+    pub fn host_directive(&mut self, row: &'static DirectiveRow, arguments: Vec<Argument>, origin: Origin) {
+        self.reading.host.directives.push(Directive { row, arguments, origin });
     }
 
     /// Adds a finding.

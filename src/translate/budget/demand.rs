@@ -45,7 +45,7 @@ impl Demand {
         texts += target.map_or(0, |target| cost::target_length(target.parts()));
         let certificates = secrets(subject).count();
         let mut own = Cost::default();
-        let asked = match &reading.client_rule {
+        let asked = match &reading.host.client_rule {
             Some(ClientRule::Good(asked)) => Some(asked),
             _ => None,
         };
@@ -76,7 +76,8 @@ impl Demand {
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
-        if let Some(ClientRule::Good(asked)) = &reading.client_rule {
+        own += Cost::of_host_directives(&reading.host.directives) * (hosts + default);
+        if let Some(ClientRule::Good(asked)) = &reading.host.client_rule {
             // Each host reads the authority for itself, and which object decides is not known yet.
             own += Cost::of_client_certificates(asked) * (hosts + default);
             own.files += 1 + u64::from(asked.authority.revoked.is_some());

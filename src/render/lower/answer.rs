@@ -1,0 +1,91 @@
+//! Requests that nginx answers itself: redirects, statuses, another path for those that go on; it must not know backends.
+
+use crate::model::expression::LIMITS;
+use crate::model::{Action, Refused, RewritePattern};
+use crate::render::token::{Literal, Text, Word, Words};
+
+use super::backend_headers::kept_captures;
+use super::location::Scene;
+use super::paths::anchored;
+use super::slots::{Slot, Slots, text};
+
+/// To the same path with a slash at its end.
+pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    if let Some(target) = &scene.place.to_slash {
+        slots.say(Slot::ToSlash, "return", Words::join([Words::from(Word::fixed("301")), target.clone().into()]));
+    }
+    Ok(())
+}
+
+/// From http to https.
+pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(redirect) = &scene.route.behaviour.https_redirect else { return Ok(()) };
+    if redirect.forced || scene.surroundings.tls_host {
+        let trusts = scene.facts.forwarded.trusts_proxies();
+        let host = if trusts { "$ingressd\u{2}_redirect_host" } else { "$host" };
+        let uri = if redirect.strip_trailing_slash { "$ingressd\u{2}_stripped_uri" } else { "$request_uri" };
+        let target = Word::https_url(host, scene.facts.decisions.public_https_port, uri);
+        let arguments = Words::join([Word::number(u64::from(redirect.status)), target]);
+        slots.say_if(Slot::Https, Word::fixed("$ingressd\u{2}_plain"), "return", arguments);
+    }
+    Ok(())
+}
+
+/// What the action says where no backend is asked.
+pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    match &scene.route.action {
+        Action::Proxy { .. } => Ok(()),
+        Action::Redirect { status, location } => {
+            let arguments = [Words::from(Word::number(u64::from(*status))), text(location.as_str())?];
+            slots.say(Slot::Answer, "return", Words::join(arguments));
+            Ok(())
+        }
+        Action::ToHost { status, host } => {
+            let facts = scene.facts;
+            let scheme = if facts.forwarded.trusts_proxies() { "$ingressd\u{2}_scheme" } else { "$scheme" };
+            let has_usual_ports = facts.decisions.public_https_port == 443
+                && facts.decisions.listens.iter().all(|listen| listen.ssl || listen.address.port() == 80);
+            let target = Word::to_host(scheme, host, if has_usual_ports { "" } else { ":$ingressd\u{2}_port" });
+            slots.say(Slot::Answer, "return", Words::join([Word::number(u64::from(*status)), target]));
+            Ok(())
+        }
+        Action::Respond { status } => respond(*status, slots),
+        Action::Closed => respond(503, slots),
+    }
+}
+
+/// A status with its name.
+pub fn respond(status: u16, slots: &mut Slots) -> Result<(), Refused> {
+    let reason = http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason());
+    let words = text(&format!("{status} {}", reason.unwrap_or("Unknown")))?;
+    slots.say(Slot::Answer, "return", Words::join([Words::from(Word::number(u64::from(status))), words]));
+    Ok(())
+}
+
+/// Another path for the backend.
+pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(rewrite) = &scene.route.behaviour.rewrite else { return Ok(()) };
+    if scene.route.action.upstream().is_none() {
+        return Ok(());
+    }
+    let pattern = match &rewrite.pattern {
+        RewritePattern::Unanchored(pattern) => format!("{LIMITS}(?i){pattern}"),
+        RewritePattern::Anchored(pattern) => format!("{LIMITS}(?i){}", anchored(pattern)),
+        RewritePattern::Whole => "^".to_owned(),
+    };
+    let (pattern, target) = (Literal::new(&pattern)?, Text::replacement(&rewrite.target)?);
+    let arguments = [pattern.into(), target.into()];
+    match kept_captures(scene.route)? {
+        None => {
+            let arguments = arguments.into_iter().chain([Words::from(Word::fixed("break"))]);
+            slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
+        }
+        // `break` by itself goes on with the rewritten path as well, after what stands before it.
+        Some(kept) => {
+            slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
+            slots.say(Slot::Rewrite, "set", kept);
+            slots.say(Slot::Rewrite, "break", Words::nothing());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,174 @@
+//! What the features of a route say in its location, each in its slot; it must not know what any of them is for.
+
+use crate::model::Refused;
+use crate::render::token::{Text, Word, Words};
+use crate::render::view;
+
+/// The parts of a location, in the order in which they are written. nginx's rewrite module obeys its directives (`if`, `set`,
+/// `return`, `rewrite`) in the order of the lines, so that it is also the order in which a request is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Slot {
+    /// To the same path with a slash at its end.
+    ToSlash,
+    /// How ways of choosing clients go together.
+    Satisfy,
+    /// To https.
+    Https,
+    /// Clients by their certificates.
+    ClientCertificates,
+    /// Requests that are answered before anybody is asked: preflights of browsers.
+    Preflight,
+    /// Variables that the rest refers to.
+    Variables,
+    /// An answer of our own in the place of a backend's.
+    Answer,
+    /// Clients by long lists of addresses.
+    Denied,
+    /// Another path for the backend.
+    Rewrite,
+    /// Clients by short lists of addresses.
+    Access,
+    /// Clients by password, or by what another service says.
+    Authentication,
+    /// How much each client may ask for.
+    Limits,
+    /// Headers of answers.
+    AnswerHeaders,
+    /// How the backend is spoken to.
+    Backend,
+}
+
+/// A header that is set, with its value.
+#[derive(Debug, Clone)]
+pub struct Header {
+    pub name: Word,
+    pub value: Words,
+}
+
+impl Header {
+    /// A header of the program itself.
+    pub fn fixed(name: &'static str, value: impl Into<Words>) -> Self {
+        Header { name: Word::fixed(name), value: value.into() }
+    }
+}
+
+/// What the server says for all its locations, and what a location that says anything of the kind has to repeat: nginx keeps each
+/// of these as one list, which a location replaces as a whole.
+#[derive(Debug, Clone, Default)]
+pub struct Inherited {
+    /// Headers of answers.
+    pub answer_headers: Vec<Header>,
+    /// Headers of backends that do not reach clients.
+    pub hidden_headers: Vec<Word>,
+    /// Headers of requests to backends, besides the list that every backend gets.
+    pub request_headers: Vec<Header>,
+}
+
+/// What a location says so far.
+#[derive(Debug, Default)]
+pub struct Slots {
+    statements: Vec<(Slot, view::Statement)>,
+    answer_headers: Vec<Header>,
+    hidden_headers: Vec<Word>,
+    request_headers: Vec<Header>,
+}
+
+impl Slots {
+    /// Says a directive.
+    pub fn say(&mut self, slot: Slot, name: &'static str, arguments: impl Into<Words>) {
+        let plain = view::Directive { name: Word::fixed(name), arguments: arguments.into() };
+        self.statements.push((slot, view::Statement { conditional: Vec::new(), plain: vec![plain] }));
+    }
+
+    /// Says a directive for requests for which a variable is neither empty nor 0.
+    pub fn say_if(&mut self, slot: Slot, condition: Word, name: &'static str, arguments: impl Into<Words>) {
+        let conditional = view::Conditional { condition, name: Word::fixed(name), arguments: arguments.into() };
+        self.statements.push((slot, view::Statement { conditional: vec![conditional], plain: Vec::new() }));
+    }
+
+    /// Adds a header to answers, whatever their status.
+    pub fn answer_header(&mut self, header: Header) {
+        self.answer_headers.push(header);
+    }
+
+    /// Keeps a header of the backend from clients.
+    pub fn hide_header(&mut self, name: &'static str) {
+        self.hidden_headers.push(Word::fixed(name));
+    }
+
+    /// Sets a header of requests to the backend, in the place of the one that every backend gets.
+    pub fn request_header(&mut self, header: Header) {
+        self.request_headers.push(header);
+    }
+
+    /// The headers of requests to the backend that the location has to set after the list that every backend gets; `None` where
+    /// those of the server count.
+    pub fn request_headers(&self, inherited: &Inherited, grpc: bool) -> Option<Vec<Header>> {
+        (grpc || !self.request_headers.is_empty()).then(|| {
+            let is_own = |header: &&Header| self.request_headers.iter().all(|own| own.name != header.name);
+            inherited.request_headers.iter().filter(is_own).chain(&self.request_headers).cloned().collect()
+        })
+    }
+
+    /// Everything else in order.
+    pub fn statements(mut self, inherited: &Inherited, family: Option<Family>) -> Vec<view::Statement> {
+        if !self.answer_headers.is_empty() {
+            let all = std::mem::take(&mut self.answer_headers);
+            for Header { name, value } in all.into_iter().chain(inherited.answer_headers.iter().cloned()) {
+                let arguments = [name.into(), value, Word::fixed("always").into()];
+                self.say(Slot::AnswerHeaders, "add_header", Words::join(arguments));
+            }
+        }
+        // The server says it for HTTP only.
+        if let Some(family) = family
+            && (family == Family::Grpc || !self.hidden_headers.is_empty())
+        {
+            let all = std::mem::take(&mut self.hidden_headers);
+            for name in all.into_iter().chain(inherited.hidden_headers.iter().cloned()) {
+                self.say(Slot::AnswerHeaders, family.hide_header(), name);
+            }
+        }
+        self.statements.sort_by_key(|(slot, _)| *slot);
+        self.statements.into_iter().map(|(_, statement)| statement).collect()
+    }
+}
+
+/// Whose directives speak to a backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// `ngx_http_proxy_module`.
+    Proxy,
+    /// `ngx_http_grpc_module`.
+    Grpc,
+}
+
+impl Family {
+    /// Keeps a header of the backend from clients.
+    pub const fn hide_header(self) -> &'static str {
+        match self {
+            Family::Proxy => "proxy_hide_header",
+            Family::Grpc => "grpc_hide_header",
+        }
+    }
+
+    /// Sets a header of requests.
+    pub const fn set_header(self) -> &'static str {
+        match self {
+            Family::Proxy => "proxy_set_header",
+            Family::Grpc => "grpc_set_header",
+        }
+    }
+
+    /// Hands requests over.
+    pub const fn pass(self) -> &'static str {
+        match self {
+            Family::Proxy => "proxy_pass",
+            Family::Grpc => "grpc_pass",
+        }
+    }
+}
+
+/// A text that is proven where there is one.
+pub fn text(text: &str) -> Result<Words, Refused> {
+    Text::new(text).map(Words::from)
+}
