@@ -42,7 +42,7 @@ pub const ROWS: &[Row] = &[
         victim: |scene| with_tls(scene, "/app"),
         attack: |scene| vec![passing(scene).host(&scene.host("shop"), "web").build()],
         clients: WITH_TLS,
-        during: &[ask("http://shop.{h}/").by("default", "503"), ask("https://shop.{h}/").by("default", "503")],
+        during: &[ask("https://shop.{h}/").by("default", "503")],
         told: &[
             told("Ingress attack", &["HostOwned"]).only(Namespace),
             told("Ingress attack", &["ClosedRoute"]).words("asked for").only(Shared),
