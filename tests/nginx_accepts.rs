@@ -10,14 +10,15 @@ use std::time::Duration;
 use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
-    AccessList, Action, Argument, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits,
-    CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect, Kind,
-    LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough, Passthroughs, PasswordFile,
-    PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route,
-    SameSite, SecretBytes, Server, ServerName, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream,
-    StreamUpstreamId, TargetPart, Text, TlsTermination, Transport, Upstream, UpstreamId, UrlPath,
+    AccessList, Action, Argument, BackendHeaders, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId,
+    ClientLimits, Connection, CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName,
+    Hsts, HttpsRedirect, Kind, LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough,
+    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
+    RewritePattern, RewriteTarget, Route, SameSite, SecretBytes, Server, ServerName, Session, SessionCookie, Stream,
+    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Text, TlsTermination, Transport, Upstream, UpstreamId,
+    UrlPath,
 };
-use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
+use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
 
 fn object(kind: Kind, name: &str) -> Arc<ObjectId> {
@@ -49,7 +50,7 @@ fn proxy(service: &str, protocol: Protocol) -> Action {
 }
 
 fn route(path: PathMatch, action: Action, behaviour: Behaviour) -> Route {
-    Route { origin: origin(), path, action, behaviour: behaviour.into() }
+    Route { origin: origin(), path, action, behaviour: behaviour.into(), errors: None }
 }
 
 fn exact(path: &str) -> PathMatch {
@@ -80,8 +81,12 @@ fn directive(row: &'static catalogue::DirectiveRow, arguments: Vec<Argument>) ->
 fn everything() -> Behaviour {
     let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
     Behaviour {
-        backend_headers: None,
         strict_paths: true,
+        backend_headers: Some(Arc::new(BackendHeaders {
+            host: RewriteTarget::new(vec![TargetPart::Literal("a\"b".into())]).ok(),
+            prefix: RewriteTarget::new(vec![TargetPart::Capture(1)]).ok(),
+            connection: Some(Connection::KeepAlive),
+        })),
         directives: vec![
             directive(&catalogue::CLIENT_MAX_BODY_SIZE, vec![Argument::Size(ByteSize(8 << 20))]),
             directive(&catalogue::PROXY_BUFFERING, vec![Argument::Switch(true)]),
@@ -290,7 +295,7 @@ fn installed() -> Capabilities {
 }
 
 fn render(model: Model, current: &Path) -> (FileSet, Vec<Finding>) {
-    let (plan, findings) = gate(model, &installed(), &Neighbours::default(), &options(current));
+    let (plan, findings) = gate(model, &installed(), &OtherSites::default(), &options(current));
     (Renderer::default().render(&plan), findings)
 }
 
@@ -330,7 +335,7 @@ fn nginx_accepts_a_model_that_uses_everything() {
 fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     let root = tempfile::tempdir().expect("a folder");
     let options = GateOptions { proxy_protocol: true, ..options(root.path()) };
-    let (plan, findings) = gate(model(), &installed(), &Neighbours::default(), &options);
+    let (plan, findings) = gate(model(), &installed(), &OtherSites::default(), &options);
     assert_eq!(findings, []);
     let files = Renderer::default().render(&plan);
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
@@ -345,15 +350,15 @@ fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
 
 #[test]
 fn nginx_accepts_hosts_whose_tls_is_not_opened() {
-    let sized = Neighbours { stream_directives: ["map_hash_max_size".to_owned()].into(), ..Neighbours::default() };
+    let sized = OtherSites { stream_directives: ["map_hash_max_size".to_owned()].into(), ..OtherSites::default() };
     // Whether the wildcard alone is passed on, so that hosts within it are opened; the PROXY protocol; who sizes tables; and what
     // the file of a host says how often.
     let rows = [
-        (true, false, Neighbours::default(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
+        (true, false, OtherSites::default(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
         (false, false, sized.clone(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
         (true, true, sized, [("listen ", 2), ("real_ip_header proxy_protocol;", 1), (" proxy_protocol", 3)]),
     ];
-    for (is_wild, proxy_protocol, neighbours, wanted) in rows {
+    for (is_wild, proxy_protocol, other_sites, wanted) in rows {
         let root = tempfile::tempdir().expect("a folder");
         let mut model = model();
         let is_passed = |name: &ServerName| match name {
@@ -369,17 +374,17 @@ fn nginx_accepts_hosts_whose_tls_is_not_opened() {
         };
         model.passthroughs.hosts = names.map(passed).collect();
         let options = GateOptions { proxy_protocol, ..options(root.path()) };
-        let (plan, findings) = gate(model, &installed(), &neighbours, &options);
+        let (plan, findings) = gate(model, &installed(), &other_sites, &options);
         assert_eq!(findings, []);
         let files = Renderer::default().render(&plan);
         let stream = files.files["stream/passthrough-10247.conf"].content.text();
-        assert_eq!(stream.contains("map_hash_max_size"), neighbours.stream_directives.is_empty());
+        assert_eq!(stream.contains("map_hash_max_size"), other_sites.stream_directives.is_empty());
         assert_eq!(stream.contains("\"shop.example.com\" $ingressd_inside;"), is_wild && !proxy_protocol, "{stream}");
         assert_eq!(stream.contains("\"shop.example.com\" 127.0.0.2:10247;"), !is_wild, "{stream}");
         let server = files.files["http/server-exact-shop.example.com.conf"].content.text();
         let count = |words: &str| server.lines().filter(|line| line.contains(words)).count();
         assert_eq!(wanted.map(|(words, _)| (words, count(words))), wanted, "{server}");
-        if !neighbours.stream_directives.is_empty() {
+        if !other_sites.stream_directives.is_empty() {
             fs::create_dir_all(root.path().join("stream")).expect("a folder");
             fs::write(root.path().join("stream/00-own.conf"), "map_hash_max_size 4096;\n").expect("a file");
         }
@@ -407,7 +412,7 @@ fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
 #[test]
 fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     let root = Path::new("/nowhere");
-    let (plan, _) = gate(model(), &installed(), &Neighbours::default(), &options(root));
+    let (plan, _) = gate(model(), &installed(), &OtherSites::default(), &options(root));
     let mut renderer = Renderer::default();
     let first = renderer.render(&plan);
     let again = renderer.render(&plan);

@@ -46,7 +46,9 @@ pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use reading::{AppRoot, BackendTlsWish, ClientRule, HostAliases, HostOptions, Reading, SessionWish};
+pub use reading::{
+    AppRoot, ClientRule, ErrorOptions, HostAliases, HostOptions, Reading, RequestedBackendTls, RequestedSession,
+};
 pub use streams::StreamOptions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

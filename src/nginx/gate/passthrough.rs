@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{Model, Transport};
-use crate::nginx::{Capabilities, Entrance, GateOptions, Inside, Listen, Neighbours, Preread};
+use crate::nginx::{Capabilities, Entrance, GateOptions, Inside, Listen, OtherSites, Preread};
 
 use super::sockets::Sockets;
 use super::{host, routes, streams};
@@ -21,7 +21,7 @@ pub fn fit(
     model: &mut Model,
     sockets: &mut Sockets,
     capabilities: &Capabilities,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Option<Preread> {
@@ -35,7 +35,7 @@ pub fn fit(
     }
     let outside: Vec<_> = sockets.listens.iter().filter(|listen| listen.ssl).map(|listen| listen.address).collect();
     let obstacle =
-        lacking(believes, capabilities, neighbours, options).or_else(|| occupied(&outside, neighbours, options));
+        lacking(believes, capabilities, other_sites, options).or_else(|| occupied(&outside, other_sites, options));
     if let Some((reason, words)) = obstacle {
         close(model, reason, &words, findings);
         stay(inside, sockets, capabilities, options);
@@ -43,7 +43,7 @@ pub fn fit(
     }
     sockets.listens.retain(|listen| !listen.ssl);
     sockets.listens.extend(inside);
-    let is_set = |name: &str| neighbours.stream_directives.contains(name);
+    let is_set = |name: &str| other_sites.stream_directives.contains(name);
     Some(Preread {
         listens: outside,
         proxy_protocol: options.proxy_protocol,
@@ -77,10 +77,10 @@ fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities,
 fn lacking(
     believes: bool,
     capabilities: &Capabilities,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
 ) -> Option<Obstacle> {
-    if let Some(words) = streams::impossible(capabilities, neighbours, options) {
+    if let Some(words) = streams::impossible(capabilities, other_sites, options) {
         return Some((Reason::MissingCapability, words));
     }
     // Without the last ones nobody would know who the clients are, and lists of addresses would let in whom they should not.
@@ -102,12 +102,12 @@ fn lacking(
 }
 
 /// Who has an address that is needed: nginx gives it to `http` or to `stream`, never to both.
-fn occupied(outside: &[SocketAddr], neighbours: &Neighbours, options: &GateOptions) -> Option<Obstacle> {
+fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOptions) -> Option<Obstacle> {
     let conflict = |words: String| Some((Reason::HostConflict, words));
     if outside.is_empty() {
         return conflict("nothing is served over TLS here".to_owned());
     }
-    let site = neighbours.listens.iter().find(|site| outside.iter().any(|own| streams::meet(*own, site.address)));
+    let site = other_sites.listens.iter().find(|site| outside.iter().any(|own| streams::meet(*own, site.address)));
     if let Some(site) = site {
         return conflict(format!(
             "{} listens on {}, and would not get its connections any more; give that site another address or port",
@@ -118,10 +118,10 @@ fn occupied(outside: &[SocketAddr], neighbours: &Neighbours, options: &GateOptio
     let is_inside = |address: SocketAddr| {
         Inside::ALL.into_iter().any(|inside| streams::overlap(inside, address.ip())) && address.port() == port
     };
-    let sites = neighbours.listens.iter().map(|site| (site.place.as_str(), site.address));
-    let streams = neighbours.stream_listens.iter().filter(|other| other.transport == Transport::Tcp);
+    let sites = other_sites.listens.iter().map(|site| (site.place.as_str(), site.address));
+    let streams = other_sites.stream_listens.iter().filter(|other| other.transport == Transport::Tcp);
     let streams = streams.map(|other| (other.place.as_str(), other.address));
-    let programs = neighbours.occupied.iter().filter(|(transport, _)| *transport == Transport::Tcp);
+    let programs = other_sites.occupied.iter().filter(|(transport, _)| *transport == Transport::Tcp);
     let programs = programs.map(|(_, address)| ("another program of this host", *address));
     let mut all = sites.chain(streams).chain(programs);
     let (who, address) = all.find(|(_, address)| is_inside(*address))?;

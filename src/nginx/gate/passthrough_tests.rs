@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use super::tests::{model, neighbour};
+use super::tests::{listen, model};
 use super::*;
 use crate::model::{
     Action, HostName, Passthrough, PathMatch, Route, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport,
@@ -27,7 +27,7 @@ fn both() -> Model {
             hsts: None,
             handover: Default::default(),
             routes: Vec::new(),
-            fallback: Route { origin: origin(host), path, action, behaviour: Arc::default() },
+            fallback: Route { origin: origin(host), path, action, behaviour: Arc::default(), errors: None },
         })
     };
     let mut model = model();
@@ -72,7 +72,7 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
         let with = |model: Model| {
             let mut model = model;
             model.forwarded.trusted.clone_from(&trusted);
-            gate(model, &all, &Neighbours::default(), &options)
+            gate(model, &all, &OtherSites::default(), &options)
         };
         let (plan, findings) = with(both());
         assert_eq!((tls(&plan), findings), (expected.to_owned(), Vec::new()));
@@ -96,7 +96,7 @@ fn what_is_on_its_way_is_waited_for_when_the_last_host_is_gone() {
     let all = Capabilities::profile(Version(1, 22, 1));
     let options = GateOptions { has_passthrough: true, ..GateOptions::default() };
     let listens = |model: Model, capabilities: &Capabilities| {
-        let (plan, findings) = gate(model, capabilities, &Neighbours::default(), &options);
+        let (plan, findings) = gate(model, capabilities, &OtherSites::default(), &options);
         assert!(plan.decisions.preread.is_none() && findings.is_empty(), "{findings:?}");
         tls(&plan)
     };
@@ -114,18 +114,18 @@ fn what_is_on_its_way_is_waited_for_when_the_last_host_is_gone() {
 fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
     use crate::model::catalogue::Module::{RealIp, Stream, StreamMap, StreamRealIp, StreamSslPreread};
     let sites =
-        |address: &str| Neighbours { listens: vec![neighbour(address, &["ssl", "http2"])], ..Neighbours::default() };
+        |address: &str| OtherSites { listens: vec![listen(address, &["ssl", "http2"])], ..OtherSites::default() };
     let stream = |address: &str| {
         let address = address.parse().expect("an address");
         let listen = StreamListen { place: "stream.conf:2".to_owned(), transport: Transport::Tcp, address };
-        Neighbours { stream_listens: vec![listen], ..Neighbours::default() }
+        OtherSites { stream_listens: vec![listen], ..OtherSites::default() }
     };
-    let program = |address: &str| Neighbours {
+    let program = |address: &str| OtherSites {
         occupied: [(Transport::Tcp, address.parse().expect("an address"))].into(),
-        ..Neighbours::default()
+        ..OtherSites::default()
     };
-    let without_include = Neighbours { leaves_streams_out: true, ..Neighbours::default() };
-    let none = Neighbours::default;
+    let without_include = OtherSites { leaves_streams_out: true, ..OtherSites::default() };
+    let none = OtherSites::default;
     let rows = [
         (none(), None, false, ""),
         (none(), Some(Stream), false, "libnginx-mod-stream"),
@@ -144,13 +144,13 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         (program("127.0.0.3:10247"), None, false, "another program"),
         (program("[::]:10247"), None, false, "another program"),
     ];
-    for (neighbours, module, proxy_protocol, words) in rows {
+    for (other_sites, module, proxy_protocol, words) in rows {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         if let Some(module) = module {
             capabilities.modules.remove(&module);
         }
         let options = GateOptions { proxy_protocol, ..GateOptions::default() };
-        let (plan, findings) = gate(both(), &capabilities, &neighbours, &options);
+        let (plan, findings) = gate(both(), &capabilities, &other_sites, &options);
         let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("unopened")).collect();
         match words.is_empty() {
             true => {
@@ -183,9 +183,9 @@ fn an_address_of_a_foreign_stream_block_is_left_to_it() {
         (listen(Transport::Tcp, "0.0.0.0:8443"), "0.0.0.0:443 [::]:443", 0),
     ];
     for (other, expected, told) in rows {
-        let neighbours = Neighbours { stream_listens: vec![other.clone()], ..Neighbours::default() };
+        let other_sites = OtherSites { stream_listens: vec![other.clone()], ..OtherSites::default() };
         let (plan, findings) =
-            gate(model(), &Capabilities::profile(Version(1, 22, 1)), &neighbours, &GateOptions::default());
+            gate(model(), &Capabilities::profile(Version(1, 22, 1)), &other_sites, &GateOptions::default());
         assert_eq!(tls(&plan), expected, "{other:?}");
         let conflicts = findings.iter().filter(|finding| finding.note.contains("stream.conf:2"));
         assert_eq!(conflicts.count(), told, "{findings:?}");

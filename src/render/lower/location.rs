@@ -14,7 +14,7 @@ use super::backend::Backends;
 use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
-use super::{access, answer, backend_headers, backend_tls, client_certificates, cors, limits, session};
+use super::{access, answer, backend_headers, backend_tls, client_certificates, cors, error_pages, limits, session};
 
 /// What the locations of a server have in common.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +62,7 @@ const FEATURES: &[Feature] = &[
     access::by_address,
     access::by_password,
     limits::lower,
+    error_pages::lower,
     backend_headers::lower,
     backend_tls::lower,
 ];
@@ -209,7 +210,7 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
 fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
     Ok(view::Location {
         modifier: place.modifier.clone(),
-        path: place.literal()?,
+        path: place.literal()?.into(),
         directives: Vec::new(),
         strict_paths: false,
         statements: Vec::new(),

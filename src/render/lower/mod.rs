@@ -8,6 +8,7 @@ mod backend_tls;
 mod block;
 mod client_certificates;
 mod cors;
+mod error_pages;
 mod limits;
 mod lists;
 mod location;

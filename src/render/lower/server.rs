@@ -21,7 +21,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{backend_tls, client_certificates};
+use super::{backend_tls, client_certificates, error_pages};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -75,6 +75,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
                 requires.extend(split.upstreams().map(names::upstream_file));
             }
         }
+        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream)));
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
         if let Some(session) = &behaviour.session {
@@ -196,6 +197,11 @@ fn write_one(
                 }
             }
         }
+    }
+    for (name, (upstream, status, origin)) in error_pages::places(server) {
+        let (view, headers) = error_pages::location(&name, upstream, status)?;
+        let location = Location { view, family: Some(Family::Proxy), request_headers: Some(headers) };
+        writer.add_block(filled(&location, list, engine)?, origin);
     }
     writer.end(&server.origin);
     Ok(())

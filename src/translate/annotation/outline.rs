@@ -75,6 +75,16 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
     }
     reading.host.directives.iter().for_each(|line| say(format!("hosts: {}", directive(line))));
+    let errors = &reading.errors;
+    if !errors.statuses.is_empty() {
+        say(format!("other answers for {}", joined(", ", &errors.statuses)));
+    }
+    if errors.passes_backend_errors {
+        say("errors of the backend go through".into());
+    }
+    if let Some((service, _)) = &errors.default_backend {
+        say(format!("default backend {service}"));
+    }
     if let Some(aliases) = &reading.host.aliases {
         say(format!("hosts: also {}", joined(", ", aliases.names.iter().map(host::written))));
     }
@@ -87,8 +97,8 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some(ClientRule::Good(rule)) = &reading.host.client_rule {
         client_certificates(rule, &mut say);
     }
-    if let Some(wish) = &reading.backend_tls {
-        backend_tls(&wish.tls, &mut say);
+    if let Some(requested) = &reading.backend_tls {
+        backend_tls(&requested.tls, &mut say);
     }
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
