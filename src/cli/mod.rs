@@ -3,6 +3,7 @@
 #[macro_use]
 mod output;
 
+pub mod admission;
 pub mod check;
 #[cfg(feature = "demo")]
 pub mod demo;
@@ -45,6 +46,8 @@ pub enum Command {
     Run(run::Arguments),
     /// Check manifests without a daemon: every finding with file, line and field.
     Check(check::Arguments),
+    /// Print policies by which an API server refuses what would be refused here.
+    Admission(admission::Arguments),
     /// Show the nginx configuration that manifests give, without a daemon.
     Render(render::Arguments),
     /// Ask the running daemon how it is.
@@ -85,6 +88,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let ended = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Admission(arguments) => admission::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),

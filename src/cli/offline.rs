@@ -48,6 +48,8 @@ pub struct Processed {
     pub instance: Instance,
     /// What takes the place of the program's own templates.
     pub templates: Templates,
+    /// What the settings decide about objects.
+    pub options: Options,
 }
 
 fn version(text: &str) -> Result<Version, String> {
@@ -96,7 +98,7 @@ impl Manifests {
             None => options,
         };
         let most_findings = options.limits.findings_of_object;
-        let (mut translator, claims) = (Translator::new(options), std::sync::Arc::default());
+        let (mut translator, claims) = (Translator::new(options.clone()), std::sync::Arc::default());
         let mut translation = translator.translate(&snapshot, &Names::default(), &claims);
         let referred = std::mem::take(&mut translation.names);
         if !referred.is_empty() {
@@ -118,7 +120,7 @@ impl Manifests {
         findings.dedup();
         limit(&mut findings, most_findings);
         let Settings { instance, templates, .. } = settings;
-        Ok(Processed { snapshot, ours, plan, findings, instance, templates })
+        Ok(Processed { snapshot, ours, plan, findings, instance, templates, options })
     }
 
     /// What nginx is judged for, and what its other sites claim.

@@ -1,6 +1,6 @@
 //! Generated pages are those in the repository; this must not know what they say.
 
-use ingressd::translate::{ANNOTATIONS, annotation};
+use ingressd::translate::{ANNOTATIONS, admission, annotation};
 
 use super::pages::root;
 
@@ -43,6 +43,12 @@ fn annotations_are_documented() {
     check("docs/annotations.md", &annotation::document(&ANNOTATIONS));
     check("man/ingressd-annotations.7", &annotation::manual(&ANNOTATIONS));
     section("README.md", "annotations", &annotation::summary(&ANNOTATIONS));
+}
+
+#[test]
+fn policies_are_documented() {
+    section("docs/admission.md", "policies", &admission::policies());
+    section("docs/admission.md", "not judged", &admission::not_judged());
 }
 
 #[test]

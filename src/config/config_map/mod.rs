@@ -16,7 +16,7 @@ use super::table::rows;
 use crate::finding::{Finding, Reason, Severity, nearest};
 use crate::model::{Argument, Directive, Field, Kind, ObjectId, Origin, Refused, catalogue};
 use crate::source::{Snapshot, Version};
-use crate::translate::annotation::value::{address_list, boolean, quoted};
+use crate::translate::annotation::value::{address_list, boolean, excerpt};
 use crate::translate::annotation::{self, asks};
 use crate::translate::{ANNOTATIONS, DefaultValue};
 
@@ -126,7 +126,7 @@ impl Layer<'_> {
             }
         };
         if let Err(refused) = done {
-            let note = format!("{} is refused: {refused}", quoted(value));
+            let note = format!("{} is refused: {refused}", excerpt(value));
             self.find(Reason::InvalidValue, origin.clone(), note);
             return !key.protects();
         }

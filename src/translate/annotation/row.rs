@@ -1,6 +1,7 @@
 //! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
 
 use super::draft::{Context, Draft, Entry};
+use super::form::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Argument, ByteSize, Refused};
@@ -33,6 +34,9 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// All of them, from the least on.
+    pub const ALL: [Trust; 4] = [Trust::Low, Trust::Medium, Trust::High, Trust::Critical];
+
     /// As settings and documentation call it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -187,6 +191,8 @@ pub struct Row {
     pub on_error: OnError,
     /// How far its number may go.
     pub ceiling: Ceiling,
+    /// What its values look like to whoever has no parser, such as an API server; rows that are not served need none.
+    pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
     /// Annotations that the tries need beside them.
@@ -206,6 +212,7 @@ impl Row {
         trust: Trust::Low,
         on_error: OnError::Skip,
         ceiling: Ceiling::NoNumber,
+        form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
         beside: &[],
         tries: &[],

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use k8s_openapi::api::{
-    coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery, events::v1 as events,
-    networking::v1 as networking, rbac::v1 as rbac,
+    admissionregistration::v1 as admission, coordination::v1 as coordination, core::v1 as core,
+    discovery::v1 as discovery, events::v1 as events, networking::v1 as networking, rbac::v1 as rbac,
 };
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
@@ -57,6 +57,8 @@ fn kind(name: &str) -> (ApiResource, bool) {
         "Secret" => of::<core::Secret>(true),
         "Service" => of::<core::Service>(true),
         "ServiceAccount" => of::<core::ServiceAccount>(true),
+        "ValidatingAdmissionPolicy" => of::<admission::ValidatingAdmissionPolicy>(false),
+        "ValidatingAdmissionPolicyBinding" => of::<admission::ValidatingAdmissionPolicyBinding>(false),
         other => panic!("{other}: add it here"),
     }
 }
