@@ -173,6 +173,8 @@ pub struct Options {
     pub append_forwarded_for: bool,
     /// Which hosts which namespace may claim; empty lets every namespace claim every host.
     pub allowed_hosts: Vec<AllowedHosts>,
+    /// Whether objects may have TLS of their hosts passed on unopened.
+    pub passthrough: bool,
     /// TCP and UDP services.
     pub streams: StreamOptions,
     /// How much one object and one namespace may ask for.
@@ -253,6 +255,7 @@ impl Default for Options {
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
+            passthrough: false,
             streams: StreamOptions::default(),
             limits: Limits::default(),
             defaults: Arc::default(),

@@ -8,7 +8,7 @@ use crate::model::{
     AccessList, Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
     Server, ServerName, StrictPaths, TlsTermination, expression,
 };
-use crate::nginx::{Decisions, Http2, Listen, Reset};
+use crate::nginx::{Decisions, Entrance, Http2, Listen, Reset};
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
@@ -123,19 +123,46 @@ pub fn write<'a>(
     engine: &Engine,
     writer: &mut Writer,
 ) -> Result<(), Refused> {
+    let names: Vec<_> = names.into_iter().collect();
+    for sockets in entrances(&facts.decisions.listens) {
+        write_one(server, &sockets, &names, backends, facts, engine, writer)?;
+    }
+    Ok(())
+}
+
+/// The sockets of each block of a server: one block believes either headers about clients or nginx itself.
+fn entrances(listens: &[Listen]) -> Vec<Vec<&Listen>> {
+    if !listens.iter().any(|listen| listen.entrance == Entrance::InsideTrusted) {
+        return vec![listens.iter().collect()];
+    }
+    let (apart, together) = listens.iter().partition(|listen| listen.entrance == Entrance::Inside);
+    vec![together, apart]
+}
+
+/// Writes a block of a server with these sockets.
+fn write_one(
+    server: &Server,
+    sockets: &[&Listen],
+    names: &[(&ServerName, &Origin)],
+    backends: &Backends<'_>,
+    facts: &Facts<'_>,
+    engine: &Engine,
+    writer: &mut Writer,
+) -> Result<(), Refused> {
     let decisions = facts.decisions;
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
     let of_host = &server.directives;
     let is_said = |directive: &&Directive| of_host.iter().any(|own| own.row == directive.row);
     let everywhere = facts.server_directives.iter().filter(|directive| !is_said(directive));
     let common: Vec<_> = everywhere.chain(of_host).chain(location::common(server)).collect();
-    let listens = decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
+    let listens = sockets.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
     writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
     for (name, origin) in names {
         let name = Literal::new(&server_name(name, decisions.longest_name))?;
         writer.add(fill(engine, "server_name", &view::Name { name })?, origin);
     }
-    writer.add_head(fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
+    let head = view::Server { real_ip: real_ip(sockets, facts), ..head(server, hsts.as_ref(), &common, facts)? };
+    writer.add_head(fill(engine, "server", &head)?, server, &common);
     if facts.forwarded.trusts_proxies() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
@@ -249,12 +276,6 @@ fn head(
 ) -> Result<view::Server, Refused> {
     let decisions = facts.decisions;
     let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
-    let (header, believed) = match decisions.proxies.is_empty() {
-        true => ("X-Forwarded-For", &facts.forwarded.trusted),
-        false => ("proxy_protocol", &decisions.proxies),
-    };
-    let real_ip =
-        || view::RealIp { header: Word::fixed(header), networks: believed.iter().map(Word::network).collect() };
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
     let detailed = server.handover == Handover::Detailed;
@@ -269,7 +290,7 @@ fn head(
         grpc,
         detailed,
         trusts_proxies: facts.forwarded.trusts_proxies(),
-        real_ip: (decisions.real_ip && !believed.is_empty()).then(real_ip).into_iter().collect(),
+        real_ip: Vec::new(),
         hsts: hsts.cloned().into_iter().collect(),
         resets: resets(decisions, |row| {
             let is_said = match server.client_certificates.as_deref() {
@@ -287,6 +308,25 @@ fn head(
         common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
     })
 }
+
+/// Who is believed about the client's address on these sockets: nginx itself, where it connects to them, besides whom the
+/// administrator names.
+fn real_ip(sockets: &[&Listen], facts: &Facts<'_>) -> Vec<view::RealIp> {
+    let decisions = facts.decisions;
+    let has = |entrance| sockets.iter().any(|listen| listen.entrance == entrance);
+    let (header, believed) = match has(Entrance::Inside) || !decisions.proxies.is_empty() {
+        true => ("proxy_protocol", &decisions.proxies),
+        false => ("X-Forwarded-For", &facts.forwarded.trusted),
+    };
+    let inside = sockets.iter().any(|listen| listen.entrance.is_inside()).then(|| Word::fixed(ITSELF));
+    let networks: Vec<_> = inside.into_iter().chain(believed.iter().map(Word::network)).collect();
+    let real_ip =
+        (decisions.real_ip && !networks.is_empty()).then(|| view::RealIp { header: Word::fixed(header), networks });
+    real_ip.into_iter().collect()
+}
+
+/// Where nginx's connections to itself come from.
+const ITSELF: &str = "127.0.0.1";
 
 /// What a server takes back of the host's `http` level.
 pub fn resets(decisions: &Decisions, concerns: impl Fn(&'static DirectiveRow) -> bool) -> Vec<view::Directive> {

@@ -64,10 +64,10 @@ fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &
     read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
 }
 
-/// Reads keys without their prefix by the semantics of the specification and default settings.
+/// Reads keys without their prefix by the semantics of the specification and default settings, but that allow whatever is off.
 fn given(annotations: &[(&str, &str)]) -> Reading {
     let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
-    read_all(&full, Dialect::Specification, &Options::default())
+    read_all(&full, Dialect::Specification, &Options { passthrough: true, ..Options::default() })
 }
 
 fn tried(row: &Row, key: &str, value: &str) -> Reading {
