@@ -29,6 +29,8 @@ pub enum Module {
     Access,
     /// `ngx_http_auth_basic_module`.
     AuthBasic,
+    /// `ngx_http_auth_request_module`.
+    AuthRequest,
     /// `ngx_http_limit_req_module`.
     LimitReq,
     /// `ngx_http_limit_conn_module`.

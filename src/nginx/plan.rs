@@ -141,6 +141,8 @@ pub struct Decisions {
     pub stream_real_ip: bool,
     /// Whether `keepalive_min_timeout` is known (1.27.4).
     pub keepalive_min_timeout: bool,
+    /// Where answers about clients may be remembered: nginx makes the folder. `None` where there is no place that is known to be its own.
+    pub answer_memory: Option<PathBuf>,
 }
 
 /// A model that this nginx can serve, together with the decisions it makes necessary.

@@ -3,6 +3,7 @@
 mod allowed;
 pub mod annotation;
 mod asked;
+mod authentication;
 mod authority;
 mod backend;
 mod budget;
@@ -44,7 +45,7 @@ pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use reading::{BackendTlsWish, ClientRule, Reading, SessionWish};
+pub use reading::{AuthenticationWish, BackendTlsWish, ClientRule, Reading, SessionWish};
 pub use streams::StreamOptions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -277,6 +278,7 @@ fn subjects<'a>(
             && (reading.closed
                 || own_list
                 || behaviour.basic_authentication.is_some()
+                || reading.authentication.as_ref().is_some_and(|wish| !wish.is_everywhere)
                 || reading.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();

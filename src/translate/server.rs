@@ -6,6 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use super::annotation::{self, Context};
+use super::authentication;
 use super::backend::{BackendReference, Backends};
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
@@ -14,11 +15,11 @@ use super::port::PortReference;
 use super::site::{self, Claim, Site};
 use super::subject::Subject;
 use super::tls::Tls;
-use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
+use super::{ANNOTATIONS, Dialect, EndpointMode, Options, Reading};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Balance, Behaviour, Branch, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server,
-    ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath,
+    Action, Balance, Branch, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName,
+    Split, Test, TlsTermination, UpstreamId, UrlPath,
 };
 use crate::source::{Snapshot, Version};
 
@@ -110,6 +111,8 @@ impl<'a> Servers<'a> {
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
         let mut server = Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
+        authentication::exempt(&mut server, self.options);
+        authentication::apply(self, &mut server, site);
         Some(server)
     }
 
@@ -126,8 +129,13 @@ impl<'a> Servers<'a> {
     pub fn build_catch_all(&mut self) -> Option<Server> {
         self.options.default_backend.as_ref()?;
         let origin = Origin::object(&settings());
-        let (dialect, behaviour) = self.without_object();
-        let fallback = Route { origin: origin.clone(), path: root()?, action: self.daemon_backend(dialect), behaviour };
+        let (dialect, mut reading) = self.without_object();
+        let (behaviour, closed) = (Arc::new(std::mem::take(&mut reading.behaviour)), reading.closed);
+        let action = if closed { Action::Closed } else { self.daemon_backend(dialect) };
+        let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour };
+        if let Some(wish) = &reading.authentication {
+            authentication::apply_to(self, &mut fallback, wish);
+        }
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();
         let handover = handover(dialect);
@@ -341,8 +349,8 @@ impl<'a> Servers<'a> {
         self.proxy(&reference, &Origin::object(&settings()))
     }
 
-    /// The dialect and behaviour where no object has a say: what the settings ask for everywhere.
-    fn without_object(&self) -> (Dialect, Arc<Behaviour>) {
+    /// The dialect, and what the settings ask for everywhere, where no object has a say.
+    fn without_object(&self) -> (Dialect, Reading) {
         let (dialect, table) = match self.options.classes.first() {
             Some(rule) => (rule.dialect, rule.annotations),
             None => (Dialect::Specification, &ANNOTATIONS),
@@ -350,7 +358,7 @@ impl<'a> Servers<'a> {
         let (object, snapshot, options) = (&settings(), self.snapshot, self.options);
         let context = Context { object, namespace: "", dialect, table, snapshot, options };
         let reading = annotation::read(&context, &BTreeMap::new());
-        (dialect, Arc::new(reading.behaviour))
+        (dialect, reading)
     }
 
     fn hsts(&self, dialect: Dialect) -> Option<Hsts> {

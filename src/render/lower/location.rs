@@ -14,7 +14,7 @@ use super::backend::Backends;
 use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
-use super::{access, answer, backend_tls, client_certificates, cors, limits, session};
+use super::{access, answer, backend_tls, client_certificates, cors, external_authentication, limits, session};
 
 /// What the locations of a server have in common.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +61,7 @@ const FEATURES: &[Feature] = &[
     access::together,
     access::by_address,
     access::by_password,
+    external_authentication::lower,
     limits::lower,
     backend_tls::lower,
 ];

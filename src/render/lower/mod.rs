@@ -7,6 +7,7 @@ mod backend_tls;
 mod block;
 mod client_certificates;
 mod cors;
+mod external_authentication;
 mod limits;
 mod lists;
 mod location;
@@ -23,6 +24,7 @@ mod writer;
 pub use block::{Likeness, block, likeness};
 pub use client_certificates::strangers;
 pub use cors::cors;
+pub use external_authentication::files as authentication;
 pub use limits::limits;
 pub use lists::{list, long_lists};
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::model::{
-    AccessList, Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
-    Server, ServerName, StrictPaths, TlsTermination, expression,
+    Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused, Server,
+    ServerName, StrictPaths, TlsTermination, expression,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
 use crate::render::engine::Engine;
@@ -21,7 +21,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{backend_tls, client_certificates};
+use super::{backend_tls, client_certificates, external_authentication};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -82,7 +82,8 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
             requires.insert(names::session_file(&names::session_cookie(&session.cookie)));
         }
         requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
-        requires.extend(behaviour.access.as_deref().and_then(AccessList::mark).map(names::list_file));
+        requires.extend(behaviour.referred_list().map(names::list_file));
+        requires.extend(external_authentication::asked(route).into_iter().flat_map(external_authentication::requires));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
     requires
@@ -165,6 +166,17 @@ pub fn write<'a>(
                     writer.add_location(texts, &place, &common);
                 }
             }
+        }
+    }
+    for (name, external) in external_authentication::of_server(server) {
+        let location = external_authentication::location(&name, external, &inherited, facts);
+        match location.and_then(|location| filled(&location, list, engine)) {
+            Ok(texts) => {
+                texts.into_iter().for_each(|text| writer.add(text, &external.origin));
+                writer.add_line("}\n");
+            }
+            // Without it nginx lets nobody in who has to be asked about.
+            Err(_) => writer.leave_out(&external.origin),
         }
     }
     writer.end(&server.origin);

@@ -11,7 +11,7 @@ mod tests;
 pub mod value;
 
 pub use document::{document, manual, summary};
-pub use draft::{Context, Draft, Entry, SecretReference};
+pub use draft::{Context, Draft, Entry, ExternalDraft, SecretReference};
 pub use engine::{judge, read};
 pub use outline::outline;
 pub use row::{

@@ -187,6 +187,8 @@ pub struct Row {
     pub ceiling: Ceiling,
     /// One paragraph for users.
     pub documentation: &'static str,
+    /// The administrator's value counts together with his others of the family, whatever an object says itself.
+    pub stands_alone: bool,
     /// Annotations that the tries need beside them.
     pub beside: &'static [(&'static str, &'static str)],
     /// Examples.
@@ -205,6 +207,7 @@ impl Row {
         on_error: OnError::Skip,
         ceiling: Ceiling::NoNumber,
         documentation: "",
+        stands_alone: false,
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },

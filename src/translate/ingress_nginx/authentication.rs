@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use super::password::{self, Password};
 use crate::finding::Reason;
-use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, SecretBytes, Text};
-use crate::translate::annotation::unserved;
+use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, Satisfy, SecretBytes, Text};
 use crate::translate::annotation::value::{realm, secret_reference};
 use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, SecretReference, Trust};
 
@@ -102,7 +101,27 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved("satisfy", "any", "With any, one of address list, password and external authentication is enough. Not served yet: all of them are demanded, which lets in nobody whom any would keep out.", "not served yet; all are demanded").unless("all"),
+        Row {
+            key: "satisfy",
+            on_error: OnError::Close,
+            documentation: "How address lists, passwords and external authentication go together: with all, the default, a client \
+                has to be let in by each of them that is set, with any by one of them. Client certificates are asked for in any \
+                case. With any, clients of a denied address are let in who are let in otherwise.",
+            tries: &[
+                ("any", Gives::Sets("one way of being let in is enough")),
+                ("all", Gives::Nothing),
+                ("some", Gives::Refused("not all or any")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.behaviour.satisfy = match entry.value.trim() {
+                    "all" => Satisfy::All,
+                    "any" => Satisfy::Any,
+                    _ => return Err(Refused::because("it is not all or any")),
+                };
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish,
 };

@@ -5,14 +5,20 @@ mod name;
 mod number;
 mod origin;
 mod redirect;
+mod service;
 mod target;
+mod template;
 
 pub use address::address_list;
 pub use name::{header_names, methods, realm, secret_reference};
 pub use number::{boolean, byte_size, integer, on_off, positive, seconds, seconds_or_unlimited};
 pub use origin::origins;
 pub use redirect::{redirect_status, redirect_url};
+pub use service::{
+    ServiceUrl, Whereabouts, answer_durations, method, name_of_service, parameter, service_url, sign_in,
+};
 pub use target::{hash_key, rewrite_target};
+pub use template::{Place, template};
 
 /// Longest part of a value that is quoted in a note.
 const LONGEST_QUOTE: usize = 60;
