@@ -28,6 +28,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.max_trust, value),
     },
     Row {
+        key: "access.no-authentication",
+        form: Form::List,
+        default: r#"["/.well-known/acme-challenge"]"#,
+        doc: "Paths whose routes, and those below them, ask nobody for a password and no service whether a request may pass, whatever annotations say: certificate authorities have to reach them. Lists of addresses and client certificates count all the same.",
+        set: |settings, value| put(&mut settings.translate.no_authentication, value),
+    },
+    Row {
         key: "access.strict-paths",
         form: Form::Text,
         default: r#""dialect""#,

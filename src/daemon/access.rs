@@ -47,6 +47,12 @@ pub const CLUSTER: &[Permission] = &[
     ),
     permission(
         "",
+        "configmaps",
+        &["get", "list", "watch"],
+        "headers for services that say who may pass; only those that are referred to are kept; may be left out otherwise",
+    ),
+    permission(
+        "",
         "nodes",
         &["list", "watch"],
         "the endpoint mode nodeport and addresses of Nodes; may be left out otherwise",

@@ -147,13 +147,13 @@ fn resolve<'a>(
 fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
     let wishes = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
     let wishes = wishes.filter(|wish| wish.whereabouts == Whereabouts::SameHost);
-    let target = |wish: &Arc<AuthenticationWish>| (Arc::as_ptr(wish).addr(), target(server, wish));
+    let target = |wish: &Arc<AuthenticationWish>| (Arc::as_ptr(wish).addr(), target(server, wish, subjects));
     wishes.map(target).collect()
 }
 
 /// The upstream of the route that takes the path of a question. What that route does besides is not done: whatever would have to be
 /// done refuses it.
-fn target(server: &Server, wish: &AuthenticationWish) -> Target {
+fn target(server: &Server, wish: &AuthenticationWish, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Target {
     let path = literal_path(&wish.policy.target)
         .ok_or((Reason::InvalidSecurityValue, Arc::from("its path has to be written out where its host is $host")))?;
     let takes = |route: &&Route| match &route.path {
@@ -171,7 +171,17 @@ fn target(server: &Server, wish: &AuthenticationWish) -> Target {
         return Err((Reason::MissingService, note.into()));
     };
     let own = &wish.origin.object.namespace;
+    let asks_itself = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
     match &route.action {
+        // In ingress-nginx such a question goes round and round.
+        _ if asks_itself.is_some_and(|other| other.whereabouts == Whereabouts::SameHost) => Err((
+            Reason::ClosedRoute,
+            format!(
+                "{} is a path of an object that asks this service itself; give it an Ingress of its own",
+                path.as_str()
+            )
+            .into(),
+        )),
         _ if *route.origin.object.namespace != **own && !wish.is_everywhere => Err((
             Reason::CrossNamespace,
             format!("{} is a path of another namespace; name its Service by auth-url instead", path.as_str()).into(),

@@ -49,6 +49,10 @@ pub fn together(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
             _ => "all",
         };
         slots.say(Slot::Satisfy, "satisfy", Word::fixed(way));
+        if way == "any" && behaviour.access.is_none() {
+            // What the server takes back of the host's lists would let everybody in.
+            slots.say(Slot::Access, "deny", Word::fixed("all"));
+        }
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ pub use administrator::{Administrator, AdministratorError, Token, try_out};
 pub use clients::Clients;
 pub use health::{Need, Section, WatchHealth};
 pub use kubeconfig::{DEFAULT_KUBECONFIG, KubeconfigError};
-pub use references::{may_refer, of_ingress as secrets_of};
+pub use references::{may_refer, of_ingress as references_of};
 pub use renewal::{Connected, connect};
 pub use requests::Requests;
 pub use source::{ClusterSource, Holder, Scope, WatchOptions};

@@ -42,7 +42,7 @@ pub enum Scope {
 pub struct WatchOptions {
     /// Where.
     pub scope: Scope,
-    /// Secrets and ConfigMaps that the settings name. ConfigMaps are watched in the namespaces of these.
+    /// Secrets and ConfigMaps that the settings name: nothing is served without the ConfigMaps in the namespaces of these.
     pub named: BTreeSet<ObjectId>,
     /// Whether nothing can be served without Nodes.
     pub nodes_required: bool,
@@ -104,14 +104,19 @@ impl ClusterSource {
             source.watch::<Namespace>(clients, None, Need::Optional, false);
         }
         let config_maps = options.named.iter().filter(|id| id.kind == Kind::ConfigMap);
-        for namespace in config_maps.map(|id| Arc::clone(&id.namespace)).collect::<BTreeSet<_>>() {
-            source.watch::<ConfigMap>(clients, Some(namespace), Need::Required, false);
+        let named: BTreeSet<_> = config_maps.map(|id| Arc::clone(&id.namespace)).collect();
+        for namespace in &named {
+            source.watch::<ConfigMap>(clients, Some(Arc::clone(namespace)), Need::Required, false);
         }
         for section in sections {
             source.watch::<Ingress>(clients, section.clone(), Need::Required, selects);
             source.watch::<Service>(clients, section.clone(), Need::Required, selects);
             source.watch::<EndpointSlice>(clients, section.clone(), Need::Required, selects);
-            source.watch::<Secret>(clients, section, Need::Required, selects);
+            source.watch::<Secret>(clients, section.clone(), Need::Required, selects);
+            // Whoever names one is closed where it may not be seen.
+            if section.as_ref().is_none_or(|namespace| !named.contains(namespace)) {
+                source.watch::<ConfigMap>(clients, section, Need::Optional, selects);
+            }
         }
         let shared = Arc::clone(&source.shared);
         source.tasks.spawn(fetch(clients.watch.clone(), shared));
