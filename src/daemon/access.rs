@@ -209,7 +209,7 @@ mod tests {
             ("publish.mode", "service"),
             ("publish.service", "front/lb"),
         ]);
-        let served = "ingresses,services,endpointslices,secrets,ingresses/status,events";
+        let served = "ingresses,services,endpointslices,secrets,configmaps,ingresses/status,events";
         assert_eq!(
             outline(&Grant::of(&settings, "reader")),
             [

@@ -21,6 +21,7 @@ mod disk;
 mod doctor;
 mod downgrade;
 mod endpoints;
+mod external_authentication;
 mod external_names;
 mod failure;
 mod generations;

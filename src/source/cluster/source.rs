@@ -70,6 +70,7 @@ impl Holder {
     /// These and no others from now on.
     pub fn hold(&self, objects: &BTreeSet<ObjectId>) {
         if self.0.stores().hold(objects) {
+            self.0.begin_config_maps();
             self.0.missing.notify_one();
             self.0.changed.notify_one();
         }
@@ -115,7 +116,8 @@ impl ClusterSource {
             source.watch::<Secret>(clients, section.clone(), Need::Required, selects);
             // Whoever names one is closed where it may not be seen.
             if section.as_ref().is_none_or(|namespace| !named.contains(namespace)) {
-                source.watch::<ConfigMap>(clients, section, Need::Optional, selects);
+                source.shared.stores().expect_config_maps(section.clone());
+                source.follow::<ConfigMap>(clients, section, selects, source.shared.names_config_maps.subscribe());
             }
         }
         let shared = Arc::clone(&source.shared);
@@ -130,6 +132,17 @@ impl ClusterSource {
 
     fn watch<K: Watched>(&mut self, clients: &Clients, section: Section, need: Need, selects: bool) {
         self.shared.stores().expect(K::MODEL_KIND.name(), section.clone(), need);
+        self.follow::<K>(clients, section, selects, watch::channel(true).1);
+    }
+
+    /// Begins as soon as `begins` says so.
+    fn follow<K: Watched>(
+        &mut self,
+        clients: &Clients,
+        section: Section,
+        selects: bool,
+        mut begins: watch::Receiver<bool>,
+    ) {
         let mut selection = self.shared.relist.subscribe();
         // What has no namespace is not listed anew because of one.
         let relist = if selects { self.shared.relist.subscribe() } else { watch::channel(0).1 };
@@ -149,6 +162,7 @@ impl ClusterSource {
             if selects {
                 let _ = selection.wait_for(|number| *number > 0).await;
             }
+            let _ = begins.wait_for(|begins| *begins).await;
             if K::REFERENCED {
                 let _ = referred.wait_for(|known| *known).await;
             }
