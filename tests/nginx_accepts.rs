@@ -195,6 +195,7 @@ fn model() -> Model {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            directives: Vec::new(),
             handover: Default::default(),
             routes: vec![route(exact("/hello"), proxy("web", Protocol::Http), Behaviour::default())],
             fallback: fallback.clone(),
@@ -205,6 +206,7 @@ fn model() -> Model {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            directives: Vec::new(),
             handover: Default::default(),
             routes: Vec::new(),
             fallback: route(prefix("/"), proxy("web", Protocol::Http), Behaviour::default()),
@@ -215,6 +217,7 @@ fn model() -> Model {
             tls: TlsTermination::Own(own.clone()),
             hsts: Some(Hsts { max_age: 300, include_subdomains: true, preload: true }),
             client_certificates: None,
+            directives: Vec::new(),
             handover: Handover::Detailed,
             routes: vec![
                 route(exact("/exact/"), proxy("web", Protocol::Http), everything()),
@@ -240,6 +243,7 @@ fn model() -> Model {
             tls: TlsTermination::DefaultDeclared,
             hsts: Some(Hsts { max_age: 300, include_subdomains: false, preload: false }),
             client_certificates: None,
+            directives: Vec::new(),
             handover: Default::default(),
             routes: vec![
                 route(exact(&format!("/{}", "long".repeat(200))), proxy("web", Protocol::Http), Behaviour::default()),

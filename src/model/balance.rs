@@ -12,6 +12,8 @@ pub enum Balance {
     Session(HeaderName),
     /// By text and variables.
     Key(RewriteTarget),
+    /// The one with the fewest connections; nothing is kept anywhere.
+    LeastConnections,
 }
 
 /// `SameSite` of a cookie, RFC 6265bis.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    AccessList, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication, HeaderName, ListMark, OriginUrl,
-    Pattern, RewriteTarget, Satisfy, Session,
+    AccessList, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication, HeaderName,
+    ListMark, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -14,6 +14,8 @@ pub struct Behaviour {
     pub directives: Vec<Directive>,
     /// The path is replaced before the request goes to the backend.
     pub rewrite: Option<Rewrite>,
+    /// What backends are told otherwise than all others.
+    pub backend_headers: Option<Arc<BackendHeaders>>,
     /// Requests over plain HTTP are sent to https.
     pub https_redirect: Option<HttpsRedirect>,
     /// Browsers of other origins are allowed in.

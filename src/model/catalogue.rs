@@ -6,7 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{ByteSize, Ciphers, Origin};
+use super::{ByteSize, Ciphers, Origin, Text};
 
 /// A version of nginx.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -87,6 +87,8 @@ pub enum Argument {
     Switch(bool),
     /// Ciphers.
     Ciphers(Ciphers),
+    /// Text of users.
+    Text(Text),
 }
 
 /// A directive with its arguments.
@@ -141,6 +143,21 @@ pub static PROXY_NEXT_UPSTREAM_TIMEOUT: DirectiveRow =
 pub static PROXY_NEXT_UPSTREAM_TRIES: DirectiveRow =
     proxy("proxy_next_upstream_tries", Some("grpc_next_upstream_tries"));
 
+/// Changes `Domain` of the cookies of backends.
+pub static PROXY_COOKIE_DOMAIN: DirectiveRow = proxy("proxy_cookie_domain", None);
+/// Changes `Path` of the cookies of backends.
+pub static PROXY_COOKIE_PATH: DirectiveRow = proxy("proxy_cookie_path", None);
+/// Changes redirects of backends.
+pub static PROXY_REDIRECT: DirectiveRow = proxy("proxy_redirect", None);
+/// Whether redirects of nginx's own have scheme and host.
+pub static ABSOLUTE_REDIRECT: DirectiveRow = client("absolute_redirect");
+/// Bytes a second of an answer.
+pub static LIMIT_RATE: DirectiveRow = client("limit_rate");
+/// How much of an answer is sent before that counts.
+pub static LIMIT_RATE_AFTER: DirectiveRow = client("limit_rate_after");
+/// Whether redirects of nginx's own have the port of the connection.
+pub static PORT_IN_REDIRECT: DirectiveRow = client("port_in_redirect");
+
 const fn client(name: &'static str) -> DirectiveRow {
     DirectiveRow { name, since: ANY, module: None, grpc: None, security: false }
 }
@@ -186,19 +203,26 @@ pub static OF_SERVERS: &[&DirectiveRow] = &[
 
 /// Rows of routes, sorted by name.
 pub static ALL: &[&DirectiveRow] = &[
+    &ABSOLUTE_REDIRECT,
     &CLIENT_BODY_BUFFER_SIZE,
     &CLIENT_MAX_BODY_SIZE,
+    &LIMIT_RATE,
+    &LIMIT_RATE_AFTER,
+    &PORT_IN_REDIRECT,
     &PROXY_BUFFER_SIZE,
     &PROXY_BUFFERING,
     &PROXY_BUFFERS,
     &PROXY_BUSY_BUFFERS_SIZE,
     &PROXY_CONNECT_TIMEOUT,
+    &PROXY_COOKIE_DOMAIN,
+    &PROXY_COOKIE_PATH,
     &PROXY_HTTP_VERSION,
     &PROXY_MAX_TEMP_FILE_SIZE,
     &PROXY_NEXT_UPSTREAM,
     &PROXY_NEXT_UPSTREAM_TIMEOUT,
     &PROXY_NEXT_UPSTREAM_TRIES,
     &PROXY_READ_TIMEOUT,
+    &PROXY_REDIRECT,
     &PROXY_REQUEST_BUFFERING,
     &PROXY_SEND_TIMEOUT,
 ];

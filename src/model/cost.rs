@@ -7,10 +7,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::{AddAssign, Mul};
 use std::sync::Arc;
 
+use super::catalogue::Module;
 use super::{
     AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
-    ClientCertificates, ClientLimits, Cors, ListMark, Model, PathMatch, RewritePattern, Route, SessionCookie, Split,
-    TargetPart, Template, TlsTermination, UpstreamId,
+    ClientCertificates, ClientLimits, Cors, Directive, ListMark, Model, PathMatch, RewritePattern, Route,
+    SessionCookie, Split, TargetPart, Template, TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -239,6 +240,16 @@ impl Cost {
         cost
     }
 
+    /// What a host costs more that says these things for itself. For TLS it names a certificate, which it would share otherwise.
+    pub fn of_host_directives(directives: &[Directive]) -> Self {
+        let mut cost = NOTHING;
+        cost += times(DIRECTIVE, directives.len());
+        if directives.iter().any(|directive| directive.row.module == Some(Module::Ssl)) {
+            cost += TLS_HOST;
+        }
+        cost
+    }
+
     /// What a path costs more whose host asks for certificates of clients: a condition for the host that the handshake named, and
     /// one for the certificate where the host chooses by it.
     pub fn of_guarded_path(asked: &ClientCertificates) -> Self {
@@ -334,6 +345,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         if let Some(asked) = server.client_certificates.as_deref() {
             costs.add(&asked.origin.object.namespace, Cost::of_client_certificates(asked));
         }
+        costs.add(namespace, Cost::of_host_directives(&server.directives));
         let asked = server.client_certificates.as_deref();
         let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();

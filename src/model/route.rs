@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Behaviour, Origin, Pattern, RedirectUrl, Split, UpstreamId, UrlPath};
+use super::{Behaviour, HostName, Origin, Pattern, RedirectUrl, Split, UpstreamId, UrlPath};
 
 /// Which request paths a route takes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -56,6 +56,13 @@ pub enum Action {
         /// Where to.
         location: RedirectUrl,
     },
+    /// It is redirected to the same path of another host.
+    ToHost {
+        /// 301, 302, 307 or 308.
+        status: u16,
+        /// The host.
+        host: HostName,
+    },
     /// It is answered with a status and a short text: 404 where nothing is configured, 503 where something is wrong.
     Respond {
         /// The status.
@@ -71,7 +78,7 @@ impl Action {
     pub fn upstream(&self) -> Option<&UpstreamId> {
         match self {
             Action::Proxy { upstream, .. } => Some(upstream),
-            Action::Redirect { .. } | Action::Respond { .. } | Action::Closed => None,
+            Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } | Action::Closed => None,
         }
     }
 
@@ -79,7 +86,7 @@ impl Action {
     pub fn split(&self) -> Option<&Split> {
         match self {
             Action::Proxy { split, .. } => split.as_deref(),
-            Action::Redirect { .. } | Action::Respond { .. } | Action::Closed => None,
+            Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } | Action::Closed => None,
         }
     }
 

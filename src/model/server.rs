@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::{Action, CertificateId, ClientCertificates, Field, HostName, ObjectId, Origin, Route};
+use super::catalogue::Module;
+use super::{Action, CertificateId, ClientCertificates, Directive, Field, HostName, ObjectId, Origin, Route};
 
 /// How many routes an object has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -58,6 +59,8 @@ pub struct Server {
     pub tls: TlsTermination,
     /// What it asks of the certificates of its clients.
     pub client_certificates: Option<Arc<ClientCertificates>>,
+    /// What its objects say for the whole host, in the place of what every server says; sorted by name, each at most once.
+    pub directives: Vec<Directive>,
     /// Value of `Strict-Transport-Security` on answers over TLS, for example `max-age=31536000; includeSubDomains`
     /// as seconds, include-subdomains, preload; `None` sends none.
     pub hsts: Option<Hsts>,
@@ -107,6 +110,12 @@ fn namespaces_of(route: &Route) -> impl Iterator<Item = &str> {
 }
 
 impl Server {
+    /// Whether handshakes differ from those of other hosts. nginx follows a server in that only where it names a certificate.
+    pub fn has_own_handshake(&self) -> bool {
+        let is_tls = |directive: &Directive| directive.row.module == Some(Module::Ssl);
+        self.client_certificates.is_some() || self.directives.iter().any(is_tls)
+    }
+
     /// Where a path that means one thing to nginx and another to a backend could pass by what protects a route: a namespace's
     /// route asks for it, and another one that leads to its backends is not protected in the same way. Routes of others do not:
     /// no backend is reached by them, whatever it makes of a path.
@@ -139,7 +148,9 @@ impl Server {
             let count = routes.entry(&*route.origin.object).or_default();
             match route.action {
                 Action::Closed => count.closed += 1,
-                Action::Proxy { .. } | Action::Redirect { .. } | Action::Respond { .. } => count.open += 1,
+                Action::Proxy { .. } | Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } => {
+                    count.open += 1
+                }
             }
         }
         routes
@@ -193,7 +204,8 @@ mod tests {
     fn server(routes: Vec<Route>, fallback: Route) -> Server {
         let (name, origin) = (ServerName::CatchAll, fallback.origin.clone());
         let (tls, handover) = (TlsTermination::Default, Handover::Usual);
-        Server { name, origin, tls, client_certificates: None, hsts: None, handover, routes, fallback }
+        let (client_certificates, directives) = (None, Vec::new());
+        Server { name, origin, tls, client_certificates, directives, hsts: None, handover, routes, fallback }
     }
 
     const ONE: &str = "strict 10.0.0.0/8";

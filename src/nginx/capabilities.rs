@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::model::catalogue::{Module, Version};
+use crate::model::catalogue::{DirectiveRow, Module, Version};
 
 /// What an nginx can do, as `nginx -V` and its `load_module` lines tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,6 +91,11 @@ impl Capabilities {
     /// Whether it has the module.
     pub fn has(&self, module: Module) -> bool {
         self.modules.contains(&module)
+    }
+
+    /// Whether it knows the directive.
+    pub fn knows(&self, row: &DirectiveRow) -> bool {
+        row.since <= self.version && row.module.is_none_or(|module| self.has(module))
     }
 
     /// Whether it has TCP and UDP services.

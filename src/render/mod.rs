@@ -191,6 +191,7 @@ fn catch_all() -> Option<Arc<Server>> {
     let routes = vec![answer(PathMatch::Exact { path: UrlPath::new("/healthz").ok()?, redirect_to_slash: false }, 200)];
     let tls = TlsTermination::Default;
     let (name, handover) = (ServerName::CatchAll, Handover::Usual);
-    let client_certificates = None;
-    Some(Arc::new(Server { name, origin, tls, client_certificates, hsts: None, handover, routes, fallback }))
+    let (client_certificates, directives) = (None, Vec::new());
+    let hsts = None;
+    Some(Arc::new(Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback }))
 }

@@ -222,6 +222,7 @@ fn upstream() -> Result<Value, Refused> {
         name: WORD,
         session: vec![WORD],
         key: vec![Text::new("text")?],
+        least_connections: true,
         endpoints,
         keepalive: vec![NUMBER]
     }))

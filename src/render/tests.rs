@@ -35,6 +35,7 @@ fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
         tls: TlsTermination::Default,
         hsts: None,
         client_certificates: None,
+        directives: Vec::new(),
         handover: Default::default(),
         routes,
         fallback: route("oldest", prefix("/", false), 404),

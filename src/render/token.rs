@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::{
-    ByteSize, Cidr, Ciphers, HeaderName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart, Template,
-    TemplatePart, UrlPath,
+    ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart,
+    Template, TemplatePart, UrlPath,
 };
 use crate::nginx::lexer::push_quoted;
 
@@ -157,6 +157,12 @@ impl Word {
         Word(Cow::Owned(format!("https://{host}{port}{uri}")))
     }
 
+    /// What was asked for at another host: the variable with the scheme, the host, and the variable with the port behind a colon, where
+    /// it is written.
+    pub fn to_host(scheme: &'static str, host: &HostName, port: &'static str) -> Self {
+        Word(Cow::Owned(format!("{scheme}://{host}{port}$request_uri")))
+    }
+
     /// A setting of a directive, such as `zone=name`.
     pub fn setting(name: &'static str, value: &Word) -> Self {
         Word(Cow::Owned(format!("{name}={}", value.0)))
@@ -174,6 +180,11 @@ impl Word {
 pub struct Words(String);
 
 impl Words {
+    /// No word at all.
+    pub fn nothing() -> Self {
+        Words(String::new())
+    }
+
     /// The words with a blank between each two.
     pub fn join<W: Into<Words>>(words: impl IntoIterator<Item = W>) -> Self {
         let mut joined = String::new();
@@ -230,6 +241,24 @@ impl Text {
     /// Quotes the text.
     pub fn new(text: &str) -> Result<Self, Refused> {
         quote(text, true).map(Text)
+    }
+
+    /// A text that was proven, which cannot be too long.
+    pub fn of(text: &crate::model::Text) -> Self {
+        Self::new(text.as_str()).unwrap_or_else(|_| Text("\"\"".to_owned()))
+    }
+
+    /// Text and references to what a request has.
+    pub fn of_parts(text: &RewriteTarget) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        for part in text.parts() {
+            match part {
+                TargetPart::Literal(text) => escape(text, true, &mut quoted)?,
+                part => drop(write!(quoted, "{part}")),
+            }
+        }
+        quoted.push('"');
+        fits(quoted).map(Text)
     }
 
     /// A path, encoded as nginx encodes the name of a location that it redirects to, with the query of the request.

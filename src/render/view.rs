@@ -280,6 +280,8 @@ pub struct Upstream {
     pub session: Vec<Word>,
     /// The text by which it is chosen; none or one.
     pub key: Vec<Text>,
+    /// Whether the one with the fewest connections is chosen.
+    pub least_connections: bool,
     /// The endpoints.
     pub endpoints: Vec<Endpoint>,
     /// Idle connections, none or one.

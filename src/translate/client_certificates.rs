@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::memory::Memory;
-use super::site::Site;
+use super::site::{self, Decision, HostOption as _, Saying, Site};
 use super::{ClientRule, Options, Withheld, host};
 use crate::finding::{Finding, Reason};
 use crate::model::{Action, Origin, Route, Server, ServerName};
@@ -21,7 +21,7 @@ pub type Unserved = BTreeMap<ServerName, BTreeSet<Arc<str>>>;
 pub fn unserved(withheld: &[Withheld<'_>], snapshot: &Snapshot, options: &Options, memory: &mut Memory) -> Unserved {
     let mut unserved = Unserved::new();
     for (stored, rule) in withheld {
-        if memory.read(stored, rule, snapshot, options).0.client_rule.is_none() {
+        if memory.read(stored, rule, snapshot, options).0.host.client_rule.is_none() {
             continue;
         }
         let rules = stored.object.spec.iter().flat_map(|spec| spec.rules.iter().flatten());
@@ -35,30 +35,24 @@ pub fn unserved(withheld: &[Withheld<'_>], snapshot: &Snapshot, options: &Option
 /// Has a server ask for certificates, and closes what would be open without.
 pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, findings: &mut Vec<Finding>) {
     let unserved = unserved.get(&server.name);
-    let rules = site.subjects.iter().filter_map(|subject| Some((*subject, subject.reading.client_rule.as_ref()?)));
-    if rules.clone().next().is_none() && unserved.is_none() {
+    let Decision { winner, losers } = site::decide(site, |host| host.client_rule.as_ref());
+    if winner.is_none() && losers.is_empty() && unserved.is_none() {
         return;
     }
-    let name = host::written(&server.name);
-    let home = site.subjects.first().filter(|_| !site.is_without_owner).map(|oldest| &oldest.id().namespace);
+    let (name, home) = (host::written(&server.name), site.home());
     // Clients that name no host, or an unknown one, are asked by the catch-all server: what they show there would count everywhere.
-    let has_rule = server.name != ServerName::CatchAll;
-    let decider = rules.clone().find(|(subject, _)| has_rule && home == Some(&subject.id().namespace));
-    for (subject, rule) in rules {
-        let ClientRule::Good(asked) = rule else { continue };
-        let is_at_home = home == Some(&subject.id().namespace);
-        let note = match decider {
-            Some((older, _)) if older.id() == subject.id() => continue,
-            Some((_, ClientRule::Good(decided))) if asked.is_like(decided) => continue,
-            Some((older, _)) if is_at_home => {
-                let note = format!(
-                    "{} is older and decides what {name} asks of certificates of clients; say the same in both, or take another host",
-                    older.id()
-                );
+    let is_refused = server.name == ServerName::CatchAll;
+    let (refused, winner) = if is_refused { (winner, None) } else { (None, winner) };
+    for loser in refused.iter().chain(&losers) {
+        let ClientRule::Good(asked) = loser.says else { continue };
+        let note = match &winner {
+            Some(Saying { says: ClientRule::Good(decided), .. }) if asked.is_like(decided) => continue,
+            Some(winner) if loser.is_at_home => {
+                let note = site::younger(winner.subject.id(), &asked.subject(&name));
                 findings.push(Finding::new(Reason::HostRuleConflict, asked.origin.clone(), note));
                 continue;
             }
-            _ if !has_rule => {
+            _ if is_refused => {
                 "requests to hosts that nobody names cannot be asked for certificates; name the hosts".to_owned()
             }
             _ => format!(
@@ -67,11 +61,12 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
             ),
         };
         findings.push(Finding::new(Reason::ClosedRoute, asked.origin.clone(), note));
-        close(server, |route| route.origin.object == *subject.id());
+        close(server, |route| route.origin.object == *loser.subject.id());
     }
+    let decider = winner.map(|winner| (winner.subject, winner.says));
     match (decider, home) {
         (Some((_, ClientRule::Good(rule))), Some(home)) => {
-            for guest in site.subjects.iter().filter(|subject| subject.id().namespace != *home) {
+            for guest in site.subjects.iter().filter(|subject| *subject.id().namespace != *home) {
                 let note =
                     format!("{name} asks clients for certificates, as the namespace that asked for it first says");
                 findings.push(Finding::new(Reason::HostRuleConflict, Origin::object(guest.id()), note));
@@ -79,7 +74,7 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
             server.client_certificates = Some(Arc::clone(rule));
         }
         (Some((decider, ClientRule::Broken)), Some(home)) => {
-            let of_home = site.subjects.iter().filter(|subject| subject.id().namespace == *home);
+            let of_home = site.subjects.iter().filter(|subject| *subject.id().namespace == *home);
             for other in of_home.filter(|subject| !subject.reading.closed) {
                 let note = format!(
                     "{} decides what {name} asks of certificates of clients, and that cannot be applied: the routes answer 503 \
@@ -88,18 +83,18 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
                 );
                 findings.push(Finding::new(Reason::ClosedRoute, Origin::object(other.id()), note));
             }
-            close(server, |route| route.origin.object.namespace == *home);
+            close(server, |route| *route.origin.object.namespace == *home);
         }
         (None, Some(home)) if unserved.is_some_and(|namespaces| namespaces.contains(home)) => {
             let note = format!(
                 "another object of the namespace asks clients of {name} for certificates, and cannot be served as it is now: the \
                  routes answer 503 until it is mended"
             );
-            let of_home = site.subjects.iter().filter(|subject| subject.id().namespace == *home);
+            let of_home = site.subjects.iter().filter(|subject| *subject.id().namespace == *home);
             for open in of_home.filter(|subject| !subject.reading.closed) {
                 findings.push(Finding::new(Reason::ClosedRoute, Origin::object(open.id()), note.clone()));
             }
-            close(server, |route| route.origin.object.namespace == *home);
+            close(server, |route| *route.origin.object.namespace == *home);
         }
         _ => {}
     }

@@ -1,5 +1,6 @@
 //! From what the cluster says to what traffic should do; it must not know nginx versions, files or clocks.
 
+mod aliases;
 mod allowed;
 pub mod annotation;
 mod asked;
@@ -45,7 +46,9 @@ pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
-pub use reading::{AuthenticationWish, BackendTlsWish, ClientRule, Reading, SessionWish};
+pub use reading::{
+    AppRoot, AuthenticationWish, BackendTlsWish, ClientRule, HostAliases, HostOptions, Reading, SessionWish,
+};
 pub use streams::StreamOptions;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -54,6 +57,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{ParallelIterator as _, ParallelSlice as _};
 
+use self::aliases::Expanded;
 use self::backend::Backends;
 use self::canary::Canaries;
 use self::endpoint::SliceIndex;
@@ -154,6 +158,8 @@ impl Translator {
         let claims_on_ports = streams::settle(claims_on_ports, &options.streams, &mut translation.findings);
         let options = &*streams::with_ports(options, &claims_on_ports);
         translation.findings.extend(allowed::unseen(snapshot, options));
+        let expanded = with_aliases(snapshot, options, memory, &mut translation.findings);
+        let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
         let (subjects, mut withheld) = subjects(snapshot, options, memory, &mut translation);
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
@@ -222,6 +228,9 @@ impl Translator {
         translation.findings.extend(findings);
         translation.findings.extend(of_closed);
         translation.findings.append(&mut tls.findings);
+        if let Some(expanded) = &expanded {
+            expanded.relate(&mut translation.findings);
+        }
         translation.findings.sort();
         translation.findings.dedup();
         translation.refused.append(&mut tls.refused);
@@ -247,6 +256,23 @@ impl Translator {
 
 /// An Ingress that is ours and not served now.
 type Withheld<'a> = (&'a Stored<Ingress>, &'a ClassRule);
+
+/// The objects with rules for the aliases of their hosts, where an object of ours names any.
+fn with_aliases(
+    snapshot: &Snapshot,
+    options: &Options,
+    memory: &mut Memory,
+    findings: &mut Vec<Finding>,
+) -> Option<Expanded> {
+    let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
+    let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
+    memory.prepare(&selected, snapshot, options);
+    let readings: Vec<_> =
+        selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).0).collect();
+    let named =
+        selected.iter().zip(&readings).map(|((stored, rule), reading)| (*stored, *rule, reading.host.aliases.as_ref()));
+    Expanded::of(snapshot, &named.collect::<Vec<_>>(), findings)
+}
 
 /// The objects that are ours and fit to be served, the oldest first, and those that are not. Of these it is noted why.
 fn subjects<'a>(
@@ -279,7 +305,7 @@ fn subjects<'a>(
                 || own_list
                 || behaviour.basic_authentication.is_some()
                 || reading.authentication.as_ref().is_some_and(|wish| !wish.is_everywhere)
-                || reading.client_rule.is_some());
+                || reading.host.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();
         if subject.reading.refused || !faults.is_empty() {
@@ -363,7 +389,7 @@ fn password_files(subjects: &[Subject<'_>]) -> Vec<Arc<PasswordFile>> {
 }
 
 fn authorities(subjects: &[Subject<'_>]) -> Vec<Arc<Authority>> {
-    let of_clients = subjects.iter().filter_map(|subject| match &subject.reading.client_rule {
+    let of_clients = subjects.iter().filter_map(|subject| match &subject.reading.host.client_rule {
         Some(ClientRule::Good(rule)) => Some(&rule.authority),
         Some(ClientRule::Broken) | None => None,
     });

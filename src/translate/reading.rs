@@ -7,7 +7,7 @@ use super::annotation::value::Whereabouts;
 use crate::finding::Finding;
 use crate::model::{
     AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath,
-    Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, SessionCookie,
+    Directive, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.
@@ -17,6 +17,39 @@ pub enum ClientRule {
     Good(Arc<ClientCertificates>),
     /// Something that cannot be applied; the findings say why, and the routes of the object are closed.
     Broken,
+}
+
+/// What an object says of the hosts that it has. One object decides each of these for a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HostOptions {
+    /// Directives of the server, sorted by name, each at most once; each is decided for itself.
+    pub directives: Vec<Directive>,
+    /// Where requests for `/` are sent.
+    pub app_root: Option<AppRoot>,
+    /// Further names of each of them.
+    pub aliases: Option<HostAliases>,
+    /// Requests for the host with `www.` in front, or for the one without it, are sent to them; the field that asks for it.
+    pub redirects_www: Option<Origin>,
+    /// What is asked of the certificates of clients.
+    pub client_rule: Option<ClientRule>,
+}
+
+/// Where requests for `/` are sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppRoot {
+    /// A path of the same host.
+    pub target: RedirectUrl,
+    /// The field that asks for it.
+    pub origin: Origin,
+}
+
+/// Further names of a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostAliases {
+    /// The names, each once.
+    pub names: Vec<ServerName>,
+    /// The field that has them.
+    pub origin: Origin,
 }
 
 /// A cookie that keeps clients at one endpoint.
@@ -75,8 +108,8 @@ pub struct Reading {
     pub session: Option<SessionWish>,
     /// Clients may change sides of a canary, whatever their session.
     pub changes_side: bool,
-    /// What the hosts of the object ask of the certificates of clients.
-    pub client_rule: Option<ClientRule>,
+    /// What the object says of the hosts that it has.
+    pub host: HostOptions,
     /// How TLS is spoken to its backends, where they speak it.
     pub backend_tls: Option<Arc<BackendTlsWish>>,
     /// Backends are reached by the cluster address of their Service.

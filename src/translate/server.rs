@@ -18,8 +18,8 @@ use super::tls::Tls;
 use super::{ANNOTATIONS, Dialect, EndpointMode, Options, Reading};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Balance, Branch, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch, Route, Server, ServerName,
-    Split, Test, TlsTermination, UpstreamId, UrlPath,
+    Action, Argument, Balance, Behaviour, Branch, Directive, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch,
+    Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::{Snapshot, Version};
 
@@ -100,20 +100,48 @@ impl<'a> Servers<'a> {
             let place = routes.iter().position(|route| !is_before(route)).unwrap_or(routes.len());
             routes.splice(place..place, health(oldest.rule.dialect));
         }
+        self.app_root(name, site, &mut routes);
         // They stay in memory as long as the host.
         routes.shrink_to_fit();
         let mut fallback = self.fallback(name, site)?;
+        if let Some((host, origin)) = &site.redirect {
+            let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
+            fallback = Route { origin: origin.clone(), action, behaviour: Arc::default(), ..fallback };
+        }
         if let Some(namespace) = decided_by {
             let all = routes.iter_mut().chain([&mut fallback]);
             all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
         }
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
-        let mut server = Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback };
+        let directives = site::directives(&name, site, &mut self.findings);
+        let client_certificates = None;
+        let mut server =
+            Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
         authentication::exempt(&mut server, self.options);
         authentication::apply(self, &mut server, site);
         Some(server)
+    }
+
+    /// Sends requests for `/` elsewhere, where that is asked for and no other namespace has them.
+    fn app_root(&mut self, name: &ServerName, site: &Site<'_, 'a>, routes: &mut Vec<Route>) {
+        let Some(root) = site::settle(name, site, |host| host.app_root.as_ref(), &mut self.findings) else { return };
+        let is_root = |claim: &&Claim<'_, 'a>| claim.matching != Matching::Regex && claim.path.as_str() == "/";
+        let is_foreign = |claim: &Claim<'_, 'a>| Some(&*claim.subject.id().namespace) != site.home();
+        if site.claims.iter().filter(is_root).any(is_foreign) {
+            let note = "another namespace has the path / of the host; its requests are not sent elsewhere";
+            self.findings.push(Finding::new(Reason::HostRuleConflict, root.origin.clone(), note));
+            return;
+        }
+        let Ok(path) = UrlPath::new("/") else { return };
+        let path = PathMatch::Exact { path, redirect_to_slash: false };
+        let action = Action::Redirect { status: 302, location: root.target.clone() };
+        let row = &catalogue::ABSOLUTE_REDIRECT;
+        // Whatever is in front of nginx, the path of the same host is meant.
+        let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };
+        let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
+        routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour });
     }
 
     /// Takes over what another built on.
@@ -138,8 +166,8 @@ impl<'a> Servers<'a> {
         }
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();
-        let handover = handover(dialect);
-        Some(Server { name, origin, tls, client_certificates: None, hsts, handover, routes, fallback })
+        let (handover, client_certificates, directives) = (handover(dialect), None, Vec::new());
+        Some(Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback })
     }
 
     /// The route of a claim; or, where that cannot be written, one that closes what begins like it.

@@ -4,6 +4,7 @@
 mod access;
 mod alike;
 mod authentication;
+mod backend_headers;
 mod backend_tls;
 mod budgets;
 mod burdens;
@@ -26,6 +27,7 @@ mod external_names;
 mod failure;
 mod generations;
 mod headers;
+mod host_options;
 mod hosts;
 mod injection;
 mod instances;

@@ -137,7 +137,7 @@ fn nobody_is_blamed_for_one_that_nginx_refuses_everywhere() {
 
 #[test]
 fn nobody_is_blamed_for_one_that_nginx_refuses_in_places() {
-    refused_by_nginx(with_line("    add_header Access-Control-Max-Age {{max_age}} always;", UNKNOWN));
+    refused_by_nginx(with_line("{{#each conditional}}", UNKNOWN));
 }
 
 /// Nothing is applied, also by the next start, until it is mended; whoever is bad by himself is found all the same.

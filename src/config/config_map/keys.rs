@@ -247,7 +247,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("proxy-stream-next-upstream-tries", "ingress-nginx.proxy-stream-next-upstream-tries", same),
     setting("proxy-stream-responses", "ingress-nginx.proxy-stream-responses", same),
     setting("proxy-stream-timeout", "ingress-nginx.proxy-stream-timeout", same),
-    unserved("relative-redirects", "false", NOT_YET),
+    annotation("relative-redirects"),
     unserved("retry-non-idempotent", "false", "use proxy-next-upstream with non_idempotent"),
     unserved("reuse-port", "true", "set listen options in a file of your own in nginx.conf"),
     unserved(
@@ -287,7 +287,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("use-geoip2", "false", "set up geoip2 in nginx.conf of each node"),
     unserved("use-gzip", "false", GZIP),
     setting("use-http2", "listen.http2", switch),
-    unserved("use-port-in-redirects", "false", NOT_YET),
+    annotation("use-port-in-redirects"),
     setting("use-proxy-protocol", "listen.proxy-protocol", switch),
     host("variables-hash-bucket-size", "variables_hash_bucket_size"),
     host("variables-hash-max-size", "variables_hash_max_size"),

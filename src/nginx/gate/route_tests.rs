@@ -37,6 +37,7 @@ fn model(action: Action, behaviour: Behaviour) -> Model {
         tls: TlsTermination::Default,
         hsts: None,
         client_certificates: None,
+        directives: Vec::new(),
         handover: Default::default(),
         routes: Vec::new(),
         fallback,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Behaviour, CertificateId, Cors, HeaderName, LONGEST, Model, ObjectId, PasswordFileId, Route, Server, Split,
-    TlsTermination, UpstreamId,
+    Action, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, PasswordFileId, Route,
+    Server, Split, TlsTermination, UpstreamId,
 };
 use crate::nginx::Capabilities;
 
@@ -56,10 +56,24 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
     let changes: Vec<_> =
         server.routes.iter().chain([&server.fallback]).map(|route| examine(route, known, findings)).collect();
     let lost = matches!(&server.tls, TlsTermination::Own(id) if !known.certificates.contains(id));
-    if !lost && changes.iter().all(Option::is_none) {
+    let missing = |directive: &&Directive| !known.capabilities.knows(directive.row);
+    for directive in server.directives.iter().filter(missing) {
+        if directive.row.security {
+            let words = format!(
+                "nginx {} lacks {}, which protects the host: its routes answer 503",
+                known.capabilities.version, directive.row.name
+            );
+            findings.push(Finding::new(Reason::ClosedRoute, directive.origin.clone(), words));
+            return Arc::new(closed(server));
+        }
+        findings.push(left_out(directive, known.capabilities));
+    }
+    let lacks = server.directives.iter().any(|directive| missing(&directive));
+    if !lost && !lacks && changes.iter().all(Option::is_none) {
         return Arc::clone(server);
     }
     let mut fitted = (**server).clone();
+    fitted.directives.retain(|directive| !missing(&directive));
     if lost {
         fitted.tls = TlsTermination::DefaultDeclared;
     }
@@ -76,14 +90,20 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
     Arc::new(fitted)
 }
 
-/// The server without certificates of clients, for which all routes are closed.
+/// The server without what it asks for as a whole, for which all routes are closed.
 fn closed(server: &Server) -> Server {
-    let mut closed = Server { client_certificates: None, ..server.clone() };
+    let mut closed = Server { client_certificates: None, directives: Vec::new(), ..server.clone() };
     for route in closed.routes.iter_mut().chain([&mut closed.fallback]) {
         route.action = Action::Closed;
         route.behaviour = Arc::default();
     }
     closed
+}
+
+/// A directive that protects nothing and that this nginx does not know.
+fn left_out(directive: &Directive, capabilities: &Capabilities) -> Finding {
+    let words = format!("nginx {} lacks {}: it is left out", capabilities.version, directive.row.name);
+    Finding::new(Reason::MissingCapability, directive.origin.clone(), words)
 }
 
 fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Option<Change> {
@@ -92,7 +112,7 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
         return Some(Change::Close);
     }
     let behaviour = &route.behaviour;
-    let missing = |directive: &&crate::model::Directive| {
+    let missing = |directive: &&Directive| {
         let module = match (route.action.is_grpc(), directive.row.grpc) {
             (true, Some(_)) => Some(Module::Grpc),
             _ => directive.row.module,
@@ -107,8 +127,7 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
             findings.push(Finding::new(Reason::ClosedRoute, directive.origin.clone(), words));
             return Some(Change::Close);
         }
-        let words = format!("nginx {} lacks {name}: it is left out", known.capabilities.version);
-        findings.push(Finding::new(Reason::MissingCapability, directive.origin.clone(), words));
+        findings.push(left_out(directive, known.capabilities));
         let fitted = fitted.get_or_insert_with(|| (**behaviour).clone());
         fitted.directives.retain(|other| other.row != directive.row);
     }

@@ -156,6 +156,7 @@ mod tests {
             tls: TlsTermination::Default,
             hsts: None,
             client_certificates: None,
+            directives: Vec::new(),
             handover: Default::default(),
             routes: Vec::new(),
             fallback,

@@ -49,6 +49,7 @@ fn server(host: &str) -> Server {
         tls: TlsTermination::Default,
         hsts: None,
         client_certificates: None,
+        directives: Vec::new(),
         handover: Default::default(),
         routes: vec![
             route(host, prefix("/api"), proxy(&format!("{}-api", host.replace('.', "-")))),

@@ -4,6 +4,7 @@ use crate::model::expression::LIMITS;
 use crate::model::{Action, Refused, RewritePattern};
 use crate::render::token::{Literal, Text, Word, Words};
 
+use super::backend_headers::kept_captures;
 use super::location::Scene;
 use super::paths::anchored;
 use super::slots::{Slot, Slots, text};
@@ -39,6 +40,15 @@ pub fn answer(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
             slots.say(Slot::Answer, "return", Words::join(arguments));
             Ok(())
         }
+        Action::ToHost { status, host } => {
+            let facts = scene.facts;
+            let scheme = if facts.forwarded.trusts_proxies() { "$ingressd\u{2}_scheme" } else { "$scheme" };
+            let has_usual_ports = facts.decisions.public_https_port == 443
+                && facts.decisions.listens.iter().all(|listen| listen.ssl || listen.address.port() == 80);
+            let target = Word::to_host(scheme, host, if has_usual_ports { "" } else { ":$ingressd\u{2}_port" });
+            slots.say(Slot::Answer, "return", Words::join([Word::number(u64::from(*status)), target]));
+            Ok(())
+        }
         Action::Respond { status } => respond(*status, slots),
         Action::Closed => respond(503, slots),
     }
@@ -64,10 +74,18 @@ pub fn rewrite(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         RewritePattern::Whole => "^".to_owned(),
     };
     let (pattern, target) = (Literal::new(&pattern)?, Text::replacement(&rewrite.target)?);
-    slots.say(
-        Slot::Rewrite,
-        "rewrite",
-        Words::join([pattern.into(), target.into(), Words::from(Word::fixed("break"))]),
-    );
+    let arguments = [pattern.into(), target.into()];
+    match kept_captures(scene.route)? {
+        None => {
+            let arguments = arguments.into_iter().chain([Words::from(Word::fixed("break"))]);
+            slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
+        }
+        // `break` by itself goes on with the rewritten path as well, after what stands before it.
+        Some(kept) => {
+            slots.say(Slot::Rewrite, "rewrite", Words::join(arguments));
+            slots.say(Slot::Rewrite, "set", kept);
+            slots.say(Slot::Rewrite, "break", Words::nothing());
+        }
+    }
     Ok(())
 }

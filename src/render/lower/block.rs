@@ -48,7 +48,7 @@ pub fn likeness(server: &Server, facts: &Facts<'_>, engine: &Engine) -> Option<L
 /// not say whose fault it is.
 fn shareable(server: &Server) -> Option<&HostName> {
     let ServerName::Exact(host) = &server.name else { return None };
-    if server.client_certificates.is_some() {
+    if server.client_certificates.is_some() || !server.directives.is_empty() {
         return None;
     }
     let judged = |route: &Route| {

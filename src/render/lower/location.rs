@@ -7,14 +7,16 @@ use crate::model::{
 };
 use crate::nginx::Decisions;
 use crate::render::names;
-use crate::render::token::{Word, Words};
+use crate::render::token::{Text, Word, Words};
 use crate::render::view;
 
 use super::backend::Backends;
 use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
-use super::{access, answer, backend_tls, client_certificates, cors, external_authentication, limits, session};
+use super::{
+    access, answer, backend_headers, backend_tls, client_certificates, cors, external_authentication, limits, session,
+};
 
 /// What the locations of a server have in common.
 #[derive(Debug, Clone, Copy)]
@@ -63,6 +65,7 @@ const FEATURES: &[Feature] = &[
     access::by_password,
     external_authentication::lower,
     limits::lower,
+    backend_headers::lower,
     backend_tls::lower,
 ];
 
@@ -217,13 +220,15 @@ fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
     })
 }
 
-fn argument(argument: &Argument) -> Word {
-    match argument {
+fn argument(argument: &Argument) -> Words {
+    let word = match argument {
         Argument::Word(word) => Word::fixed(word),
         Argument::Switch(on) => Word::fixed(if *on { "on" } else { "off" }),
         Argument::Number(number) => Word::number(*number),
         Argument::Size(size) => Word::size(*size),
         Argument::Time(time) => Word::time(*time),
         Argument::Ciphers(ciphers) => Word::ciphers(ciphers),
-    }
+        Argument::Text(text) => return Text::of(text).into(),
+    };
+    word.into()
 }

@@ -3,6 +3,7 @@
 mod access;
 mod answer;
 mod backend;
+mod backend_headers;
 mod backend_tls;
 mod block;
 mod client_certificates;

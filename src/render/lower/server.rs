@@ -91,11 +91,11 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
 
 /// The certificate that the server's own file names.
 fn certificate<'a>(server: &'a Server, facts: &Facts<'a>) -> Option<&'a CertificateId> {
-    // nginx asks clients for nothing where a server has no certificate, and then refuses them all.
+    // Where a server names no certificate, nginx asks clients for none, and ciphers are those of the default server.
     let is_default = server.name == ServerName::CatchAll
         || facts.decisions.explicit_certificates
         || facts.catch_all_is_own
-        || server.client_certificates.is_some();
+        || server.has_own_handshake();
     match &server.tls {
         _ if !facts.decisions.listens.iter().any(|listen| listen.ssl) => None,
         TlsTermination::Own(id) => Some(id),
@@ -121,7 +121,10 @@ pub fn write<'a>(
 ) -> Result<(), Refused> {
     let decisions = facts.decisions;
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
-    let common: Vec<_> = facts.server_directives.iter().chain(location::common(server)).collect();
+    let of_host = &server.directives;
+    let is_said = |directive: &&Directive| of_host.iter().any(|own| own.row == directive.row);
+    let everywhere = facts.server_directives.iter().filter(|directive| !is_said(directive));
+    let common: Vec<_> = everywhere.chain(of_host).chain(location::common(server)).collect();
     let listens = decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
     writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
     for (name, origin) in names {

@@ -36,7 +36,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     };
     let upstreams = plan.model.upstreams.iter().filter_map(|upstream| match upstream.id.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some((cookie, &upstream.origin)),
-        Some(Balance::Key(_)) | None => None,
+        Some(Balance::Key(_) | Balance::LeastConnections) | None => None,
     });
     let cookies =
         behaviours(plan).filter_map(|(behaviour, origin)| Some((&*behaviour.session.as_ref()?.cookie, origin)));

@@ -21,7 +21,7 @@ pub fn upstream(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> 
 pub fn session_of(upstream: &UpstreamId) -> Option<FilePath> {
     match upstream.balance.as_deref() {
         Some(Balance::Session(cookie)) => Some(names::session_file(&names::session(cookie))),
-        Some(Balance::Key(_)) | None => None,
+        Some(Balance::Key(_) | Balance::LeastConnections) | None => None,
     }
 }
 
@@ -42,12 +42,13 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
             name: Word::own(&names::upstream(&upstream.id))?,
             session: match upstream.id.balance.as_deref() {
                 Some(Balance::Session(cookie)) => vec![Word::variable(&names::session(cookie))?],
-                Some(Balance::Key(_)) | None => Vec::new(),
+                Some(Balance::Key(_) | Balance::LeastConnections) | None => Vec::new(),
             },
             key: match upstream.id.balance.as_deref() {
                 Some(Balance::Key(key)) => vec![Text::replacement(key)?],
-                Some(Balance::Session(_)) | None => Vec::new(),
+                Some(Balance::Session(_) | Balance::LeastConnections) | None => Vec::new(),
             },
+            least_connections: matches!(upstream.id.balance.as_deref(), Some(Balance::LeastConnections)),
             endpoints: endpoints(&upstream.endpoints),
             keepalive: decisions
                 .upstream_keepalive

@@ -9,7 +9,12 @@ use crate::translate::Limits;
 impl Scope {
     const fn name(self) -> &'static str {
         match self {
-            Scope::Server => "host",
+            Scope::Server => {
+                "host (of several objects, the oldest of the namespace that asked for the host first decides)"
+            }
+            Scope::Matching => {
+                "routes of the object, and in the dialect of ingress-nginx how all paths of its namespace on the host are matched"
+            }
             Scope::Route => "routes of the object",
             Scope::Upstream => "way to the backends",
         }

@@ -7,9 +7,9 @@ use super::Table;
 use super::value::ServiceUrl;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    AnswerDuration, Argument, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue,
-    HostName, ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Template,
-    Text, catalogue::DirectiveRow,
+    AnswerDuration, Argument, BackendHeaders, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, Field,
+    HeaderName, HeaderValue, HostName, ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget,
+    SameSite, Template, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Options, Reading};
@@ -206,6 +206,8 @@ pub struct BalanceDraft {
     pub changes_side: bool,
     /// What an endpoint is chosen by.
     pub key: Option<RewriteTarget>,
+    /// It is the one with the fewest connections.
+    pub least_connections: bool,
 }
 
 /// Part of the requests for another object's paths.
@@ -269,6 +271,15 @@ pub struct BackendTlsDraft {
     pub belongings: Vec<Origin>,
 }
 
+/// Redirects of backends.
+#[derive(Debug, Default)]
+pub struct RedirectsDraft {
+    /// What they begin with, and where it was written; nothing where they stay as they are.
+    pub from: Option<(Option<Text>, Origin)>,
+    /// What takes its place.
+    pub to: Option<(Option<Text>, Origin)>,
+}
+
 /// Everything read so far.
 #[derive(Debug, Default)]
 pub struct Draft {
@@ -280,6 +291,10 @@ pub struct Draft {
     pub https: HttpsDraft,
     /// Redirects of all requests.
     pub redirect: RedirectDraft,
+    /// Redirects of backends.
+    pub redirects: RedirectsDraft,
+    /// What backends are told otherwise than all others.
+    pub backend_headers: BackendHeaders,
     /// Buffers for answers.
     pub buffers: BuffersDraft,
     /// Lists of addresses.
@@ -312,6 +327,11 @@ impl Draft {
     /// Adds a directive.
     pub fn directive(&mut self, row: &'static DirectiveRow, arguments: Vec<Argument>, origin: Origin) {
         self.reading.behaviour.directives.push(Directive { row, arguments, origin });
+    }
+
+    /// Adds a directive of the hosts of the object.
+    pub fn host_directive(&mut self, row: &'static DirectiveRow, arguments: Vec<Argument>, origin: Origin) {
+        self.reading.host.directives.push(Directive { row, arguments, origin });
     }
 
     /// Adds a finding.

@@ -59,6 +59,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     let is_protected = *closed || behaviour.access.is_some() || asks;
     behaviour.strict_paths = is_protected && context.options.has_strict_paths(context.dialect);
     draft.reading.behaviour.directives.sort_by_key(|directive| directive.row.name);
+    draft.reading.host.directives.sort_by_key(|directive| directive.row.name);
     draft.reading
 }
 
@@ -117,9 +118,12 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
         {
             Err(refused)
         }
-        Effect::Directive(directive, parse) => {
-            parse(entry.value).map(|arguments| draft.directive(directive, arguments, entry.origin()))
-        }
+        Effect::Directive(directive, parse) => parse(entry.value).map(|arguments| match row.scope {
+            Scope::Server => draft.host_directive(directive, arguments, entry.origin()),
+            Scope::Matching | Scope::Route | Scope::Upstream => {
+                draft.directive(directive, arguments, entry.origin());
+            }
+        }),
         Effect::Part(set) => set(draft, entry),
         Effect::Unserved { harmless, instead, .. } => {
             if asks(entry.value, harmless) {

@@ -6,7 +6,7 @@ use crate::model::{
     Argument, AuthenticationPolicy, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate,
     OriginPattern, Protocol, Protocols, Satisfy, Test,
 };
-use crate::translate::{AuthenticationWish, ClientRule, Reading};
+use crate::translate::{AuthenticationWish, ClientRule, Reading, host};
 
 /// One line for each thing that the annotations ask for.
 pub fn outline(reading: &Reading) -> Vec<String> {
@@ -24,6 +24,15 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     }
     if let Some((status, location)) = &reading.redirect {
         say(format!("all requests: {status} to {location}"));
+    }
+    if let Some(headers) = behaviour.backend_headers.as_deref() {
+        let texts = [("Host", &headers.host), ("X-Forwarded-Prefix", &headers.prefix)];
+        for (name, text) in texts.into_iter().filter_map(|(name, text)| Some((name, text.as_ref()?))) {
+            say(format!("backends are told {name}: {}", joined("", text.parts())));
+        }
+        if let Some(connection) = headers.connection {
+            say(format!("backends are told Connection: {}", connection.name()));
+        }
     }
     say(match behaviour.https_redirect {
         Some(redirect) => {
@@ -72,7 +81,17 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         }
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
     }
-    if let Some(ClientRule::Good(rule)) = &reading.client_rule {
+    reading.host.directives.iter().for_each(|line| say(format!("hosts: {}", directive(line))));
+    if let Some(aliases) = &reading.host.aliases {
+        say(format!("hosts: also {}", joined(", ", aliases.names.iter().map(host::written))));
+    }
+    if let Some(root) = &reading.host.app_root {
+        say(format!("hosts: / to {}", root.target));
+    }
+    if reading.host.redirects_www.is_some() {
+        say("hosts: from www. or without it".into());
+    }
+    if let Some(ClientRule::Good(rule)) = &reading.host.client_rule {
         client_certificates(rule, &mut say);
     }
     if let Some(wish) = &reading.backend_tls {
@@ -81,6 +100,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
         Some(Balance::Key(key)) => say(format!("endpoints by {}", joined("", key.parts()))),
+        Some(Balance::LeastConnections) => say("endpoints by their connections".into()),
         None => {}
     }
     if let Some(session) = &reading.session {
@@ -207,6 +227,7 @@ fn directive(directive: &Directive) -> String {
         Argument::Switch(true) => "on".to_owned(),
         Argument::Switch(false) => "off".to_owned(),
         Argument::Ciphers(ciphers) => ciphers.to_string(),
+        Argument::Text(text) => text.to_string(),
     };
     format!("{} {};", directive.row.name, joined(" ", directive.arguments.iter().map(argument)))
 }

@@ -9,8 +9,10 @@ use crate::translate::Limits;
 /// What a value changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The whole host.
+    /// The whole host: of the objects that say something, one decides.
     Server,
+    /// The routes of the object, and how all paths of its namespace on the host are matched.
+    Matching,
     /// The routes of the object.
     Route,
     /// The way to the backends of the object.

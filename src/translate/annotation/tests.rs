@@ -1,6 +1,7 @@
 //! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
 
 mod defaults;
+mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
@@ -9,7 +10,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use proptest::prelude::*;
 
-use super::{Ceiling, Context, Effect, Gives, OnError, Row, Trust, outline, read};
+use super::{Ceiling, Context, Effect, Gives, OnError, Row, Scope, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
 use crate::source::cluster::may_refer;
@@ -329,6 +330,10 @@ fn every_directive_of_the_catalogue_is_set_by_a_row() {
         all_tries.flat_map(|reading| reading.behaviour.directives).map(|directive| directive.row.name).collect();
     let catalogue: BTreeSet<_> = catalogue::ALL.iter().map(|row| row.name).collect();
     assert_eq!(set, catalogue);
+    for row in ANNOTATIONS.rows() {
+        let Effect::Directive(directive, _) = row.effect else { continue };
+        assert_eq!(row.scope == Scope::Server, catalogue::OF_SERVERS.contains(&directive), "{}", row.key);
+    }
 }
 
 #[test]

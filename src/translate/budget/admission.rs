@@ -14,7 +14,7 @@ use crate::model::cost::Cost;
 use crate::model::{Action, ByteSize, Cors, HostName, ListMark, ObjectId, Origin, Server, ServerName};
 use crate::source::{Stored, Version};
 use crate::translate::subject::{self, Subject};
-use crate::translate::{ClassRule, Limits, Reading, host, order};
+use crate::translate::{ClassRule, HostOptions, Limits, Reading, host, order};
 
 /// What is served of what was asked for.
 #[derive(Debug, Default)]
@@ -368,12 +368,12 @@ fn falls(host: Option<&str>, served: &HashSet<ServerName>) -> Option<ServerName>
 
 /// The object with nothing but these rules, all of whose paths answer 503.
 fn closed_subject<'a>(subject: Subject<'a>, rules: Arc<[usize]>) -> Subject<'a> {
-    let Reading { use_regex, rewrite_target, client_rule, .. } = &*subject.reading;
+    let Reading { use_regex, rewrite_target, host, .. } = &*subject.reading;
     let reading = Reading {
         use_regex: *use_regex,
         rewrite_target: rewrite_target.clone(),
         // What its host asks of clients protects more than its own paths.
-        client_rule: client_rule.clone(),
+        host: HostOptions { client_rule: host.client_rule.clone(), ..HostOptions::default() },
         closed: true,
         ..Reading::default()
     };

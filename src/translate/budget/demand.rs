@@ -45,7 +45,7 @@ impl Demand {
         texts += target.map_or(0, |target| cost::target_length(target.parts()));
         let certificates = secrets(subject).count();
         let mut own = Cost::default();
-        let asked = match &reading.client_rule {
+        let asked = match &reading.host.client_rule {
             Some(ClientRule::Good(asked)) => Some(asked),
             _ => None,
         };
@@ -82,7 +82,8 @@ impl Demand {
             // Where it is no Service that something else refers to.
             own += Cost::of_upstream(0);
         }
-        if let Some(ClientRule::Good(asked)) = &reading.client_rule {
+        own += Cost::of_host_directives(&reading.host.directives) * (hosts + default);
+        if let Some(ClientRule::Good(asked)) = &reading.host.client_rule {
             // Each host reads the authority for itself, and which object decides is not known yet.
             own += Cost::of_client_certificates(asked) * (hosts + default);
             own.files += 1 + u64::from(asked.authority.revoked.is_some());

@@ -80,9 +80,36 @@ pub static FAMILY: Family = Family {
             }),
             ..COOKIE
         },
-        unserved("load-balance", "ewma", "How an endpoint is chosen. Only round_robin is served yet.", IN_TURN)
-            .unless("round_robin")
-            .scope(Scope::Upstream),
+        Row {
+            key: "load-balance",
+            trust: Trust::Low,
+            documentation: "How an endpoint is chosen: `round_robin` (the default) takes each in its turn, `least_conn` the one \
+                with the fewest connections. `ewma`, which only ingress-nginx has, is served as least_conn with a finding. A \
+                session or a key goes before it.",
+            beside: &[],
+            tries: &[
+                ("round_robin", Gives::Nothing),
+                ("least_conn", Gives::Sets("endpoints by their connections")),
+                ("ewma", Gives::Refused("served as least_conn")),
+                ("chash", Gives::Refused("upstream-hash-by")),
+                ("random", Gives::Refused("not one of")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let value = entry.value.trim();
+                draft.balance.least_connections = match value {
+                    "round_robin" => false,
+                    "least_conn" | "ewma" => true,
+                    "chash" => return Err(Refused::because("use upstream-hash-by, which says by what")),
+                    _ => return Err(Refused::because("it is not one of round_robin, least_conn, ewma")),
+                };
+                if value == "ewma" {
+                    let note = "nginx does not know how fast endpoints answer: it is served as least_conn";
+                    draft.find(Reason::UnsupportedAnnotation, entry.origin(), note);
+                }
+                Ok(())
+            }),
+            ..COOKIE
+        },
         Row {
             key: "service-upstream",
             trust: Trust::Low,
@@ -273,7 +300,8 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     reading.changes_side = wishes.changes_side;
     let name = wishes.name.or_else(|| HeaderName::new(NAME).ok());
     let (Some(name), true) = (name, wishes.affinity) else {
-        reading.balance = wishes.key.map(|key| Arc::new(Balance::Key(key)));
+        let by_key = wishes.key.map(Balance::Key);
+        reading.balance = by_key.or(wishes.least_connections.then_some(Balance::LeastConnections)).map(Arc::new);
         return;
     };
     reading.balance = Some(Arc::new(Balance::Session(name.clone())));

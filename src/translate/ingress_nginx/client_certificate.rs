@@ -148,7 +148,7 @@ pub static FAMILY: Family = Family {
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let wishes = std::mem::take(&mut draft.client);
     if draft.host_is_broken {
-        draft.reading.client_rule = Some(ClientRule::Broken);
+        draft.reading.host.client_rule = Some(ClientRule::Broken);
         return;
     }
     let asked = wishes.demand.unwrap_or(Some(Demand::Required));
@@ -159,7 +159,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
                 let note = "it needs certificates of clients, which only auth-tls-secret without auth-tls-verify-client: off asks for; \
                     the routes answer 503";
                 draft.close(Reason::ClosedRoute, origin, note);
-                draft.reading.client_rule = Some(ClientRule::Broken);
+                draft.reading.host.client_rule = Some(ClientRule::Broken);
             }
             None if asked.is_none() => {}
             None => {
@@ -174,7 +174,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let authority: Option<Arc<Authority>> = secret::find(draft, context, &secret)
         .and_then(|stored| secret::authority(draft, stored, &origin, Sort::Needed))
         .flatten();
-    draft.reading.client_rule = Some(match authority {
+    draft.reading.host.client_rule = Some(match authority {
         Some(authority) => ClientRule::Good(Arc::new(ClientCertificates {
             origin,
             authority,

@@ -1,20 +1,39 @@
-//! Headers, cookies and redirects between client and backend: not served yet; it must not know who sends them.
+//! Headers, cookies and redirects between client and backend; it must not know who sends them.
 
-use crate::translate::annotation::{Family, Scope, Trust, nothing_to_finish, unserved};
+use std::sync::Arc;
+
+use crate::finding::Reason;
+use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
+use crate::model::{Argument, BackendHeaders, Connection, Refused, Text};
+use crate::translate::annotation::value::{boolean, host_header};
+use crate::translate::annotation::{
+    Context, Draft, Effect, Entry, Family, Gives, OnError, Row, Scope, Trust, unserved,
+};
 
 const FASTCGI: &str = "FastCGI is not served; put a web server in front of it and use HTTP";
-const AS_THEY_ARE: &str = "not served yet; redirects of the backend go to the client as they are";
 
 pub static FAMILY: Family = Family {
     title: "Headers and cookies",
     rows: &[
-        unserved(
-            "connection-proxy-header",
-            "keep-alive",
-            "Fixed Connection header for the backend. Not served: connections are kept, and upgraded for WebSocket.",
-            "not served; connections to backends are kept, and upgraded for WebSocket",
-        )
-        .scope(Scope::Upstream),
+        Row {
+            key: "connection-proxy-header",
+            on_error: OnError::Refuse,
+            documentation: "A fixed Connection header for the backend, close or keep-alive. WebSockets do not pass then.",
+            tries: &[
+                ("close", Gives::Sets("backends are told Connection: close")),
+                ("keep-alive", Gives::Sets("backends are told Connection: keep-alive")),
+                ("upgrade", Gives::Refused("not close or keep-alive")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_headers.connection = Some(match entry.value.trim() {
+                    "close" => Connection::Close,
+                    "keep-alive" => Connection::KeepAlive,
+                    _ => return Err(Refused::because("it is not close or keep-alive")),
+                });
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         unserved(
             "custom-headers",
             "default/headers",
@@ -28,52 +47,153 @@ pub static FAMILY: Family = Family {
         unserved("fastcgi-params-configmap", "default/params", "Parameters for FastCGI. Not served.", FASTCGI)
             .scope(Scope::Upstream)
             .trust(Trust::Medium),
-        unserved(
-            "http2-push-preload",
-            "true",
-            "Pushes what Link headers name. nginx and browsers have given push up.",
-            "nginx and browsers have given server push up; remove it",
-        )
-        .unless("false"),
-        unserved(
-            "proxy-cookie-domain",
-            "localhost example.com",
-            "Changes the domain of cookies. Not served yet.",
-            "not served yet; let the backend set the domain",
-        )
-        .unless("off")
-        .trust(Trust::Medium),
-        unserved(
-            "proxy-cookie-path",
-            "/one /two",
-            "Changes the path of cookies. Not served yet.",
-            "not served yet; let the backend set the path",
-        )
-        .unless("off")
-        .trust(Trust::Medium),
-        unserved(
-            "proxy-redirect-from",
-            "http://backend",
-            "Changes redirects of the backend that begin like this. Not served yet.",
-            AS_THEY_ARE,
-        )
-        .unless("off")
-        .trust(Trust::Medium),
-        unserved(
-            "proxy-redirect-to",
-            "https://example.com",
-            "What proxy-redirect-from becomes. Not served yet.",
-            AS_THEY_ARE,
-        )
-        .unless("off")
-        .trust(Trust::Medium),
-        unserved(
-            "upstream-vhost",
-            "internal.example.com",
-            "Host header for the backend. Not served yet: the backend is told the host that the client asked for.",
-            "not served yet; the backend is told the host that the client asked for",
-        )
-        .scope(Scope::Upstream),
+        Row {
+            key: "http2-push-preload",
+            on_error: OnError::Refuse,
+            documentation: "Pushed what Link headers name. nginx and browsers have given push up: it has no effect.",
+            tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
+            effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-cookie-domain",
+            trust: Trust::Medium,
+            documentation: "Changes the Domain of cookies that the backend sets: what it is, a blank, and what it \
+                becomes; or off.",
+            tries: &[
+                ("localhost example.com", Gives::Sets("proxy_cookie_domain localhost example.com;")),
+                ("off", Gives::Nothing),
+                ("localhost", Gives::Refused("two words")),
+                ("~.* example.com", Gives::Refused("expression")),
+                ("a;b c", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| pair(&PROXY_COOKIE_DOMAIN, draft, entry)),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-cookie-path",
+            trust: Trust::Medium,
+            documentation: "Changes the Path of cookies that the backend sets: what it begins with, a blank, and what \
+                that becomes; or off.",
+            tries: &[
+                ("/one/ /", Gives::Sets("proxy_cookie_path /one/ /;")),
+                ("off", Gives::Nothing),
+                ("/one", Gives::Refused("two words")),
+                ("~^/x /", Gives::Refused("expression")),
+                ("/one /two$uri", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| pair(&PROXY_COOKIE_PATH, draft, entry)),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-redirect-from",
+            trust: Trust::Medium,
+            documentation: "What redirects and Refresh headers of the backend begin with: proxy-redirect-to takes its place. \
+                off and default leave them as they are: backends do not know the name that default stands for.",
+            beside: &[("proxy-redirect-to", "https://example.com/")],
+            tries: &[
+                ("http://backend/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
+                ("off", Gives::Nothing),
+                ("default", Gives::Nothing),
+                ("~^http", Gives::Refused("expression")),
+                ("http://$host/", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.redirects.from = Some((redirect_part(entry.value)?, entry.origin()));
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "proxy-redirect-to",
+            trust: Trust::Medium,
+            documentation: "What takes the place of proxy-redirect-from. It has no effect alone.",
+            beside: &[("proxy-redirect-from", "http://backend/")],
+            tries: &[
+                ("https://example.com/", Gives::Sets("proxy_redirect http://backend/ https://example.com/;")),
+                ("off", Gives::Nothing),
+                ("a\"b", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.redirects.to = Some((redirect_part(entry.value)?, entry.origin()));
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "upstream-vhost",
+            on_error: OnError::Refuse,
+            documentation: "The Host header for the backend: letters, digits, - . _ : and variables, those of rewrite-target, \
+                and $service_name, $service_port, $namespace and $ingress_name, which are known without any request. \
+                X-Forwarded-Host stays the host that the client asked for.",
+            tries: &[
+                ("internal.example.com", Gives::Sets("backends are told Host: internal.example.com")),
+                (
+                    "$service_name.$namespace.svc.cluster.local",
+                    Gives::Sets("backends are told Host: ${service_name}.${namespace}.svc.cluster.local"),
+                ),
+                ("$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("a/b", Gives::Refused("a host is")),
+                ("a;b", Gives::Refused("cannot hold")),
+                ("$1.example.com", Gives::Refused("capture")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_headers.host = Some(host_header(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+/// What a redirect begins with, or is to begin with; nothing where the value asks for none.
+fn redirect_part(value: &str) -> Result<Option<Text>, Refused> {
+    match value {
+        "off" | "default" => Ok(None),
+        _ => word(value).map(Some),
+    }
+}
+
+/// A word of what URLs have, which nginx does not read as an expression.
+fn word(value: &str) -> Result<Text, Refused> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/:,?&=".contains(&byte);
+    match value.bytes().find(|byte| !fits(*byte)) {
+        _ if value.starts_with('~') => Err(Refused::because("nginx would read it as an expression")),
+        Some(_) => Err(Refused::because("it cannot hold anything but letters, digits and - . _ ~ / : , ? & =")),
+        None if value.is_empty() => Err(Refused::because("it is empty")),
+        None => Text::new(value),
+    }
+}
+
+/// A directive of two words, unless the value asks for none.
+fn pair(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
+    let value = entry.value.trim();
+    if value == "off" {
+        return Ok(());
+    }
+    let words: Vec<_> = value.split_whitespace().map(word).collect::<Result<_, _>>()?;
+    match <[Text; 2]>::try_from(words) {
+        Ok(words) => draft.directive(row, words.map(Argument::Text).into(), entry.origin()),
+        Err(_) => return Err(Refused::because("it is neither off nor two words")),
+    }
+    Ok(())
+}
+
+fn finish(draft: &mut Draft, _context: &Context<'_>) {
+    let headers = std::mem::take(&mut draft.backend_headers);
+    if headers != BackendHeaders::default() {
+        draft.reading.behaviour.backend_headers = Some(Arc::new(headers));
+    }
+    match (draft.redirects.from.take(), draft.redirects.to.take()) {
+        (Some((Some(from), origin)), Some((Some(to), _))) => {
+            draft.directive(&PROXY_REDIRECT, [from, to].map(Argument::Text).into(), origin);
+        }
+        // One of them asks for nothing, and so for none.
+        (Some((None, _)), _) | (_, Some((None, _))) | (None, None) => {}
+        (Some((_, origin)), None) | (None, Some((_, origin))) => {
+            let note = "it has no effect alone: proxy-redirect-from and proxy-redirect-to belong together";
+            draft.find(Reason::UnsupportedAnnotation, origin, note);
+        }
+    }
+}

@@ -1,9 +1,10 @@
 //! From http to https; it must not know which hosts have certificates.
 
-use crate::model::HttpsRedirect;
+use crate::model::catalogue::PORT_IN_REDIRECT;
+use crate::model::{Argument, HttpsRedirect};
 use crate::translate::Dialect;
 use crate::translate::annotation::value::boolean;
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Trust, unserved};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Trust};
 
 pub static FAMILY: Family = Family {
     title: "From http to https",
@@ -53,13 +54,23 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "use-port-in-redirects",
-            "true",
-            "Writes the port into redirects. Not served: the administrator's setting of the public port decides.",
-            "not served; the administrator's setting of the public port decides",
-        )
-        .unless("false"),
+        Row {
+            key: "use-port-in-redirects",
+            documentation: "Writes the port of the connection into redirects of nginx's own, such as those from /path to \
+                /path/. Redirects to https always name the port where it is not 443.",
+            tries: &[
+                ("true", Gives::Sets("port_in_redirect on;")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                if boolean(entry.value)? {
+                    draft.directive(&PORT_IN_REDIRECT, vec![Argument::Switch(true)], entry.origin());
+                }
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish,
 };

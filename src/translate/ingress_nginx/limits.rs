@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::model::{ClientLimits, LimitRate, Origin};
+use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
+use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
 use crate::translate::annotation::value::{address_list, integer, positive};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, unserved};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Entry, Family, Gives, OnError, Row};
 
 /// The highest rate; nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
@@ -69,20 +70,32 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "limit-rate",
-            "100",
-            "Bytes a second of an answer, in thousands. Not served yet.",
-            "not served yet; limit-rps limits requests",
-        )
-        .unless("0"),
-        unserved(
-            "limit-rate-after",
-            "100",
-            "How much of an answer is sent before limit-rate counts. Not served yet.",
-            "not served yet, like limit-rate",
-        )
-        .unless("0"),
+        Row {
+            key: "limit-rate",
+            ceiling: Ceiling::NotNeeded("a higher rate costs nginx nothing"),
+            documentation: "Kilobytes a second of one answer; 0 is no limit. It counts where answers are buffered \
+                (proxy-buffering: \"on\").",
+            tries: &[
+                ("100", Gives::Sets("limit_rate 100k;")),
+                ("0", Gives::Nothing),
+                ("100k", Gives::Refused("whole number")),
+                ("-1", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| kilobytes(&LIMIT_RATE, draft, entry)),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "limit-rate-after",
+            ceiling: Ceiling::NotNeeded("it only puts limit-rate off"),
+            documentation: "How many kilobytes of an answer are sent before limit-rate counts.",
+            tries: &[
+                ("50", Gives::Sets("limit_rate_after 50k;")),
+                ("0", Gives::Nothing),
+                ("much", Gives::Refused("whole number")),
+            ],
+            effect: Effect::Part(|draft, entry| kilobytes(&LIMIT_RATE_AFTER, draft, entry)),
+            ..Row::DEFAULT
+        },
         Row {
             key: "limit-rpm",
             on_error: OnError::Close,
@@ -121,6 +134,15 @@ pub static FAMILY: Family = Family {
     ],
     finish,
 };
+
+/// A directive in kilobytes, unless the value is 0.
+fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
+    let number = integer(entry.value, 0, 1 << 30)?;
+    if number > 0 {
+        draft.directive(row, vec![Argument::Size(ByteSize(number << 10))], entry.origin());
+    }
+    Ok(())
+}
 
 /// For rows of which 0 asks for nothing.
 fn finish(draft: &mut Draft, context: &Context<'_>) {

@@ -1,21 +1,31 @@
 //! Redirects of all requests of an object; it must not know its paths.
 
-use crate::translate::annotation::value::{redirect_status, redirect_url};
-use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unserved,
-};
+use crate::model::Argument;
+use crate::model::catalogue::ABSOLUTE_REDIRECT;
+use crate::translate::annotation::value::{boolean, redirect_status, redirect_url};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
 
 pub static FAMILY: Family = Family {
     title: "Redirects",
     rows: &[
-        unserved(
-            "from-to-www-redirect",
-            "true",
-            "Redirects the host with www. in front to the one without, or the other way round. Not served yet.",
-            "not served yet; use an Ingress for the other host with permanent-redirect",
-        )
-        .unless("false")
-        .scope(Scope::Server),
+        Row {
+            key: "from-to-www-redirect",
+            scope: Scope::Server,
+            on_error: OnError::Refuse,
+            documentation: "Sends requests for the host with www. in front to the host of the rule, or for the one without www. \
+                where the rule has it: the same path and query, status 308 or what tls.redirect-status says. It has no effect \
+                where somebody has a rule for that other host.",
+            tries: &[
+                ("true", Gives::Sets("hosts: from www. or without it")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.host.redirects_www = boolean(entry.value)?.then(|| entry.origin());
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "permanent-redirect",
             trust: Trust::Medium,
@@ -50,13 +60,23 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "relative-redirects",
-            "true",
-            "Writes redirects without scheme and host. Not served yet.",
-            "not served yet; redirects are absolute",
-        )
-        .unless("false"),
+        Row {
+            key: "relative-redirects",
+            on_error: OnError::Refuse,
+            documentation: "Writes the redirects of nginx's own without scheme and host.",
+            tries: &[
+                ("true", Gives::Sets("absolute_redirect off;")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                if boolean(entry.value)? {
+                    draft.directive(&ABSOLUTE_REDIRECT, vec![Argument::Switch(false)], entry.origin());
+                }
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "temporal-redirect",
             trust: Trust::Medium,

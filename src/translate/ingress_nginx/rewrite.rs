@@ -1,20 +1,42 @@
 //! Paths as regular expressions, and what they become; it must not know the paths.
 
-use crate::translate::annotation::value::{boolean, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Trust, nothing_to_finish, unserved};
+use crate::model::{RedirectUrl, Refused};
+use crate::translate::AppRoot;
+use crate::translate::annotation::value::{boolean, prefix, rewrite_target};
+use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Scope, Trust, nothing_to_finish};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
     rows: &[
-        unserved(
-            "app-root",
-            "/app",
-            "Sends requests for / to this path. Not served yet.",
-            "not served yet; use an Ingress with the Exact path / and permanent-redirect",
-        )
-        .trust(Trust::Medium),
+        Row {
+            key: "app-root",
+            scope: Scope::Server,
+            trust: Trust::Medium,
+            documentation: "Sends requests for exactly / to this path of the same host, with status 302 and before anything \
+                else is asked of clients.",
+            tries: &[
+                ("/app", Gives::Sets("hosts: / to /app")),
+                ("https://example.com/app", Gives::Refused("not a path")),
+                ("app", Gives::Refused("not a path")),
+                ("//example.com", Gives::Refused("not a path")),
+                ("/a\"b", Gives::Refused("a URL cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let value = entry.value.trim();
+                match value.starts_with('/') && !value.starts_with("//") {
+                    true => {
+                        let target = RedirectUrl::new(value)?;
+                        draft.reading.host.app_root = Some(AppRoot { target, origin: entry.origin() });
+                        Ok(())
+                    }
+                    false => Err(Refused::because("it is not a path, which begins with one /")),
+                }
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "rewrite-target",
+            scope: Scope::Matching,
             trust: Trust::Medium,
             documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
                 groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
@@ -38,6 +60,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "use-regex",
+            scope: Scope::Matching,
             on_error: OnError::Refuse,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
                 regex mode: matched from the start, without regard to case, the longest path first.",
@@ -52,13 +75,25 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved(
-            "x-forwarded-prefix",
-            "/app",
-            "Tells the backend which prefix a rewrite removed. Not served yet.",
-            "not served yet; tell the backend its prefix by its own settings",
-        )
-        .trust(Trust::Medium),
+        Row {
+            key: "x-forwarded-prefix",
+            trust: Trust::Medium,
+            on_error: OnError::Refuse,
+            documentation: "Tells the backend in X-Forwarded-Prefix what a rewrite took away: text, $1 to $9 for what the \
+                groups of the path matched, and the variables of rewrite-target. It has no effect without rewrite-target.",
+            beside: &[("rewrite-target", "/$2")],
+            tries: &[
+                ("/app", Gives::Sets("backends are told X-Forwarded-Prefix: /app")),
+                ("/$1", Gives::Sets("backends are told X-Forwarded-Prefix: /$1")),
+                ("/$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("/a\"; b", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.backend_headers.prefix = Some(prefix(entry.value)?);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish: nothing_to_finish,
 };

@@ -1,16 +1,101 @@
-//! Settings of a whole host: not served yet; it must not know the host.
+//! Settings of a whole host; it must not know which host, or which object decides about it.
 
-use crate::translate::annotation::{Family, OnError, Scope, Trust, nothing_to_finish, unserved};
+use crate::model::{Argument, Ciphers, Refused, ServerName, catalogue};
+use crate::translate::HostAliases;
+use crate::translate::annotation::value::boolean;
+use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unserved};
+use crate::translate::host::server_name;
 
-const NGINX_CONF: &str = "not served yet; the nginx.conf of the node decides";
+/// How many aliases a host may have: each is a host with all its paths.
+const MOST_ALIASES: usize = 32;
 
 pub static FAMILY: Family = Family {
     title: "Hosts",
     rows: &[
-        unserved("server-alias", "www.example.com", "Further names of the host. Not served yet.", "not served yet; add a rule for each name").scope(Scope::Server).trust(Trust::High),
-        unserved("ssl-ciphers", "HIGH", "Ciphers of the host. Not served yet: the nginx.conf of this node decides.", NGINX_CONF).scope(Scope::Server),
+        Row {
+            key: "server-alias",
+            scope: Scope::Server,
+            trust: Trust::High,
+            on_error: OnError::Refuse,
+            documentation: "Further names of the hosts of the object, a comma-separated list of at most 32 hosts or wildcards \
+                such as *.example.com: what the namespace has of a host it has of its aliases too. A rule of its own for such a \
+                host counts for that. An alias is a host like any other, with an owner and a certificate that covers it. \
+                Expressions are refused: they would take hosts of others.",
+            tries: &[
+                ("www.example.com, *.example.org", Gives::Sets("hosts: also www.example.com, *.example.org")),
+                ("~^www\\..*$", Gives::Refused("expressions would take hosts of others")),
+                ("10.0.0.1", Gives::Refused("an address")),
+                ("a;b", Gives::Refused("not a DNS name")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let names = aliases(entry.value)?;
+                draft.reading.host.aliases = Some(HostAliases { names, origin: entry.origin() });
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "ssl-ciphers",
+            scope: Scope::Server,
+            documentation: "Ciphers of the host up to TLS 1.2, in the words of OpenSSL, in the place of those of the ConfigMap or \
+                of nginx.conf. The order of the list counts, unless ssl-prefer-server-ciphers says otherwise. A list that leaves \
+                none over is refused by nginx, and the object version with it. A host without a name cannot have a list of its \
+                own.",
+            tries: &[
+                ("HIGH:!aNULL", Gives::Sets("hosts: ssl_ciphers HIGH:!aNULL;")),
+                ("ECDHE-ECDSA-AES128-GCM-SHA256", Gives::Sets("hosts: ssl_prefer_server_ciphers on;")),
+                ("HIGH;", Gives::Refused("not a list of ciphers")),
+                ("$ssl_ciphers", Gives::Refused("not a list of ciphers")),
+            ],
+            effect: Effect::Directive(&catalogue::SSL_CIPHERS, |value| {
+                Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])
+            }),
+            ..Row::DEFAULT
+        },
         unserved("ssl-passthrough", "true", "Passes TLS on to the backend unopened. Not served yet: the whole object is refused, because opening TLS here would mean something else.", "passing TLS on unopened is not served yet, and opening it here would mean something else; remove it to let TLS end here").unless("false").scope(Scope::Server).on_error(OnError::Refuse),
-        unserved("ssl-prefer-server-ciphers", "true", "Prefers the order of the server's ciphers. Not served yet: the nginx.conf of this node decides.", NGINX_CONF).scope(Scope::Server),
+        Row {
+            key: "ssl-prefer-server-ciphers",
+            scope: Scope::Server,
+            documentation: "Whether the order of the host's ciphers counts, up to TLS 1.2, and not that of the client.",
+            tries: &[
+                ("true", Gives::Sets("hosts: ssl_prefer_server_ciphers on;")),
+                ("false", Gives::Sets("hosts: ssl_prefer_server_ciphers off;")),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, |value| {
+                Ok(vec![Argument::Switch(boolean(value)?)])
+            }),
+            ..Row::DEFAULT
+        },
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+/// Names of hosts, each once.
+fn aliases(value: &str) -> Result<Vec<ServerName>, Refused> {
+    let mut names = Vec::new();
+    for item in value.split(',').map(str::trim).filter(|item| !item.is_empty()) {
+        let name = match item.starts_with('~') {
+            true => return Err(Refused::because("expressions would take hosts of others; list names or a wildcard")),
+            false => server_name(item)?,
+        };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.len() {
+        1..=MOST_ALIASES => Ok(names),
+        0 => Err(Refused::because("it names no host")),
+        _ => Err(Refused::because("more than 32 aliases; use a wildcard or rules")),
+    }
+}
+
+/// Whoever lists ciphers wants the first that both know.
+fn finish(draft: &mut Draft, _context: &Context<'_>) {
+    let said = &draft.reading.host.directives;
+    let of = |row| said.iter().find(|directive| directive.row == row);
+    if let (Some(ciphers), None) = (of(&catalogue::SSL_CIPHERS), of(&catalogue::SSL_PREFER_SERVER_CIPHERS)) {
+        let origin = ciphers.origin.clone();
+        draft.host_directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, vec![Argument::Switch(true)], origin);
+    }
+}

@@ -72,6 +72,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             return Some(Site { claims, ..asked });
         }
         let standing = self.standing(name, claimants);
+        let redirect = asked.redirect.clone();
         let mut parties = self.parties(name, asked);
         parties.retain(|party| match refusal(party.namespace, &standing) {
             None => true,
@@ -98,7 +99,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
         let mut parties = parties.into_iter();
         let first = parties.next()?;
         if !is_contested {
-            return Some(Site { subjects: first.subjects, claims: first.claims, is_without_owner: false });
+            return Some(Site { subjects: first.subjects, claims: first.claims, redirect, is_without_owner: false });
         }
         let is_other = |owner: &Claimant| owner.namespace != *first.namespace && *name != ServerName::CatchAll;
         let is_without_owner = standing.first().copied().is_some_and(is_other);
@@ -119,7 +120,7 @@ impl<'o, 'a> Arbiter<'o, 'a> {
             others.into_iter().partition(|subject| routed.contains(subject.id()));
         self.outsiders.extend(outsiders.into_iter().map(|subject| (&**subject.id(), name.clone())));
         subjects.extend(others);
-        (!subjects.is_empty()).then_some(Site { subjects, claims, is_without_owner })
+        (!subjects.is_empty()).then_some(Site { subjects, claims, redirect, is_without_owner })
     }
 
     /// Whether there is nothing to decide, as on nearly all hosts: one namespace asks, and asked before, and no wildcard of others lies above.

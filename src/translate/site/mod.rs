@@ -3,6 +3,7 @@
 mod alone;
 mod arbiter;
 mod contest;
+mod host_options;
 mod precedence;
 mod reach;
 
@@ -12,15 +13,16 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{Ingress, IngressBackend, IngressRule};
 
 pub use self::arbiter::Refusals;
+pub use self::host_options::{Decision, HostOption, Saying, decide, directives, settle, younger};
 pub use self::reach::{above, beginning};
 use super::allowed::Allowances;
 use super::annotation::value::quoted;
 use super::claims::{Asking, Claims, Since};
 use super::path::{self, Matching, PathType};
 use super::subject::{self, Subject};
-use super::{ClassRule, Options, host};
+use super::{ClassRule, Options, aliases, host};
 use crate::finding::{Finding, Reason};
-use crate::model::{Field, Origin, ServerName, UrlPath};
+use crate::model::{Field, HostName, Origin, ServerName, UrlPath};
 use crate::source::Stored;
 
 /// A path of a host and the object that has it.
@@ -50,11 +52,18 @@ pub struct Site<'s, 'a> {
     pub subjects: Vec<&'s Subject<'a>>,
     /// Its paths as they win, each with its owner.
     pub claims: Vec<Claim<'s, 'a>>,
+    /// All its requests are sent to this host.
+    pub redirect: Option<(HostName, Origin)>,
     /// Whose the host is has no object that is served: nobody says what happens to the rest of it.
     pub is_without_owner: bool,
 }
 
 impl<'s, 'a> Site<'s, 'a> {
+    /// The namespace that asked for the host first, where an object of it is served.
+    pub fn home(&self) -> Option<&'a str> {
+        self.subjects.first().filter(|_| !self.is_without_owner).map(|oldest| &*oldest.id().namespace)
+    }
+
     fn join(&mut self, subject: &'s Subject<'a>) {
         // Objects come one after the other, so one that is known is the last.
         if self.subjects.last().is_none_or(|last| last.id() != subject.id()) {
@@ -179,8 +188,30 @@ fn gather<'s, 'a>(
             sites.entry(ServerName::CatchAll).or_default().join(subject);
         }
     }
+    redirect_with_or_without_www(subjects, allowances, &mut sites);
     sites.values_mut().for_each(|site| alone::match_paths(&mut site.claims));
     sites
+}
+
+/// Adds the hosts with or without `www.` of those that ask for it, where nobody asks for them by a rule: their requests are sent on.
+fn redirect_with_or_without_www<'s, 'a>(
+    subjects: &'s [Subject<'a>],
+    allowances: &mut Allowances<'a>,
+    sites: &mut BTreeMap<ServerName, Site<'s, 'a>>,
+) {
+    for subject in subjects {
+        let Some(asked) = &subject.reading.host.redirects_www else { continue };
+        for (_, rule) in subject.rules() {
+            let Ok(name) = host::server_name(rule.host.as_deref().unwrap_or_default()) else { continue };
+            let (ServerName::Exact(host), Some(other)) = (&name, aliases::with_or_without_www(&name)) else { continue };
+            let other = ServerName::Exact(other);
+            let may_have = allowances.of(&subject.stored.id.namespace).permits(&other);
+            if sites.contains_key(&name) && !sites.contains_key(&other) && may_have {
+                let redirect = Some((host.clone(), asked.clone()));
+                sites.insert(other, Site { subjects: vec![subject], redirect, ..Site::default() });
+            }
+        }
+    }
 }
 
 /// How many rules of one namespace keep their hosts at most while their objects cannot be served.

@@ -1,5 +1,6 @@
 //! What manifests become, as lines of text in tables; they must not know how it is done.
 
+mod aliases;
 mod backends;
 mod canaries;
 mod certificates;
@@ -7,6 +8,7 @@ mod client_certificates;
 mod cluster;
 pub mod dialects;
 mod fallbacks;
+mod host_options;
 mod hosts_and_paths;
 mod keys;
 pub mod manifests;
@@ -96,6 +98,7 @@ fn line(route: &Route) -> String {
     let action = match &route.action {
         Action::Proxy { upstream, .. } => format!("{} {:?}", upstream.service, upstream.protocol),
         Action::Redirect { status, location } => format!("{status} {location}"),
+        Action::ToHost { status, host } => format!("{status} to {host}"),
         Action::Respond { status } => status.to_string(),
         Action::Closed => "503".to_owned(),
     };

@@ -17,7 +17,7 @@ pub use redirect::{redirect_status, redirect_url};
 pub use service::{
     ServiceUrl, Whereabouts, answer_durations, method, name_of_service, parameter, service_url, sign_in,
 };
-pub use target::{hash_key, rewrite_target};
+pub use target::{hash_key, host_header, prefix, rewrite_target};
 pub use template::{Place, template};
 
 /// Longest part of a value that is quoted in a note.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{Refused, RewriteTarget, TargetPart, Variable};
+use crate::model::{Refused, RewriteTarget, RouteVariable, TargetPart, Variable};
 
 /// Variables of nginx that say nothing but what the client sent anyway.
 const VARIABLES: [&str; 11] = [
@@ -38,14 +38,32 @@ pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
     if !value.starts_with('/') && !SLASHED.iter().any(|start| value.starts_with(start)) && !starts_with_capture(value) {
         literal.push('/');
     }
-    RewriteTarget::new(parts(value, literal)?)
+    RewriteTarget::new(parts(value, literal, false)?)
+}
+
+/// What a host header is: text and variables, those of [`RouteVariable`] among them.
+pub fn host_header(value: &str) -> Result<RewriteTarget, Refused> {
+    let parts = parts(value.trim(), String::new(), true)?;
+    let fits = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte));
+    match parts.iter().all(|part| !matches!(part, TargetPart::Literal(text) if !fits(text))) {
+        _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
+            Err(Refused::because("it holds a capture such as $1; a host has none"))
+        }
+        true => RewriteTarget::new(parts),
+        false => Err(Refused::because("a host is letters, digits, - . _ and variables")),
+    }
+}
+
+/// What a prefix of paths is: text, captures and variables.
+pub fn prefix(value: &str) -> Result<RewriteTarget, Refused> {
+    RewriteTarget::new(parts(value.trim(), String::new(), false)?)
 }
 
 /// What requests are told apart by, so that those that are alike go to one endpoint: text and variables, at least one of these.
 pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
     // What tells requests apart reaches no backend, and a client's address is as good in either form.
     let value = value.trim().replace("binary_remote_addr", "remote_addr");
-    let parts = parts(&lower_variables(&value), String::new())?;
+    let parts = parts(&lower_variables(&value), String::new(), false)?;
     match parts.iter().any(|part| matches!(part, TargetPart::Variable(_))) {
         _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
             Err(Refused::because("it holds a capture such as $1; only variables tell requests apart"))
@@ -65,14 +83,14 @@ fn lower_variables(value: &str) -> String {
     value.chars().map(lower).collect()
 }
 
-/// Reads text behind what there is of it already.
-fn parts(value: &str, mut literal: String) -> Result<Vec<TargetPart>, Refused> {
+/// Reads text behind what there is of it already; `of_route` lets in what is known of a route without any request.
+fn parts(value: &str, mut literal: String, of_route: bool) -> Result<Vec<TargetPart>, Refused> {
     let mut parts = Vec::new();
     let mut rest = value;
     while let Some(character) = rest.chars().next() {
         let part = match character {
             '$' => {
-                let (part, after) = reference(&rest[1..])?;
+                let (part, after) = reference(&rest[1..], of_route)?;
                 rest = after;
                 part
             }
@@ -105,24 +123,25 @@ fn flush(literal: &mut String, parts: &mut Vec<TargetPart>) {
 }
 
 /// Reads what follows a `$`, and returns the rest.
-fn reference(text: &str) -> Result<(TargetPart, &str), Refused> {
+fn reference(text: &str, of_route: bool) -> Result<(TargetPart, &str), Refused> {
     let bytes = text.as_bytes();
     match bytes.first() {
         Some(digit @ b'1'..=b'9') => Ok((TargetPart::Capture(digit - b'0'), &text[1..])),
         Some(b'{') => match text[1..].split_once('}') {
-            Some((name, rest)) => Ok((TargetPart::Variable(variable(name)?), rest)),
+            Some((name, rest)) => Ok((TargetPart::Variable(variable(name, of_route)?), rest)),
             None => Err(Refused::because("a ${ is never closed")),
         },
         _ => {
             let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
             let (name, rest) = text.split_at(end.unwrap_or(text.len()));
-            Ok((TargetPart::Variable(variable(name)?), rest))
+            Ok((TargetPart::Variable(variable(name, of_route)?), rest))
         }
     }
 }
 
-fn variable(name: &str) -> Result<Variable, Refused> {
+fn variable(name: &str, of_route: bool) -> Result<Variable, Refused> {
     let harmless = VARIABLES.contains(&name)
+        || (of_route && RouteVariable::named(name).is_some())
         || VARIABLE_PREFIXES.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()));
     match Variable::new(name) {
         Ok(variable) if harmless && !SECRET_VARIABLES.contains(&name) => Ok(variable),

@@ -1,0 +1,60 @@
+//! Headers of requests that a route sets for its backend in the place of those that every backend gets; it must not know which those are.
+
+use crate::model::{Refused, RewriteTarget, Route, RouteVariable, TargetPart};
+use crate::render::token::{Text, Word, Words};
+
+use super::location::Scene;
+use super::slots::{Header, Slots, text};
+
+/// The variable that keeps what a rewrite captured: expressions of other variables would take the captures' place before the
+/// header is made.
+const PREFIX: Word = Word::fixed("$ingressd\u{2}_prefix");
+
+/// What a location says.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let behaviour = &scene.route.behaviour;
+    let (Some(headers), true) = (behaviour.backend_headers.as_deref(), scene.route.action.upstream().is_some()) else {
+        return Ok(());
+    };
+    if let Some(host) = &headers.host {
+        slots.request_header(Header::fixed("Host", Text::of_parts(&resolved(host, scene.route)?)?));
+    }
+    if let Some(prefix) = headers.prefix.as_ref().filter(|_| behaviour.rewrite.is_some()) {
+        let value = match prefix.has_captures() {
+            true => Words::from(PREFIX),
+            false => Text::of_parts(prefix)?.into(),
+        };
+        slots.request_header(Header::fixed("X-Forwarded-Prefix", value));
+    }
+    if let Some(connection) = headers.connection {
+        slots.request_header(Header::fixed("Connection", text(connection.name())?));
+    }
+    Ok(())
+}
+
+/// What a rewrite has to keep for the header.
+pub fn kept_captures(route: &Route) -> Result<Option<Words>, Refused> {
+    let headers = route.behaviour.backend_headers.as_deref();
+    let prefix = headers.and_then(|headers| headers.prefix.as_ref()).filter(|prefix| prefix.has_captures());
+    prefix.map(|prefix| Ok(Words::join([Words::from(PREFIX), Text::of_parts(prefix)?.into()]))).transpose()
+}
+
+/// The text with what is known of the route in it.
+fn resolved(host: &RewriteTarget, route: &Route) -> Result<RewriteTarget, Refused> {
+    let known = |variable: RouteVariable| {
+        let upstream = route.action.upstream();
+        match variable {
+            RouteVariable::Namespace => Some(&route.origin.object.namespace),
+            RouteVariable::IngressName => Some(&route.origin.object.name),
+            RouteVariable::ServiceName => upstream.map(|upstream| &upstream.service),
+            RouteVariable::ServicePort => upstream.map(|upstream| &upstream.port),
+        }
+    };
+    let part = |part: &TargetPart| match part {
+        TargetPart::Variable(variable) => RouteVariable::named(variable.as_str())
+            .and_then(known)
+            .map_or_else(|| part.clone(), |text| TargetPart::Literal(text.clone())),
+        part => part.clone(),
+    };
+    RewriteTarget::new(host.parts().iter().map(part).collect())
+}

@@ -1,0 +1,38 @@
+//! What a row sets lies within its scope, so that nobody decides about a host unless a rule settles it.
+
+use super::*;
+use crate::model::Behaviour;
+
+#[test]
+fn a_row_sets_nothing_outside_of_its_scope() {
+    let mut of_hosts = 0;
+    for row in ANNOTATIONS.rows().filter(|row| row.is_served()) {
+        let without = given(row.beside);
+        for (value, _) in row.tries() {
+            let with = tried(row, row.key, value);
+            let says_of_hosts = with.host != without.host;
+            let matches_otherwise =
+                (with.use_regex, &with.rewrite_target) != (without.use_regex, &without.rewrite_target);
+            let rest = |reading: &Reading| Reading {
+                host: Default::default(),
+                // A closed route follows.
+                behaviour: Behaviour { strict_paths: false, ..reading.behaviour.clone() },
+                use_regex: false,
+                rewrite_target: None,
+                closed: false,
+                refused: false,
+                findings: Vec::new(),
+                ..reading.clone()
+            };
+            let is_otherwise = rest(&with) != rest(&without);
+            let expected = match row.scope {
+                Scope::Server => (says_of_hosts, false, false),
+                Scope::Matching => (false, matches_otherwise, false),
+                Scope::Route | Scope::Upstream => (false, false, is_otherwise),
+            };
+            assert_eq!((says_of_hosts, matches_otherwise, is_otherwise), expected, "{}: {value}", row.key);
+            of_hosts += usize::from(says_of_hosts);
+        }
+    }
+    assert!(of_hosts > 5);
+}

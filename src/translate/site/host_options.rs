@@ -1,0 +1,161 @@
+//! Which object decides what a whole host does where several say something of it; it must not know what they say.
+//!
+//! The oldest object that says something decides, of the namespace that asked for the host first. Each option is decided for itself.
+//! Whoever says something else is told, and never imposes it on others.
+
+use std::collections::BTreeSet;
+
+use super::Site;
+use crate::finding::{Finding, Reason};
+use crate::model::catalogue::Module;
+use crate::model::{ClientCertificates, Directive, ObjectId, Origin, ServerName};
+use crate::translate::subject::Subject;
+use crate::translate::{AppRoot, HostOptions, host};
+
+/// What an object says of one option of its hosts.
+pub trait HostOption {
+    /// The field that says it.
+    fn origin(&self) -> &Origin;
+    /// Whether both say the same, wherever they are written.
+    fn is_like(&self, other: &Self) -> bool;
+    /// Completes "decides ...".
+    fn subject(&self, host: &str) -> String;
+    /// Whether it may be said for requests to hosts that nobody names: it would count for hosts of others.
+    fn fits_unknown_hosts(&self) -> bool;
+}
+
+impl HostOption for Directive {
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.row == other.row && self.arguments == other.arguments
+    }
+
+    fn subject(&self, host: &str) -> String {
+        format!("{} of {host}", self.row.name)
+    }
+
+    fn fits_unknown_hosts(&self) -> bool {
+        // Hosts without a certificate of their own are served by handshakes of the default server.
+        self.row.module != Some(Module::Ssl)
+    }
+}
+
+impl HostOption for ClientCertificates {
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        ClientCertificates::is_like(self, other)
+    }
+
+    fn subject(&self, host: &str) -> String {
+        format!("what {host} asks of certificates of clients")
+    }
+
+    fn fits_unknown_hosts(&self) -> bool {
+        // What clients show to the default server would count everywhere.
+        false
+    }
+}
+
+impl HostOption for AppRoot {
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn is_like(&self, other: &Self) -> bool {
+        self.target == other.target
+    }
+
+    fn subject(&self, host: &str) -> String {
+        format!("where requests for / of {host} are sent")
+    }
+
+    fn fits_unknown_hosts(&self) -> bool {
+        true
+    }
+}
+
+/// An object of a host with what it says of an option.
+#[derive(Debug)]
+pub struct Saying<'s, 'a, T> {
+    /// The object.
+    pub subject: &'s Subject<'a>,
+    /// What it says.
+    pub says: &'s T,
+    /// It is of the namespace that asked for the host first.
+    pub is_at_home: bool,
+}
+
+/// Who says something of an option of a host.
+#[derive(Debug)]
+pub struct Decision<'s, 'a, T> {
+    /// Who decides.
+    pub winner: Option<Saying<'s, 'a, T>>,
+    /// All others, in the order of the objects of the host.
+    pub losers: Vec<Saying<'s, 'a, T>>,
+}
+
+/// Who decides an option of a host.
+pub fn decide<'s, 'a, T>(
+    site: &Site<'s, 'a>,
+    option: impl Fn(&'s HostOptions) -> Option<&'s T>,
+) -> Decision<'s, 'a, T> {
+    let home = site.home();
+    let said = site.subjects.iter().filter_map(|subject| {
+        let says = option(&subject.reading.host)?;
+        Some(Saying { subject, says, is_at_home: home == Some(&*subject.id().namespace) })
+    });
+    let mut losers: Vec<_> = said.collect();
+    let winner = losers.iter().position(|saying| saying.is_at_home).map(|first| losers.remove(first));
+    Decision { winner, losers }
+}
+
+/// What counts for a host of what its objects say of an option; whoever says something else is told.
+pub fn settle<'s, T: HostOption>(
+    name: &ServerName,
+    site: &Site<'s, '_>,
+    option: impl Fn(&'s HostOptions) -> Option<&'s T>,
+    findings: &mut Vec<Finding>,
+) -> Option<&'s T> {
+    let Decision { winner, losers } = decide(site, option);
+    let is_refused = |saying: &Saying<'_, '_, T>| *name == ServerName::CatchAll && !saying.says.fits_unknown_hosts();
+    let (refused, winner) = match winner {
+        Some(winner) if is_refused(&winner) => (Some(winner), None),
+        winner => (None, winner),
+    };
+    for loser in refused.iter().chain(&losers) {
+        let what = loser.says.subject(&host::written(name));
+        let note = match &winner {
+            Some(winner) if winner.says.is_like(loser.says) => continue,
+            _ if is_refused(loser) => format!("it would decide {what}, and so of hosts of others; name the hosts"),
+            Some(winner) if loser.is_at_home => younger(winner.subject.id(), &what),
+            _ => {
+                format!(
+                    "another namespace asked for the host first and decides {what}; take the key out or another host"
+                )
+            }
+        };
+        findings.push(Finding::new(Reason::HostRuleConflict, loser.says.origin().clone(), note));
+    }
+    winner.map(|winner| winner.says)
+}
+
+/// What a younger object of the same namespace is told.
+pub fn younger(older: &ObjectId, what: &str) -> String {
+    format!("{older} is older and decides {what}; say the same in both, or take another host")
+}
+
+/// The directives of a host, sorted by name.
+pub fn directives(name: &ServerName, site: &Site<'_, '_>, findings: &mut Vec<Finding>) -> Vec<Directive> {
+    let said = site.subjects.iter().flat_map(|subject| &subject.reading.host.directives);
+    let rows: BTreeSet<&str> = said.map(|directive| directive.row.name).collect();
+    let counting = rows.into_iter().filter_map(|row| {
+        settle(name, site, |host| host.directives.iter().find(|directive| directive.row.name == row), findings)
+    });
+    counting.cloned().collect()
+}
