@@ -22,6 +22,7 @@ pub mod apply;
 pub mod cli;
 pub mod config;
 pub mod daemon;
+#[cfg(feature = "demo")]
 pub mod demo;
 pub mod doctor;
 pub mod finding;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use ingressd::finding::Finding;
 use ingressd::model::HostName;
 use ingressd::model::catalogue::Version;
-use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
+use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::Snapshot;
 use ingressd::translate::{Answer, Names, Options, Translation, Translator};
@@ -99,7 +99,7 @@ fn produce(snapshot: &Snapshot, version: Version) -> Product {
 fn produce_under(options: Options, gate: &GateOptions, snapshot: &Snapshot, version: Version) -> Product {
     let translation = Translator::new(options).translate(snapshot, &names(), &Default::default());
     let capabilities = Capabilities::profile(version);
-    let (plan, gated) = nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), gate);
+    let (plan, gated) = nginx::gate(translation.model.clone(), &capabilities, &OtherSites::default(), gate);
     let files = Renderer::default().render(&plan);
     let findings = snapshot.findings.iter().chain(&translation.findings).chain(&gated).cloned().collect();
     Product { translation, findings, files }

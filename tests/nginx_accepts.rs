@@ -10,15 +10,15 @@ use std::time::Duration;
 use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
-    AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BasicAuthentication, Behaviour,
-    ByteSize, Certificate, CertificateId, ClientLimits, CookiePath, Cors, Directive, Endpoint, ExternalAuthentication,
-    Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener, Model, ObjectId,
-    Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl,
-    Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Session,
-    SessionCookie, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text,
-    TlsTermination, Transport, Upstream, UpstreamId, UrlPath, Variable,
+    AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
+    BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
+    Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect,
+    Kind, LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile, PasswordFileId,
+    PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy,
+    SecretBytes, Server, ServerName, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
+    TargetPart, Template, TemplatePart, Text, TlsTermination, Transport, Upstream, UpstreamId, UrlPath, Variable,
 };
-use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate, syntax};
+use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
 
 fn object(kind: Kind, name: &str) -> Arc<ObjectId> {
@@ -50,7 +50,7 @@ fn proxy(service: &str, protocol: Protocol) -> Action {
 }
 
 fn route(path: PathMatch, action: Action, behaviour: Behaviour) -> Route {
-    Route { origin: origin(), path, action, behaviour: behaviour.into() }
+    Route { origin: origin(), path, action, behaviour: behaviour.into(), errors: None }
 }
 
 fn exact(path: &str) -> PathMatch {
@@ -86,6 +86,11 @@ fn everything() -> Behaviour {
     let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
     Behaviour {
         strict_paths: true,
+        backend_headers: Some(Arc::new(BackendHeaders {
+            host: RewriteTarget::new(vec![TargetPart::Literal("a\"b".into())]).ok(),
+            prefix: RewriteTarget::new(vec![TargetPart::Capture(1)]).ok(),
+            connection: Some(Connection::KeepAlive),
+        })),
         directives: vec![
             directive(&catalogue::CLIENT_MAX_BODY_SIZE, vec![Argument::Size(ByteSize(8 << 20))]),
             directive(&catalogue::PROXY_BUFFERING, vec![Argument::Switch(true)]),
@@ -323,7 +328,7 @@ fn installed() -> Capabilities {
 }
 
 fn render(model: Model, current: &Path) -> (FileSet, Vec<Finding>) {
-    let (plan, findings) = gate(model, &installed(), &Neighbours::default(), &options(current));
+    let (plan, findings) = gate(model, &installed(), &OtherSites::default(), &options(current));
     (Renderer::default().render(&plan), findings)
 }
 
@@ -363,7 +368,7 @@ fn nginx_accepts_a_model_that_uses_everything() {
 fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     let root = tempfile::tempdir().expect("a folder");
     let options = GateOptions { proxy_protocol: true, ..options(root.path()) };
-    let (plan, findings) = gate(model(), &installed(), &Neighbours::default(), &options);
+    let (plan, findings) = gate(model(), &installed(), &OtherSites::default(), &options);
     assert_eq!(findings, []);
     let files = Renderer::default().render(&plan);
     for (path, file) in files.files.iter().filter(|(path, _)| path.starts_with("http/server-")) {
@@ -395,7 +400,7 @@ fn nginx_accepts_each_server_with_nothing_but_what_it_requires() {
 #[test]
 fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     let root = Path::new("/nowhere");
-    let (plan, _) = gate(model(), &installed(), &Neighbours::default(), &options(root));
+    let (plan, _) = gate(model(), &installed(), &OtherSites::default(), &options(root));
     let mut renderer = Renderer::default();
     let first = renderer.render(&plan);
     let again = renderer.render(&plan);

@@ -59,7 +59,7 @@ pub struct Applier<H> {
 
 /// What is true at one moment, for whoever asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct NginxState {
     /// The master, or why none is held to run.
     pub master: Result<u32, String>,
     /// Workers that take connections.
@@ -233,11 +233,11 @@ impl<H: Host> Applier<H> {
     }
 
     /// What is true now.
-    pub fn status(&mut self) -> Status {
+    pub fn status(&mut self) -> NginxState {
         let master = self.host.master();
         let table = master.as_ref().ok().and_then(|master| self.host.table(*master));
         let count = |role| table.as_ref().map_or(0, |table| table.in_role(role).count());
-        Status {
+        NginxState {
             workers: count(Role::Worker),
             crowd: Crowd::of(count(Role::Draining), count(Role::Worker), self.options.most_draining),
             ended: self.ended,

@@ -1,4 +1,4 @@
-//! The generations that are kept, and what differs between two of them, read from the disk alone; it must not know how that is shown.
+//! The generations that are kept, and what differs between two of them, read from the disk alone.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,8 +33,7 @@ pub struct History {
 /// A generation on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    /// Its number.
-    pub number: u64,
+    pub(crate) number: u64,
     /// When it was written.
     pub written: SystemTime,
     /// Whether nginx was seen to run it.

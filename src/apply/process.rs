@@ -1,4 +1,4 @@
-//! nginx's processes as values, and reading them from `/proc`; it must not know what they should be doing.
+//! nginx's processes as values, and reading them from `/proc`.
 
 use std::fmt;
 use std::time::Duration;
@@ -30,8 +30,7 @@ pub enum Role {
 pub struct Table {
     /// The moment, in clock ticks since the system started.
     pub at: u64,
-    /// The master.
-    pub master: Process,
+    pub(crate) master: Process,
     /// What the master spent so far.
     pub effort: Effort,
     /// Its children, sorted.

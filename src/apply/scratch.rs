@@ -1,4 +1,5 @@
-//! Tests changed files in a configuration of their own, with the host's context, and finds the culprits; it must not know what is in use.
+//! Tests changed files in a configuration of their own, with the host's context, and finds the
+//! culprits.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;

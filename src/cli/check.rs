@@ -1,4 +1,4 @@
-//! The command `check`: it must not know the other commands.
+//! The command `check`: every finding about manifests, without a daemon.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Man pages and shell completions from the definition of the command line; it must not know what a command does.
+//! Man pages and shell completions from the definition of the command line.
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;

@@ -1,9 +1,10 @@
-//! The command line: the list of commands and what they share; it must not know what a command does.
+//! The command line: the list of commands and what they share.
 
 #[macro_use]
 mod output;
 
 pub mod check;
+#[cfg(feature = "demo")]
 pub mod demo;
 pub mod diff;
 pub mod doctor;
@@ -65,6 +66,7 @@ pub enum Command {
     /// Give a node its rights in a cluster and write its kubeconfig, as an administrator.
     Kubeconfig(kubeconfig::Arguments),
     /// Serve example manifests with a private nginx until Ctrl-C.
+    #[cfg(feature = "demo")]
     Demo(demo::Arguments),
     /// Print a completion script for a shell.
     Completions(generate::Arguments),
@@ -93,6 +95,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Rollback(arguments) => rollback::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
+        #[cfg(feature = "demo")]
         Command::Demo(arguments) => Ok(demo::run(&arguments)),
         Command::Completions(arguments) => generate::run(&arguments),
     };

@@ -1,4 +1,4 @@
-//! The pipeline over files, without a daemon, for the commands that show what it would do; it must not know how they show it.
+//! The pipeline over files, without a daemon, for the commands that show what it would do.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::daemon::{Dns, look_up, options_under, to_look_with};
 use crate::finding::{Finding, limit};
 use crate::model::Instance;
 use crate::model::catalogue::Version;
-use crate::nginx::{Capabilities, Neighbours, Plan, gate};
+use crate::nginx::{Capabilities, OtherSites, Plan, gate};
 use crate::render::Templates;
 use crate::source::Snapshot;
 use crate::source::directory::{Changes, Directory};
@@ -104,8 +104,8 @@ impl Manifests {
             translation = translator.translate(&snapshot, &names, &claims);
         }
         let ours = translation.accepted.len();
-        let (capabilities, neighbours) = self.host(&settings);
-        let (plan, gated) = gate(translation.model, &capabilities, &neighbours, &layered.settings.gate_options());
+        let (capabilities, other_sites) = self.host(&settings);
+        let (plan, gated) = gate(translation.model, &capabilities, &other_sites, &layered.settings.gate_options());
         let mut findings = translation.findings;
         findings.extend(layered.findings);
         // What keeps a part of an object from being served is said once, in the words of an API server.
@@ -122,16 +122,16 @@ impl Manifests {
     }
 
     /// What nginx is judged for, and what its other sites claim.
-    fn host(&self, settings: &Settings) -> (Capabilities, Neighbours) {
+    fn host(&self, settings: &Settings) -> (Capabilities, OtherSites) {
         if let Some(version) = self.nginx_version {
-            return (Capabilities::profile(version), Neighbours::default());
+            return (Capabilities::profile(version), OtherSites::default());
         }
         let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
         match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
-            Ok(survey) => (survey.capabilities, survey.neighbours),
+            Ok(survey) => (survey.capabilities, survey.other_sites),
             Err(error) => {
                 complain!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
-                (Capabilities::profile(ASSUMED), Neighbours::default())
+                (Capabilities::profile(ASSUMED), OtherSites::default())
             }
         }
     }

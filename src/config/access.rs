@@ -1,4 +1,4 @@
-//! The keys of the sections `access` and `http`: who is let in, and who is answered; it must not know files or layers.
+//! The keys of the sections `access` and `http`: who is let in, and who is answered.
 
 use super::table::Row;
 use super::value::{Form, Setting, on_off_or_dialect, put};

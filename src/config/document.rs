@@ -1,4 +1,4 @@
-//! Writes the sample file, the man page and the reference from the table of keys; it must not know what any key does.
+//! Writes the sample file, the man page and the reference from the table of keys.
 
 use clap_mangen::roff::{Inline, Roff, bold, italic, roman};
 

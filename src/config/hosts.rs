@@ -1,4 +1,4 @@
-//! The keys of the section `hosts`; it must not know files or layers.
+//! The keys of the section `hosts`.
 
 use std::time::Duration;
 

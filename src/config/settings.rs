@@ -1,4 +1,4 @@
-//! The settings as typed values; it must not know how they are written, nor where.
+//! The settings as typed values.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -40,7 +40,7 @@ pub struct Settings {
     /// What is logged and how.
     pub log: Log,
     /// How names behind Services are resolved.
-    pub names: Names,
+    pub names: NameSettings,
     /// Objects of an ingress-nginx whose place this takes.
     pub ingress_nginx: IngressNginx,
     /// The meaning of objects. Read it through [`Settings::translate_options`], which adds what follows from the rest.
@@ -92,7 +92,7 @@ pub struct Apply {
 
 /// How names behind Services are resolved.
 #[derive(Debug, Clone, Default)]
-pub struct Names {
+pub struct NameSettings {
     /// DNS servers; without one no name is resolved.
     pub resolvers: Vec<SocketAddr>,
     /// Least time between two questions for a name.
@@ -224,7 +224,7 @@ impl Settings {
             http: Http { address: SocketAddr::from(([127, 0, 0, 1], 0)), remote: false, hosts: Vec::new() },
             control_socket: PathBuf::new(),
             log: Log::default(),
-            names: Names::default(),
+            names: NameSettings::default(),
             ingress_nginx: IngressNginx::default(),
             translate: translate::Options::default(),
             gate: nginx::GateOptions::default(),

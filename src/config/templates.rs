@@ -1,4 +1,4 @@
-//! Reads the folder of templates that take the place of the program's own; it must not know what a template may say.
+//! Reads the folder of templates that take the place of the program's own.
 //!
 //! It is read with the settings and kept with them: settings that stay in force keep the texts they were loaded with.
 

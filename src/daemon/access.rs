@@ -1,4 +1,4 @@
-//! What the daemon may do in a cluster, permission by permission; it must not know how any of it is used.
+//! What the daemon may do in a cluster, permission by permission.
 
 mod manifests;
 
@@ -11,14 +11,14 @@ use crate::translate::EndpointMode;
 
 pub use manifests::manifests;
 
-/// One permission.
+/// What may be done with one resource, as a rule of a role has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Permission {
     /// The API group, empty for the oldest one.
     pub group: &'static str,
     /// The resource, with its subresource.
     pub resource: &'static str,
-    /// The verbs.
+    /// As RBAC names them.
     pub verbs: &'static [&'static str],
     /// What it is for.
     pub purpose: &'static str,

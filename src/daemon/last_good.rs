@@ -1,4 +1,4 @@
-//! The last good version of each object, on disk for the next start; it must not know what made a version good.
+//! The last good version of each object, on disk for the next start.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};

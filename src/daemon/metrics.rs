@@ -1,4 +1,5 @@
-//! Numbers for Prometheus: what happened is counted here, what is true now is drawn from the status; it must not know who asks.
+//! Numbers for Prometheus: what happened is counted here, what is true now is drawn from the
+//! status.
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicU64;

@@ -1,4 +1,4 @@
-//! Objects of any kind that can be put back to an earlier version, by name; it must not know why that is done.
+//! Objects of any kind that can be put back to an earlier version, by name.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

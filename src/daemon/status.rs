@@ -1,4 +1,4 @@
-//! The state of the daemon, one value from which every answer is made; it must not know who asks.
+//! The state of the daemon, one value from which every answer is made.
 
 mod document;
 mod inquiry;
@@ -70,6 +70,8 @@ pub struct Status {
     pub why: Option<Arc<str>>,
     /// The latest generation that nginx was confirmed to run.
     pub generation: Option<u64>,
+    /// The generation that is ready for the start of nginx, which does not run.
+    pub prepared: Option<u64>,
     /// The generation that nginx returns on its status port; `None` when it does not answer.
     pub served: Option<u64>,
     /// The generation that the administrator wants to stay at.

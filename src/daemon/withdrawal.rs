@@ -1,5 +1,4 @@
-//! How far the withdrawal of a drained node is, by what the cluster itself says; it must not know
-//! how it is carried out.
+//! How far the withdrawal of a drained node is, by what the cluster itself says.
 
 use std::collections::BTreeSet;
 

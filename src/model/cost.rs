@@ -78,8 +78,8 @@ impl Mul<u64> for Cost {
 }
 
 /// Nanoseconds of a processor that nginx takes, for each request to a host with a shared server, to compare the name of one upstream:
-/// it looks at all before the host's own (docs/performance.md).
-pub const COMPARISON: u64 = 13;
+/// it looks at all before the host's own. Of the table "What a request costs" in docs/performance.md, as every other place that tells it.
+pub const COMPARISON: u64 = 9;
 
 /// The size of a zone where a namespace has few of them.
 pub const LARGEST_ZONE: ByteSize = ByteSize(5 << 20);
@@ -187,6 +187,9 @@ impl Cost {
         if behaviour.session.is_some() {
             cost += times(DIRECTIVE, 4);
         }
+        if behaviour.backend_headers.is_some() {
+            cost += HEADERS;
+        }
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
         }
@@ -214,6 +217,18 @@ impl Cost {
         cost.configuration += bytes(texts);
         cost.memory += 4 * bytes(texts);
         cost
+    }
+
+    /// What a host costs more for which another backend gives this many answers: each has a location.
+    pub fn of_error_pages(statuses: usize) -> Self {
+        let mut cost = times(ROUTE, statuses);
+        cost += times(HEADERS, statuses);
+        Cost { routes: 0, ..cost }
+    }
+
+    /// What a path costs more for the same.
+    pub fn of_path_with_error_pages(statuses: usize) -> Self {
+        times(DIRECTIVE, 2 * (statuses + 5))
     }
 
     /// What a path costs more whose locations say for themselves that paths have to be strict.

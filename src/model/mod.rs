@@ -10,6 +10,7 @@ mod certificate;
 mod client_certificates;
 pub mod cost;
 mod digest;
+mod error_pages;
 pub mod expression;
 mod external_authentication;
 mod instance;
@@ -33,6 +34,7 @@ pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};
 pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
+pub use error_pages::ErrorPages;
 pub use external_authentication::{
     AnswerDuration, AnswerMemory, AuthenticationPolicy, ExternalAuthentication, LONGEST_MEMORY, Satisfy,
 };

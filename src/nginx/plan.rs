@@ -1,4 +1,4 @@
-//! A model together with the decisions that one nginx makes necessary; it must not know how they are written down.
+//! A model together with the decisions that one nginx makes necessary.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;

@@ -184,7 +184,7 @@ fn catch_all() -> Option<Arc<Server>> {
     let path = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
     let answer = |path, status| {
         let action = Action::Respond { status };
-        Route { origin: origin.clone(), path, action, behaviour: Arc::default() }
+        Route { origin: origin.clone(), path, action, behaviour: Arc::default(), errors: None }
     };
     let fallback = answer(path, 404);
     // Load balancers in front of the node ask for it, as they asked ingress-nginx.

@@ -62,6 +62,11 @@ pub fn upstream(id: &UpstreamId) -> String {
     name + "." + &readable
 }
 
+/// A hash that tells an upstream from all others.
+pub fn upstream_hash(id: &UpstreamId) -> String {
+    hash(&[&readable(id)])
+}
+
 fn readable(id: &UpstreamId) -> String {
     let UpstreamId { namespace, service, port, mode, protocol, balance, tls } = id;
     let balance = balance.as_deref().map(|balance| hash(&[&format!("{balance:?}")]));

@@ -148,7 +148,7 @@ fn shared() -> Result<Value, Refused> {
         append: true,
         asks_clients: true,
         hsts: vec![view::Hsts { variable: WORD, value: Text::new("text")? }],
-        status: vec![view::Status { address: WORD, resets: vec![directive()], stub_status: true }],
+        status: vec![view::StatusServer { address: WORD, resets: vec![directive()], stub_status: true }],
         unlimited_requests: true,
         unlimited_connections: true,
         nothing: true,
@@ -200,7 +200,7 @@ fn location() -> Result<Value, Refused> {
     let conditional = view::Conditional { condition: WORD, name: WORD, arguments: words() };
     Ok(json!(view::Location {
         modifier: WORD,
-        path: Literal::new("/")?,
+        path: Literal::new("/")?.into(),
         directives: vec![directive()],
         strict_paths: true,
         statements: vec![view::Statement { conditional: vec![conditional], plain: vec![directive()] }],

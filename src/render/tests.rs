@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_READ_TIMEOUT};
 use crate::model::{Argument, Behaviour, ByteSize, Directive, HostName, Model, Pattern};
-use crate::nginx::{Capabilities, GateOptions, Neighbours, gate};
+use crate::nginx::{Capabilities, GateOptions, OtherSites, gate};
 
 fn origin(name: &str, field: Field) -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field }
@@ -25,6 +25,7 @@ fn route(name: &str, path: PathMatch, status: u16) -> Route {
         path,
         action: Action::Respond { status },
         behaviour: Arc::new(Behaviour::default()),
+        errors: None,
     }
 }
 
@@ -45,7 +46,7 @@ fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
 fn plan(servers: Vec<Arc<Server>>) -> Plan {
     let model = Model { servers, ..Model::default() };
     let capabilities = Capabilities::profile(crate::model::catalogue::Version(1, 22, 1));
-    gate(model, &capabilities, &Neighbours::default(), &GateOptions::default()).0
+    gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0
 }
 
 fn text(file: &File) -> String {

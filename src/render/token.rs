@@ -56,12 +56,13 @@ impl Word {
         Word(Cow::Owned(ciphers.as_str().to_owned()))
     }
 
-    /// A name of ours, such as that of an upstream or a zone: as [`Word::new`], with the mark of the instance behind the
+    /// A name of ours, such as that of an upstream, a zone or, behind an `@`, a location: as [`Word::new`], with the mark of the instance behind the
     /// first `ingressd`.
     pub fn own(name: &str) -> Result<Self, Refused> {
+        let (at, name) = name.strip_prefix('@').map_or(("", name), |name| ("@", name));
         let Word(word) = Self::new(name)?;
         match word.split_once(OURS) {
-            Some((before, after)) => Ok(Word(Cow::Owned(format!("{before}{OURS}{INSTANCE}{after}")))),
+            Some((before, after)) => Ok(Word(Cow::Owned(format!("{at}{before}{OURS}{INSTANCE}{after}")))),
             None => Err(Refused::because("it is no name of ours")),
         }
     }

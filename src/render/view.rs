@@ -50,7 +50,7 @@ pub struct Shared {
     /// Policies of strict transport security.
     pub hsts: Vec<Hsts>,
     /// The server for the daemon itself.
-    pub status: Vec<Status>,
+    pub status: Vec<StatusServer>,
 }
 
 /// Sizes of the table of server names.
@@ -73,7 +73,7 @@ pub struct Hsts {
 
 /// The server for the daemon itself.
 #[derive(Debug, Serialize)]
-pub struct Status {
+pub struct StatusServer {
     /// Where it listens.
     pub address: Word,
     /// What it takes back of the host's `http` level.
@@ -179,10 +179,10 @@ pub struct RealIp {
 /// A location, from its first line to the headers that its backend gets: those are a template of their own.
 #[derive(Debug, Serialize)]
 pub struct Location {
-    /// `=`, `~`, `~*`, or `^~`.
+    /// `=`, `~`, `~*`, or `^~`; or the name of a location that only nginx itself sends requests to.
     pub modifier: Word,
-    /// The path or expression.
-    pub path: Literal,
+    /// The path or expression; nothing behind a name.
+    pub path: Words,
     /// Plain settings, one line each, directly below the first line.
     pub directives: Vec<Directive>,
     /// Whether paths that a backend may read otherwise are refused here, and not in the whole server.

@@ -1,4 +1,4 @@
-//! The way back as a script of the shell, for when the program is gone; it must not know what a change is for.
+//! The way back as a script of the shell, for when the program is gone.
 
 use std::fmt::Write as _;
 use std::path::Path;

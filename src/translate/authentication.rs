@@ -9,7 +9,7 @@ use super::port::PortReference;
 use super::server::Servers;
 use super::site::Site;
 use super::subject::Subject;
-use super::{AuthenticationWish, EndpointMode, Options};
+use super::{EndpointMode, Options, RequestedAuthentication};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
     Action, Behaviour, ExternalAuthentication, ObjectId, PathMatch, Protocol, Route, Server, Template, TemplatePart,
@@ -30,10 +30,10 @@ pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_,
     let targets = same_host(server, &subjects);
     for route in server.routes.iter_mut().chain([&mut server.fallback]) {
         let Some(subject) = subjects.get(&*route.origin.object) else { continue };
-        let Some(wish) = &subject.reading.authentication else { continue };
+        let Some(requested) = &subject.reading.authentication else { continue };
         let mode = subject.mode(servers.options);
-        let target = targets.get(&Arc::as_ptr(wish).addr());
-        protect(servers, route, wish, (mode, &subject.rule.dialect), target, &mut asked);
+        let target = targets.get(&Arc::as_ptr(requested).addr());
+        protect(servers, route, requested, (mode, &subject.rule.dialect), target, &mut asked);
     }
 }
 
@@ -46,16 +46,16 @@ pub fn exempt(server: &mut Server, options: &Options) {
 }
 
 /// As [`apply`], for a route that no object asked for.
-pub fn apply_to(servers: &mut Servers<'_>, route: &mut Route, wish: &Arc<AuthenticationWish>) {
+pub fn apply_to(servers: &mut Servers<'_>, route: &mut Route, requested: &Arc<RequestedAuthentication>) {
     let mode = servers.options.endpoints;
     let dialect = super::Dialect::Specification;
-    protect(servers, route, wish, (mode, &dialect), None, &mut Asked::new());
+    protect(servers, route, requested, (mode, &dialect), None, &mut Asked::new());
 }
 
 fn protect(
     servers: &mut Servers<'_>,
     route: &mut Route,
-    wish: &Arc<AuthenticationWish>,
+    requested: &Arc<RequestedAuthentication>,
     (mode, dialect): (EndpointMode, &super::Dialect),
     target: Option<&Target>,
     asked: &mut Asked,
@@ -65,23 +65,23 @@ fn protect(
     }
     let place = Arc::as_ptr(&route.behaviour).addr();
     let behaviour = asked.entry(place).or_insert_with(|| {
-        let service = match &wish.whereabouts {
+        let service = match &requested.whereabouts {
             Whereabouts::SameHost => match target {
                 Some(Ok(upstream)) => Ok(upstream.clone()),
                 Some(Err(fault)) => Err(fault.clone()),
                 None => Err((Reason::MissingService, "no path of the host leads to a backend for it".into())),
             },
-            _ => resolve(servers, wish, mode, *dialect),
+            _ => resolve(servers, requested, mode, *dialect),
         };
         match service {
             Ok(service) => {
-                let (origin, policy) = (wish.origin.clone(), Arc::clone(&wish.policy));
+                let (origin, policy) = (requested.origin.clone(), Arc::clone(&requested.policy));
                 let external = Some(Arc::new(ExternalAuthentication { origin, service, policy }));
                 Some(Arc::new(Behaviour { external_authentication: external, ..(*route.behaviour).clone() }))
             }
             Err((reason, note)) => {
                 let note = format!("{note}; the routes that ask it answer 503");
-                let finding = Finding::new(reason, wish.origin.clone(), note);
+                let finding = Finding::new(reason, requested.origin.clone(), note);
                 servers.findings.push(Finding { severity: Severity::Error, ..finding });
                 None
             }
@@ -100,15 +100,15 @@ type Target = Result<UpstreamId, Fault>;
 
 fn resolve<'a>(
     servers: &mut Servers<'a>,
-    wish: &AuthenticationWish,
+    requested: &RequestedAuthentication,
     mode: EndpointMode,
     dialect: super::Dialect,
 ) -> Target {
-    let own = &wish.origin.object.namespace;
-    let resolution = match &wish.whereabouts {
+    let own = &requested.origin.object.namespace;
+    let resolution = match &requested.whereabouts {
         Whereabouts::SameHost => return Err((Reason::MissingService, "it has no host".into())),
         Whereabouts::Service { namespace, name, port } => {
-            let is_foreign = namespace != own && !wish.is_everywhere;
+            let is_foreign = namespace != own && !requested.is_everywhere;
             if is_foreign && !servers.options.cross_namespace {
                 let note = "its Service is in another namespace, which the administrator does not allow";
                 return Err((Reason::CrossNamespace, note.into()));
@@ -125,15 +125,15 @@ fn resolve<'a>(
                 dialect,
                 mode,
                 by_cluster_address: false,
-                protocol: Some(wish.protocol),
+                protocol: Some(requested.protocol),
                 balance: None,
                 tls: None,
             };
             servers.backends.resolve(&reference)
         }
-        Whereabouts::Name(..) | Whereabouts::Address(..) => servers.backends.resolve_host(wish),
+        Whereabouts::Name(..) | Whereabouts::Address(..) => servers.backends.resolve_host(requested),
     };
-    let told = |note: &(Reason, Arc<str>)| Finding::new(note.0, wish.origin.clone(), Arc::clone(&note.1));
+    let told = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
     match &resolution.target {
         Some(upstream) => {
             servers.findings.extend(resolution.notes.iter().map(told));
@@ -143,18 +143,19 @@ fn resolve<'a>(
     }
 }
 
-/// Where the questions go that are for a path of the same host, for each wish by its place in memory.
+/// Where the questions go that are for a path of the same host, for each requested by its place in memory.
 fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
     let wishes = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
-    let wishes = wishes.filter(|wish| wish.whereabouts == Whereabouts::SameHost);
-    let target = |wish: &Arc<AuthenticationWish>| (Arc::as_ptr(wish).addr(), target(server, wish, subjects));
+    let wishes = wishes.filter(|requested| requested.whereabouts == Whereabouts::SameHost);
+    let target =
+        |requested: &Arc<RequestedAuthentication>| (Arc::as_ptr(requested).addr(), target(server, requested, subjects));
     wishes.map(target).collect()
 }
 
 /// The upstream of the route that takes the path of a question. What that route does besides is not done: whatever would have to be
 /// done refuses it.
-fn target(server: &Server, wish: &AuthenticationWish, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Target {
-    let path = literal_path(&wish.policy.target)
+fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Target {
+    let path = literal_path(&requested.policy.target)
         .ok_or((Reason::InvalidSecurityValue, Arc::from("its path has to be written out where its host is $host")))?;
     let takes = |route: &&Route| match &route.path {
         PathMatch::Exact { path: own, .. } => *own == path,
@@ -170,7 +171,7 @@ fn target(server: &Server, wish: &AuthenticationWish, subjects: &HashMap<&Object
         let note = format!("no path of the host takes {}", path.as_str());
         return Err((Reason::MissingService, note.into()));
     };
-    let own = &wish.origin.object.namespace;
+    let own = &requested.origin.object.namespace;
     let asks_itself = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
     match &route.action {
         // In ingress-nginx such a question goes round and round.
@@ -182,7 +183,7 @@ fn target(server: &Server, wish: &AuthenticationWish, subjects: &HashMap<&Object
             )
             .into(),
         )),
-        _ if *route.origin.object.namespace != **own && !wish.is_everywhere => Err((
+        _ if *route.origin.object.namespace != **own && !requested.is_everywhere => Err((
             Reason::CrossNamespace,
             format!("{} is a path of another namespace; name its Service by auth-url instead", path.as_str()).into(),
         )),

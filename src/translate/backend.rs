@@ -10,7 +10,7 @@ use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
-use super::{AuthenticationWish, Dialect, EndpointMode, Names, Namespaces, Options};
+use super::{Dialect, EndpointMode, Names, Namespaces, Options, RequestedAuthentication};
 use crate::finding::Reason;
 use crate::model::{
     BackendTls, Balance, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId, Transport,
@@ -132,7 +132,7 @@ impl<'a> Backends<'a> {
     }
 
     /// The upstream of a service that is named by a host.
-    pub fn resolve_host(&mut self, wish: &AuthenticationWish) -> Arc<Resolution> {
+    pub fn resolve_host(&mut self, wish: &RequestedAuthentication) -> Arc<Resolution> {
         let host = (Arc::clone(&wish.origin.object.namespace), wish.whereabouts.clone(), wish.protocol);
         if let Some(known) = self.hosts.get(&host) {
             return Arc::clone(known);
@@ -165,7 +165,7 @@ impl<'a> Backends<'a> {
 
     fn endpoints_of_host(
         &mut self,
-        wish: &AuthenticationWish,
+        wish: &RequestedAuthentication,
         notes: &mut Vec<Note>,
     ) -> Result<(String, u16, Vec<Endpoint>), (Reason, String)> {
         let (name, port, addresses) = match &wish.whereabouts {

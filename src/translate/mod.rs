@@ -47,7 +47,8 @@ pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use reading::{
-    AppRoot, AuthenticationWish, BackendTlsWish, ClientRule, HostAliases, HostOptions, Reading, SessionWish,
+    AppRoot, ClientRule, ErrorOptions, HostAliases, HostOptions, Reading, RequestedAuthentication, RequestedBackendTls,
+    RequestedSession,
 };
 pub use streams::StreamOptions;
 

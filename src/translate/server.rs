@@ -18,8 +18,8 @@ use super::tls::Tls;
 use super::{ANNOTATIONS, Dialect, EndpointMode, Options, Reading};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, Directive, Field, Handover, Hsts, Kind, ObjectId, Origin, PathMatch,
-    Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Balance, Behaviour, Branch, Directive, ErrorPages, Field, Handover, Hsts, Kind, ObjectId, Origin,
+    PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath, catalogue,
 };
 use crate::source::{Snapshot, Version};
 
@@ -141,7 +141,7 @@ impl<'a> Servers<'a> {
         // Whatever is in front of nginx, the path of the same host is meant.
         let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };
         let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
-        routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour });
+        routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour, errors: None });
     }
 
     /// Takes over what another built on.
@@ -160,7 +160,7 @@ impl<'a> Servers<'a> {
         let (dialect, mut reading) = self.without_object();
         let (behaviour, closed) = (Arc::new(std::mem::take(&mut reading.behaviour)), reading.closed);
         let action = if closed { Action::Closed } else { self.daemon_backend(dialect) };
-        let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour };
+        let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
         if let Some(wish) = &reading.authentication {
             authentication::apply_to(self, &mut fallback, wish);
         }
@@ -186,8 +186,9 @@ impl<'a> Servers<'a> {
                     true => Action::Closed,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
                 };
+                let (action, errors) = self.with_errors(action, claim.subject, Some(claim.backend));
                 let action = self.with_canary(action, claim.subject, offer);
-                Ok(Route { origin: claim.origin.clone(), path, action, behaviour })
+                Ok(Route { origin: claim.origin.clone(), path, action, behaviour, errors })
             }
             (Err(refused), _) | (_, Err(refused)) => {
                 // Without a route its requests would fall to another one, perhaps one that is not protected.
@@ -201,7 +202,13 @@ impl<'a> Servers<'a> {
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
                 let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
                 let behaviour = Arc::clone(shared);
-                Err(Box::new(Route { origin: claim.origin.clone(), path, action: Action::Closed, behaviour }))
+                Err(Box::new(Route {
+                    origin: claim.origin.clone(),
+                    path,
+                    action: Action::Closed,
+                    behaviour,
+                    errors: None,
+                }))
             }
         }
     }
@@ -248,7 +255,9 @@ impl<'a> Servers<'a> {
                 _ => self.daemon_backend(dialect),
             },
         };
-        Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour) })
+        let backend = owner.and_then(Subject::default_backend);
+        let (action, errors) = self.with_errors(action, subject, backend);
+        Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour), errors })
     }
 
     /// The action of a path with its canary, where it has one.
@@ -308,16 +317,102 @@ impl<'a> Servers<'a> {
         }
     }
 
+    /// The action of a path with the backend that answers in the place of its own, where the object names one. That takes all
+    /// requests while the path's own backend is away.
+    fn with_errors(
+        &mut self,
+        action: Action,
+        subject: &Subject<'a>,
+        backend: Option<&'a IngressBackend>,
+    ) -> (Action, Option<Arc<ErrorPages>>) {
+        let asked = &subject.reading.errors;
+        let is_away = action == UNAVAILABLE && asked.default_backend.is_some();
+        let has_answers = !asked.statuses.is_empty() && action.upstream().is_some();
+        let Some(origin) = asked.default_backend.as_ref().map(|(_, origin)| origin).or(asked.statuses_at.as_ref())
+        else {
+            return (action, None);
+        };
+        if !is_away && !has_answers {
+            return (action, None);
+        }
+        let Some(other) = self.other_backend(subject, origin) else { return (action, None) };
+        let Action::Proxy { upstream, .. } = &other else { return (action, None) };
+        let named = backend.and_then(|backend| backend.service.as_ref());
+        let port = named.and_then(|service| service.port.as_ref());
+        let number = port.and_then(|port| port.number).map(|number| number.to_string());
+        let pages = ErrorPages {
+            upstream: upstream.clone(),
+            statuses: asked.statuses.clone(),
+            intercepts: !asked.passes_backend_errors,
+            stands_in: is_away,
+            service: named.map(|service| service.name.as_str()).unwrap_or_default().into(),
+            port: number.or_else(|| port?.name.clone()).unwrap_or_default().into(),
+            origin: origin.clone(),
+        };
+        (if is_away { other } else { action }, Some(Arc::new(pages)))
+    }
+
+    /// The backend that an object names for answers of others, else that of the settings.
+    fn other_backend(&mut self, subject: &Subject<'a>, origin: &Origin) -> Option<Action> {
+        let dialect = subject.rule.dialect;
+        let named = subject.reading.errors.default_backend.as_ref();
+        let found = match named {
+            Some((service, _)) => {
+                // The reading lives as long as what was read; a name of the snapshot lives as long as everything.
+                let id = &subject.stored.id;
+                let service = self.snapshot.service(&id.namespace, service).map(|stored| &*stored.id.name);
+                let Some(service) = service else {
+                    let note = format!("there is no Service {:?} in the namespace {:?}", named?.0, id.namespace);
+                    self.findings.push(Finding::new(Reason::MissingService, origin.clone(), note));
+                    return None;
+                };
+                self.other(&id.namespace, service, subject.mode(self.options), dialect, origin)
+            }
+            None => {
+                let Some((namespace, service)) = &self.options.default_backend else {
+                    let note = "there is no default backend that could give these answers: name one in default-backend, or in \
+                                the setting default-backend";
+                    self.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
+                    return None;
+                };
+                self.other(namespace, service, self.options.endpoints, dialect, origin)
+            }
+        };
+        Some(found).filter(|action| action.upstream().is_some())
+    }
+
+    fn other(
+        &mut self,
+        namespace: &'a str,
+        service: &'a str,
+        mode: EndpointMode,
+        dialect: Dialect,
+        origin: &Origin,
+    ) -> Action {
+        let reference = BackendReference {
+            namespace,
+            service,
+            port: PortReference::First,
+            dialect,
+            mode,
+            by_cluster_address: false,
+            protocol: Some(Protocol::Http),
+            balance: None,
+            tls: None,
+        };
+        self.proxy(&reference, origin)
+    }
+
     /// Whoever asks how TLS is spoken to a backend expects that it is.
     fn tell_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
-        if let (Some(wish), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
+        if let (Some(requested), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
             && upstream.tls.is_none()
         {
             let note = format!(
                 "it has no effect on the requests for Service {:?}, to which no TLS is spoken; set backend-protocol: HTTPS or GRPCS",
                 &*upstream.service
             );
-            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, wish.origin.clone(), note));
+            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, requested.origin.clone(), note));
         }
     }
 
@@ -341,7 +436,7 @@ impl<'a> Servers<'a> {
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
         let mode = subject.mode(self.options);
         let protocol = subject.reading.protocol;
-        let tls = subject.reading.backend_tls.as_ref().map(|wish| Arc::clone(&wish.tls));
+        let tls = subject.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
         let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
         let service = &service.name;
         let reference =
@@ -401,7 +496,7 @@ impl<'a> Servers<'a> {
 fn health(dialect: Dialect) -> Option<Route> {
     let path = UrlPath::new(HEALTH).ok().filter(|_| dialect == Dialect::IngressNginx)?;
     let (path, action) = (PathMatch::Exact { path, redirect_to_slash: false }, Action::Respond { status: 200 });
-    Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default() })
+    Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default(), errors: None })
 }
 
 /// As backends of the dialect are used to.

@@ -19,6 +19,7 @@ mod meaning;
 mod members;
 mod nodes;
 mod pinned;
+mod prometheus;
 mod publish;
 mod refusals;
 #[expect(unused_imports, reason = "the rig offers more than is needed here")]

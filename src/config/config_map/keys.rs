@@ -7,7 +7,6 @@ use crate::translate::annotation::value::{address_list, boolean, byte_size, inte
 /// From a value as the ConfigMap has it to the text of a setting.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
-/// One key.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -116,7 +115,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("disable-http-access-log", "false", "set access_log off in nginx.conf of each node"),
     unserved("disable-ipv6", "false", "leave IPv6 addresses out of listen.addresses"),
     unserved("disable-ipv6-dns", "false", "addresses of both families are used"),
-    unserved("disable-proxy-intercept-errors", "false", NOT_YET),
+    annotation("disable-proxy-intercept-errors"),
     unserved("disable-stream-access-log", "false", "set access_log in the stream block of nginx.conf"),
     unserved("enable-access-log-for-default-backend", "false", LOG),
     unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),

@@ -1,4 +1,4 @@
-//! The manifests that grant exactly what a daemon may do, for `kubectl apply`; it must not know why something is allowed.
+//! The manifests that grant exactly what a daemon may do, for `kubectl apply`.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use serde::Serialize;
 
 use super::{CLUSTER, CONFIG_MAPS, Grant, LEASES, Permission, STANDARD, WITHOUT_NAMESPACE};
 
-/// A rule and what it is for.
 type Rule = (PolicyRule, &'static str);
 
 /// The manifests that packages bring.
@@ -85,8 +84,7 @@ impl Grant {
         document(&Secret { metadata, type_, ..Secret::default() })
     }
 
-    /// Its name.
-    pub fn secret_name(&self) -> String {
+    pub(crate) fn secret_name(&self) -> String {
         format!("{}-token", self.account)
     }
 

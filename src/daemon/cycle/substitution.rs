@@ -1,5 +1,4 @@
-//! Puts last good versions in the place of refused ones; it must not know who refused them, or
-//! why.
+//! Puts last good versions in the place of refused ones.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};

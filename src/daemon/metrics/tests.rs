@@ -1,4 +1,4 @@
-//! Metrics as they are told, and what the pages, the dashboard and the alerts say about them; these tests must not know who counts.
+//! Metrics as they are told, and what the pages, the dashboard and the alerts say about them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Judges the way to the cluster: credentials, the API server, its clock, and what it allows; it must not know how it was asked.
+//! Judges the way to the cluster: credentials, the API server, its clock, and what it allows.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,6 @@ pub fn answering(facts: &Facts) -> Result<&Cluster, Vec<Line>> {
     }
 }
 
-/// `kubeconfig`.
 pub fn kubeconfig(facts: &Facts) -> Vec<Line> {
     if matches!(facts.source, Source::None) {
         let text = format!("no cluster is named, and {DEFAULT_KUBECONFIG} is not there");
@@ -72,7 +71,6 @@ pub fn server(facts: &Facts) -> Vec<Line> {
     }]
 }
 
-/// `clock`.
 pub fn clock(facts: &Facts) -> Vec<Line> {
     let cluster = match answering(facts) {
         Ok(cluster) => cluster,
@@ -92,7 +90,6 @@ pub fn clock(facts: &Facts) -> Vec<Line> {
     }]
 }
 
-/// `permissions`.
 pub fn permissions(facts: &Facts) -> Vec<Line> {
     let cluster = match answering(facts) {
         Ok(cluster) => cluster,

@@ -1,4 +1,4 @@
-//! Judges what else is on this host: sockets, limits, confinement, the daemon; it must not know files.
+//! Judges what else is on this host: sockets, limits, confinement, the daemon.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -8,7 +8,6 @@ use crate::doctor::report::Line;
 /// What nginx takes for `worker_connections` when nothing is said.
 const USUAL_CONNECTIONS: u64 = 512;
 
-/// `ports`.
 pub fn ports(facts: &Facts) -> Vec<Line> {
     let gate = facts.settings.gate_options();
     let ports = [gate.http_port, gate.https_port].into_iter().filter(|port| *port != 0);
@@ -107,12 +106,11 @@ fn overlap(wanted: SocketAddr, taken: SocketAddr) -> bool {
         }
 }
 
-/// `limits`.
 pub fn limits(facts: &Facts) -> Vec<Line> {
     let Ok(nginx) = &facts.nginx else {
         return vec![Line::note("not looked at: there is no nginx, see nginx-version")];
     };
-    let said = nginx.survey.neighbours.worker_connections.map(u64::from);
+    let said = nginx.survey.other_sites.worker_connections.map(u64::from);
     let connections = said.unwrap_or(USUAL_CONNECTIONS);
     let mut lines = Vec::new();
     match nginx.worker_files {
@@ -145,7 +143,6 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// `confinement`.
 pub fn confinement(facts: &Facts) -> Vec<Line> {
     let found = &facts.confinement;
     let mut lines = Vec::new();
@@ -173,11 +170,18 @@ pub fn confinement(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// `daemon`.
 pub fn daemon(facts: &Facts) -> Vec<Line> {
     let Some(status) = &facts.daemon else {
         let socket = facts.settings.control_socket.display();
-        return vec![Line::note(format!("no daemon answers on {socket}; `systemctl enable --now ingressd` starts it"))];
+        return vec![match facts.has_generation {
+            true => Line::warning(
+                format!(
+                    "no daemon answers on {socket}: nginx goes on with what it has, and nothing that changes is served"
+                ),
+                "`systemctl status ingressd` says why it ended, `systemctl enable --now ingressd` starts it",
+            ),
+            false => Line::note(format!("no daemon answers on {socket}; `systemctl enable --now ingressd` starts it")),
+        }];
     };
     let (phase, generation) = (status["phase"].as_str().unwrap_or("unknown"), &status["generation"]);
     let mut lines = Vec::new();

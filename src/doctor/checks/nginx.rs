@@ -1,4 +1,4 @@
-//! Judges nginx: version, modules, configuration, processes and what its other sites claim; it must not know files.
+//! Judges nginx: version, modules, configuration, processes and what its other sites claim.
 
 use crate::apply::process::Role;
 use crate::config::Settings;
@@ -181,7 +181,6 @@ fn same_file(one: &std::path::Path, other: &std::path::Path) -> bool {
     plain(one) == plain(other)
 }
 
-/// `includes`.
 pub fn includes(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,
@@ -215,7 +214,6 @@ pub fn includes(facts: &Facts) -> Vec<Line> {
     vec![http, stream]
 }
 
-/// `default-server`.
 pub fn default_server(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,
@@ -234,7 +232,6 @@ pub fn default_server(facts: &Facts) -> Vec<Line> {
     }
 }
 
-/// `other-sites`.
 pub fn other_sites(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,
@@ -245,7 +242,6 @@ pub fn other_sites(facts: &Facts) -> Vec<Line> {
     if lines.is_empty() { vec![Line::ok("other sites of this host take nothing that we need")] } else { lines }
 }
 
-/// `shared-servers`.
 pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     let nginx = match nginx(facts) {
         Ok(nginx) => nginx,
@@ -256,7 +252,7 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
             "each host has a server of its own (nginx.shared-servers): no request waits for a search",
         )];
     }
-    if nginx.survey.neighbours.tells_server_name {
+    if nginx.survey.other_sites.tells_server_name {
         return vec![Line::ok("each host has a server of its own, because nginx.conf asks for $server_name")];
     }
     let Some(Ok(objects)) = &facts.objects else {
@@ -275,7 +271,7 @@ pub fn shared_servers(facts: &Facts) -> Vec<Line> {
     }
 }
 
-/// Nanoseconds of a search that deserves a note: nginx takes some twelve thousand for all of a small request.
+/// Nanoseconds of a search that deserves a note: nginx takes eighteen thousand for all of a small request.
 const LONG_SEARCH: u64 = 4000;
 
 fn microseconds(nanoseconds: u64) -> String {

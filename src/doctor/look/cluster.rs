@@ -1,4 +1,4 @@
-//! Asks the API server what it is, what it allows, and who is there; it must not know what is right.
+//! Asks the API server what it is, what it allows, and who is there.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -88,10 +88,10 @@ async fn permissions(settings: &Settings, clients: &Clients) -> Vec<Permission> 
 }
 
 /// Namespace and name; `None` for all.
-type Place = (Option<String>, Option<String>);
+type ResourceScope = (Option<String>, Option<String>);
 
 /// Each permission of the shipped roles, and where these settings need it.
-fn wanted(settings: &Settings) -> Vec<(access::Permission, Vec<Place>)> {
+fn wanted(settings: &Settings) -> Vec<(access::Permission, Vec<ResourceScope>)> {
     let everywhere = |row: &access::Permission| (*row, places(settings, row.resource));
     let leases = vec![(Some(settings.publish.namespace.to_string()), None)];
     let mut wanted: Vec<_> = access::CLUSTER.iter().map(everywhere).collect();
@@ -106,7 +106,7 @@ fn wanted(settings: &Settings) -> Vec<(access::Permission, Vec<Place>)> {
 }
 
 /// Everywhere, or in the namespaces that the settings name.
-fn places(settings: &Settings, resource: &str) -> Vec<Place> {
+fn places(settings: &Settings, resource: &str) -> Vec<ResourceScope> {
     let named = &settings.cluster.namespaces;
     match named.is_empty() || access::WITHOUT_NAMESPACE.contains(&resource) {
         true => vec![(None, None)],
@@ -114,8 +114,8 @@ fn places(settings: &Settings, resource: &str) -> Vec<Place> {
     }
 }
 
-fn wishes(row: &access::Permission, places: &[Place]) -> Vec<Wish> {
-    let wish = |(namespace, name): &Place, verb: &&str| Wish {
+fn wishes(row: &access::Permission, places: &[ResourceScope]) -> Vec<Wish> {
+    let wish = |(namespace, name): &ResourceScope, verb: &&str| Wish {
         group: row.group.to_owned(),
         resource: row.resource.to_owned(),
         verb: (*verb).to_owned(),
@@ -170,12 +170,12 @@ mod tests {
 
     /// The namespaces that each permission is asked for in, with a name where it is for one object alone.
     fn asked(settings: &Settings) -> Vec<(&'static str, Vec<String>)> {
-        let place = |(namespace, name): &Place| match (namespace, name) {
+        let place = |(namespace, name): &ResourceScope| match (namespace, name) {
             (None, _) => String::from("everywhere"),
             (Some(namespace), None) => namespace.clone(),
             (Some(namespace), Some(name)) => format!("{namespace}/{name}"),
         };
-        let row = |(row, places): &(access::Permission, Vec<Place>)| {
+        let row = |(row, places): &(access::Permission, Vec<ResourceScope>)| {
             // Each verb in each place.
             let wishes = wishes(row, places);
             assert!(wishes.chunks(row.verbs.len()).all(|chunk| chunk.iter().map(|wish| &wish.verb).eq(row.verbs)));

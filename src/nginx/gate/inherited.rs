@@ -1,4 +1,4 @@
-//! What the host's `http` level would impose on our servers, and how they take it back; it must not know routes.
+//! What the host's `http` level would impose on our servers, and how they take it back.
 //!
 //! A server inherits whatever it does not set itself: what nginx does anyway is said only where the host's `http` level
 //! says otherwise, because each directive of each server costs time in each reload. Only what the host really sets is taken back, so that an ordinary
@@ -7,7 +7,7 @@
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Version;
-use crate::nginx::{Http2, Neighbours, Reset};
+use crate::nginx::{Http2, OtherSites, Reset};
 
 use super::host;
 
@@ -151,8 +151,8 @@ const PERMANENT: &[&str] = &[
 ];
 
 /// What our servers have to say because of what the host's `http` level says, in a fixed order.
-pub fn resets(neighbours: &Neighbours, version: Version, http2: Http2, findings: &mut Vec<Finding>) -> Vec<Reset> {
-    let sets = |name: &str| neighbours.http_directives.contains(name);
+pub fn resets(other_sites: &OtherSites, version: Version, http2: Http2, findings: &mut Vec<Finding>) -> Vec<Reset> {
+    let sets = |name: &str| other_sites.http_directives.contains(name);
     let mut tell = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
     for row in ROWS.iter().filter(|row| row.protects && sets(row.name)) {
         tell(format!(
@@ -187,9 +187,9 @@ mod tests {
 
     fn of(names: &[&str], http2: Http2) -> (Vec<String>, usize) {
         let http_directives = names.iter().map(|name| (*name).to_owned()).collect();
-        let neighbours = Neighbours { http_directives, ..Neighbours::default() };
+        let other_sites = OtherSites { http_directives, ..OtherSites::default() };
         let mut findings = Vec::new();
-        let resets = resets(&neighbours, Version(1, 22, 1), http2, &mut findings);
+        let resets = resets(&other_sites, Version(1, 22, 1), http2, &mut findings);
         (resets.iter().map(|reset| format!("{} {}", reset.name, reset.arguments)).collect(), findings.len())
     }
 

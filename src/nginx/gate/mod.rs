@@ -13,7 +13,7 @@ use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{Module, Version};
 use crate::model::{Digest, Field, Kind, Model, ObjectId, Origin, TlsTermination};
 
-use super::{Capabilities, Decisions, GateOptions, Http2, Neighbours, Plan};
+use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
 /// Without these there is nothing to serve with.
 const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
@@ -25,7 +25,7 @@ const KEEPALIVE_MIN_TIMEOUT: Version = Version(1, 27, 4);
 pub fn gate(
     model: Model,
     capabilities: &Capabilities,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
 ) -> (Plan, Vec<Finding>) {
     let mut findings = Vec::new();
@@ -35,7 +35,7 @@ pub fn gate(
     }
     let mut model = model;
     model.default_certificate.take_if(|id| !model.certificates.iter().any(|certificate| certificate.id == *id));
-    let sockets = sockets::choose(&model, capabilities, neighbours, options, &mut findings);
+    let sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
         // Believing nobody can only close: address lists then see the proxy itself.
@@ -58,8 +58,8 @@ pub fn gate(
     let answer_memory = answer_memory(capabilities, options);
     routes::fit(&mut model, capabilities, has_tls, &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
-    streams::fit(&mut model, capabilities, neighbours, options, &mut findings);
-    if let Some(other) = neighbours.listens.iter().find(|listen| listen.address == options.status) {
+    streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
+    if let Some(other) = other_sites.listens.iter().find(|listen| listen.address == options.status) {
         let words = format!(
             "{} listens on {}, where nginx is to tell our generation: set listen.status to a port of its own",
             other.place, options.status
@@ -68,12 +68,12 @@ pub fn gate(
         findings.push(Finding { severity: Severity::Error, ..finding });
     }
     let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
-    taken::leave(&mut model, neighbours, &ports, &mut findings);
-    findings.extend(too_few_connections(model.upstreams.len(), neighbours, options));
+    taken::drop_taken_hosts(&mut model, other_sites, &ports, &mut findings);
+    findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.
-    let certificate_inherited = neighbours.http_directives.contains("ssl_certificate");
-    if let Some(place) = &neighbours.lenient_headers
+    let certificate_inherited = other_sites.http_directives.contains("ssl_certificate");
+    if let Some(place) = &other_sites.lenient_headers
         && sockets.listens.iter().any(|listen| !listen.default_server)
     {
         let words = format!(
@@ -83,16 +83,16 @@ pub fn gate(
         );
         findings.push(Finding::new(Reason::HostConflict, host(), words));
     }
-    let resets = inherited::resets(neighbours, capabilities.version, http2, &mut findings);
-    let (names_hash, longest_name) = names::table(&model, neighbours);
+    let resets = inherited::resets(other_sites, capabilities.version, http2, &mut findings);
+    let (names_hash, longest_name) = names::table(&model, other_sites);
     let decisions = Decisions {
         listens: sockets.listens,
         http2,
         explicit_certificates: sockets.default_server_taken || certificate_inherited,
         resets,
         names_hash,
-        variables_hash_max_size: !neighbours.http_directives.contains("variables_hash_max_size"),
-        variables_hash_bucket_size: !neighbours.http_directives.contains("variables_hash_bucket_size"),
+        variables_hash_max_size: !other_sites.http_directives.contains("variables_hash_max_size"),
+        variables_hash_bucket_size: !other_sites.http_directives.contains("variables_hash_bucket_size"),
         longest_name,
         public_https_port: options.public_https_port,
         status: Some((options.status, capabilities.has(Module::StubStatus))),
@@ -100,7 +100,7 @@ pub fn gate(
         upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
         access_log: options.access_log.clone(),
         // A block has one first name for all of its hosts.
-        shared_servers: options.shared_servers && !neighbours.tells_server_name,
+        shared_servers: options.shared_servers && !other_sites.tells_server_name,
         tls_protocols: options.tls_protocols,
         real_ip: capabilities.has(Module::RealIp),
         proxies,
@@ -154,8 +154,8 @@ fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
 }
 
 /// A worker keeps a connection to each upstream that was asked lately, and refuses requests when it has none left.
-fn too_few_connections(upstreams: usize, neighbours: &Neighbours, options: &GateOptions) -> Option<Finding> {
-    let connections = neighbours.worker_connections.filter(|_| options.upstream_keepalive > 0)?;
+fn too_few_connections(upstreams: usize, other_sites: &OtherSites, options: &GateOptions) -> Option<Finding> {
+    let connections = other_sites.worker_connections.filter(|_| options.upstream_keepalive > 0)?;
     let needed = u32::try_from(2 * upstreams).unwrap_or(u32::MAX);
     let words = || {
         format!(

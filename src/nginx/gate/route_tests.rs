@@ -30,7 +30,7 @@ fn upstream(service: &str, protocol: Protocol) -> UpstreamId {
 fn model(action: Action, behaviour: Behaviour) -> Model {
     let origin = host();
     let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
-    let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour) };
+    let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::new(behaviour), errors: None };
     let server = Server {
         name: ServerName::Exact(HostName::new("a.example").unwrap()),
         origin: origin.clone(),
@@ -101,7 +101,7 @@ fn what_cannot_be_served_or_protected_is_closed() {
         let mut capabilities = Capabilities::profile(Version(1, 22, 1));
         lacking.inspect(|module| _ = capabilities.modules.remove(module));
         let options = GateOptions { https_port: 0, ..GateOptions::default() };
-        let (plan, findings) = gate(model(action, behaviour), &capabilities, &Neighbours::default(), &options);
+        let (plan, findings) = gate(model(action, behaviour), &capabilities, &OtherSites::default(), &options);
         let fallback = &plan.model.servers[0].fallback;
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
         assert_eq!(found, Vec::from_iter(reason), "row {number}: {findings:?}");
@@ -121,9 +121,9 @@ fn a_name_that_another_site_has_stays_with_it() {
         [("a.example", 80, true), ("a.example", 8080, false), ("b.example", 80, false), ("*.example", 80, true)]
     {
         let site = SiteName { place: "site:1".to_owned(), name: name.to_owned(), ports: [port].into() };
-        let neighbours = Neighbours { server_names: vec![site], ..Neighbours::default() };
+        let other_sites = OtherSites { server_names: vec![site], ..OtherSites::default() };
         let model = model(proxy("web", Protocol::Http), Behaviour::default());
-        let (plan, findings) = gate(model, &capabilities, &neighbours, &options);
+        let (plan, findings) = gate(model, &capabilities, &other_sites, &options);
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
         assert_eq!(found, Vec::from_iter(taken.then_some(Reason::HostConflict)), "{name} on port {port}");
         assert_eq!(plan.model.servers.is_empty(), taken, "{name} on port {port}");
@@ -133,9 +133,9 @@ fn a_name_that_another_site_has_stays_with_it() {
 #[test]
 fn every_server_names_its_certificate_when_the_host_names_one_for_all_sites() {
     for (directive, expected) in [("gzip", false), ("ssl_certificate", true)] {
-        let neighbours = Neighbours { http_directives: [directive.to_owned()].into(), ..Neighbours::default() };
+        let other_sites = OtherSites { http_directives: [directive.to_owned()].into(), ..OtherSites::default() };
         let capabilities = Capabilities::profile(Version(1, 22, 1));
-        let (plan, _) = gate(Model::default(), &capabilities, &neighbours, &GateOptions::default());
+        let (plan, _) = gate(Model::default(), &capabilities, &other_sites, &GateOptions::default());
         assert_eq!(plan.decisions.explicit_certificates, expected, "{directive}");
     }
 }
@@ -148,6 +148,6 @@ fn a_certificate_that_is_not_there_is_replaced_by_the_default() {
     lost.servers = vec![Arc::new(server)];
     let options = GateOptions { https_port: 0, ..GateOptions::default() };
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    let (plan, _) = gate(lost, &capabilities, &Neighbours::default(), &options);
+    let (plan, _) = gate(lost, &capabilities, &OtherSites::default(), &options);
     assert_eq!(plan.model.servers[0].tls, TlsTermination::DefaultDeclared);
 }

@@ -1,4 +1,4 @@
-//! Fits each route to what nginx has; closed routes answer 503. It must not know sockets.
+//! Fits each route to what nginx has; closed routes answer 503.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,11 +1,11 @@
-//! Where we listen beside the host's other sites; it must not know routes.
+//! Where we listen beside the host's other sites.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
 use crate::model::Model;
 use crate::model::catalogue::{Module, Version};
-use crate::nginx::{Capabilities, GateOptions, Http2, Listen, NeighbourListen, Neighbours};
+use crate::nginx::{Capabilities, GateOptions, Http2, Listen, OtherSites, SiteListen};
 
 use super::host;
 
@@ -26,7 +26,7 @@ pub struct Sockets {
 pub fn choose(
     model: &Model,
     capabilities: &Capabilities,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Sockets {
@@ -47,26 +47,26 @@ pub fn choose(
         }
         for address in &options.addresses {
             let address = SocketAddr::new(*address, port);
-            if let Some(listen) = socket(address, ssl, neighbours, options, findings) {
+            if let Some(listen) = socket(address, ssl, other_sites, options, findings) {
                 sockets.default_server_taken |= ssl && !listen.default_server;
                 sockets.listens.push(listen);
             }
         }
     }
-    sockets.http2 = http2(&sockets.listens, capabilities, neighbours, options, findings);
+    sockets.http2 = http2(&sockets.listens, capabilities, other_sites, options, findings);
     sockets
 }
 
 fn socket(
     address: SocketAddr,
     ssl: bool,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Option<Listen> {
     let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
-    let others = || neighbours.listens.iter();
-    let both = |other: &&NeighbourListen| {
+    let others = || other_sites.listens.iter();
+    let both = |other: &&SiteListen| {
         other.dual_stack && other.address.ip().is_unspecified() && other.address.port() == address.port()
     };
     if address.ip() == IpAddr::from([0, 0, 0, 0])
@@ -101,7 +101,7 @@ fn socket(
         };
         tell(Reason::HostConflict, words);
     }
-    let narrower = |other: &&NeighbourListen| {
+    let narrower = |other: &&SiteListen| {
         address.ip().is_unspecified()
             && !other.address.ip().is_unspecified()
             && other.address.port() == address.port()
@@ -147,7 +147,7 @@ fn socket(
 fn http2(
     listens: &[Listen],
     capabilities: &Capabilities,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Http2 {
@@ -165,10 +165,10 @@ fn http2(
         return Http2::Directive;
     }
     // The parameter belongs to the socket: ours would switch HTTP/2 on for the other site too.
-    let without = |other: &&NeighbourListen| {
+    let without = |other: &&SiteListen| {
         !other.http2 && listens.iter().any(|listen| listen.ssl && listen.address == other.address)
     };
-    match neighbours.listens.iter().find(without) {
+    match other_sites.listens.iter().find(without) {
         Some(other) => {
             off(format!("{} shares its socket with us and has no http2: HTTP/2 is not offered", other.place))
         }

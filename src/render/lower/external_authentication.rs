@@ -95,7 +95,7 @@ pub fn location(
     let mut slots = Slots::default();
     let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
     let fixed = |word: &'static str| Words::from(Word::fixed(word));
-    say("internal", Words::join::<Word>([]));
+    say("internal", Words::nothing());
     // Whatever the server says of these.
     say("proxy_intercept_errors", fixed("off"));
     say("error_page", fixed("599 /"));
@@ -123,7 +123,7 @@ pub fn location(
     let request_headers = slots.request_headers(inherited, false);
     let view = view::Location {
         modifier: Word::fixed("="),
-        path: Literal::new(name)?,
+        path: Literal::new(name)?.into(),
         directives: Vec::new(),
         strict_paths: false,
         statements: slots.statements(&Inherited::default(), None),

@@ -15,7 +15,8 @@ use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
-    access, answer, backend_headers, backend_tls, client_certificates, cors, external_authentication, limits, session,
+    access, answer, backend_headers, backend_tls, client_certificates, cors, error_pages, external_authentication,
+    limits, session,
 };
 
 /// What the locations of a server have in common.
@@ -65,6 +66,7 @@ const FEATURES: &[Feature] = &[
     access::by_password,
     external_authentication::lower,
     limits::lower,
+    error_pages::lower,
     backend_headers::lower,
     backend_tls::lower,
 ];
@@ -212,7 +214,7 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
 fn empty(place: &Place<'_>) -> Result<view::Location, Refused> {
     Ok(view::Location {
         modifier: place.modifier.clone(),
-        path: place.literal()?,
+        path: place.literal()?.into(),
         directives: Vec::new(),
         strict_paths: false,
         statements: Vec::new(),

@@ -8,6 +8,7 @@ mod backend_tls;
 mod block;
 mod client_certificates;
 mod cors;
+mod error_pages;
 mod external_authentication;
 mod limits;
 mod lists;

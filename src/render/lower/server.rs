@@ -21,7 +21,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{backend_tls, client_certificates, external_authentication};
+use super::{backend_tls, client_certificates, error_pages, external_authentication};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -75,6 +75,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
                 requires.extend(split.upstreams().map(names::upstream_file));
             }
         }
+        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream)));
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
         if let Some(session) = &behaviour.session {
@@ -174,13 +175,15 @@ pub fn write<'a>(
     for (name, external) in external_authentication::of_server(server) {
         let location = external_authentication::location(&name, external, &inherited, facts);
         match location.and_then(|location| filled(&location, list, engine)) {
-            Ok(texts) => {
-                texts.into_iter().for_each(|text| writer.add(text, &external.origin));
-                writer.add_line("}\n");
-            }
+            Ok(texts) => writer.add_block(texts, &external.origin),
             // Without it nginx lets nobody in who has to be asked about.
             Err(_) => writer.leave_out(&external.origin),
         }
+    }
+    for (name, (upstream, status, origin)) in error_pages::places(server) {
+        let (view, headers) = error_pages::location(&name, upstream, status)?;
+        let location = Location { view, family: Some(Family::Proxy), request_headers: Some(headers) };
+        writer.add_block(filled(&location, list, engine)?, origin);
     }
     writer.end(&server.origin);
     Ok(())

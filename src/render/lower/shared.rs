@@ -34,7 +34,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         max_size: Number(u64::from(sizes.max_size)),
         bucket_size: Number(u64::from(sizes.bucket_size)),
     });
-    let status = decisions.status.map(|(address, stub_status)| view::Status {
+    let status = decisions.status.map(|(address, stub_status)| view::StatusServer {
         address: Word::address(address),
         // It asks no backend, and sizes for backends must fit others that it does not set.
         resets: resets(decisions, |name| !name.starts_with("proxy_") && !client_certificates::RESETS.contains(&name)),

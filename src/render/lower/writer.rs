@@ -85,6 +85,12 @@ impl Writer {
         self.own(next, &place.route.origin);
     }
 
+    /// A block of these parts and its last line, which one field caused.
+    pub fn add_block(&mut self, texts: Vec<Filled>, origin: &Origin) {
+        texts.into_iter().for_each(|text| self.add(text, origin));
+        self.end(origin);
+    }
+
     fn own(&mut self, line: u32, origin: &Origin) {
         if self.owners.last().is_none_or(|(_, last)| last != origin) {
             self.owners.push((line, origin.clone()));

@@ -58,18 +58,15 @@ pub fn summary(table: &Table) -> String {
     let served = |rows: &[Row]| rows.iter().filter(|row| row.is_served()).count();
     let (all, ours) =
         table.families.iter().fold((0, 0), |(all, ours), family| (all + family.rows.len(), ours + served(family.rows)));
-    let some = table.families.iter().filter(|family| served(family.rows) > 0);
-    let some: Vec<_> =
-        some.map(|family| format!("{} ({} of {})", family.title, served(family.rows), family.rows.len())).collect();
-    let none = table.families.iter().filter(|family| served(family.rows) == 0);
-    let none: Vec<_> = none.map(|family| family.title).collect();
-    let prefix = table.prefix;
-    format!(
-        "Of the {all} annotations `{prefix}*`, {ours} are served as ingress-nginx does, or more strictly: {}. Nothing yet of: {}. Each of the others is a finding that \
-         says what to use instead.\n",
-        some.join(", "),
-        none.join(", ")
-    )
+    let mut text = format!(
+        "{ours} of the {all} annotations `{}*`\nare served as ingress-nginx does, or more strictly. Each of the others is a \
+         finding that says\nwhat to use instead.\n\n| family | served |\n| --- | --- |\n",
+        table.prefix
+    );
+    for family in table.families {
+        text.push_str(&format!("| {} | {} of {} |\n", family.title, served(family.rows), family.rows.len()));
+    }
+    text
 }
 
 /// The page `docs/annotations.md`.

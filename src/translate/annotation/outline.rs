@@ -6,7 +6,7 @@ use crate::model::{
     Argument, AuthenticationPolicy, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate,
     OriginPattern, Protocol, Protocols, Satisfy, Test,
 };
-use crate::translate::{AuthenticationWish, ClientRule, Reading, host};
+use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
 
 /// One line for each thing that the annotations ask for.
 pub fn outline(reading: &Reading) -> Vec<String> {
@@ -82,6 +82,16 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         limits.exempt.iter().for_each(|network| say(format!("no limits for {network}")));
     }
     reading.host.directives.iter().for_each(|line| say(format!("hosts: {}", directive(line))));
+    let errors = &reading.errors;
+    if !errors.statuses.is_empty() {
+        say(format!("other answers for {}", joined(", ", &errors.statuses)));
+    }
+    if errors.passes_backend_errors {
+        say("errors of the backend go through".into());
+    }
+    if let Some((service, _)) = &errors.default_backend {
+        say(format!("default backend {service}"));
+    }
     if let Some(aliases) = &reading.host.aliases {
         say(format!("hosts: also {}", joined(", ", aliases.names.iter().map(host::written))));
     }
@@ -94,8 +104,8 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some(ClientRule::Good(rule)) = &reading.host.client_rule {
         client_certificates(rule, &mut say);
     }
-    if let Some(wish) = &reading.backend_tls {
-        backend_tls(&wish.tls, &mut say);
+    if let Some(requested) = &reading.backend_tls {
+        backend_tls(&requested.tls, &mut say);
     }
     match reading.balance.as_deref() {
         Some(Balance::Session(cookie)) => say(format!("sessions by cookie {cookie}")),
@@ -149,7 +159,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     lines
 }
 
-fn external_authentication(wish: &AuthenticationWish, say: &mut impl FnMut(String)) {
+fn external_authentication(wish: &RequestedAuthentication, say: &mut impl FnMut(String)) {
     let AuthenticationPolicy { host, target, method, response_headers, .. } = &*wish.policy;
     let scheme = if wish.protocol == Protocol::Https { "https" } else { "http" };
     say(format!("asks {method} {scheme}://{host}{target}"));

@@ -127,8 +127,8 @@ pub static FAMILY: Family = Family {
 };
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.authentication);
-    match (wishes.asked, wishes.secret) {
+    let requested = std::mem::take(&mut draft.authentication);
+    match (requested.asked, requested.secret) {
         (None, None) => {}
         // A bad auth-type has closed the routes already, and has said so.
         (None, Some(_)) if draft.reading.closed => {}
@@ -141,8 +141,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             draft.close(Reason::ClosedRoute, asked, "there is no auth-secret; the routes answer 503 until there is");
         }
         (Some(_), Some(secret)) => {
-            let realm = wishes.realm.map_or_else(|| Text::new(REALM), Ok);
-            match (realm, passwords(draft, context, secret, wishes.map)) {
+            let realm = requested.realm.map_or_else(|| Text::new(REALM), Ok);
+            match (realm, passwords(draft, context, secret, requested.map)) {
                 (Ok(realm), Some(file)) => {
                     let authentication = BasicAuthentication { realm, file: file.id.clone() };
                     draft.reading.behaviour.basic_authentication = Some(Arc::new(authentication));

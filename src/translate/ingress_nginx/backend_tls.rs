@@ -7,7 +7,7 @@ use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 use crate::translate::annotation::value::{integer, on_off};
 use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
-use crate::translate::{BackendTlsWish, certificate};
+use crate::translate::{RequestedBackendTls, certificate};
 
 /// How many authorities may stand between, unless the object says otherwise.
 const DEPTH: u32 = 1;
@@ -157,9 +157,9 @@ fn protocols(value: &str) -> Result<Protocols, Refused> {
 }
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.backend_tls);
-    let Some(wanted) = wishes.secret else {
-        match wishes.verify {
+    let requested = std::mem::take(&mut draft.backend_tls);
+    let Some(wanted) = requested.secret else {
+        match requested.verify {
             // A bad proxy-ssl-secret has closed the routes already, and has said so.
             _ if draft.reading.closed => {}
             Some(origin) => {
@@ -168,7 +168,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
                 draft.close(Reason::ClosedRoute, origin, note);
             }
             None => {
-                for origin in wishes.belongings {
+                for origin in requested.belongings {
                     draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without proxy-ssl-secret");
                 }
             }
@@ -177,7 +177,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     };
     let origin = wanted.origin.clone();
     let Some(stored) = secret::find(draft, context, &wanted) else { return };
-    let sort = if wishes.verify.is_some() { Sort::Needed } else { Sort::Possible };
+    let sort = if requested.verify.is_some() { Sort::Needed } else { Sort::Possible };
     let Some(authority) = secret::authority(draft, stored, &origin, sort) else { return };
     let has = |key: &str| stored.object.data.as_ref().is_some_and(|data| data.contains_key(key));
     let certificate = match has("tls.crt") || has("tls.key") {
@@ -193,12 +193,12 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let tls = BackendTls {
         secret: Arc::clone(&stored.id),
         has_certificate: certificate.is_some(),
-        verify_depth: wishes.verify.map(|_| wishes.depth.unwrap_or(DEPTH)),
-        name: wishes.name,
-        tells_name: wishes.tells_name,
-        protocols: wishes.protocols.unwrap_or(Protocols::Both),
-        ciphers: wishes.ciphers,
+        verify_depth: requested.verify.map(|_| requested.depth.unwrap_or(DEPTH)),
+        name: requested.name,
+        tells_name: requested.tells_name,
+        protocols: requested.protocols.unwrap_or(Protocols::Both),
+        ciphers: requested.ciphers,
     };
-    let wish = BackendTlsWish { tls: Arc::new(tls), origin, authority, certificate };
-    draft.reading.backend_tls = Some(Arc::new(wish));
+    let requested = RequestedBackendTls { tls: Arc::new(tls), origin, authority, certificate };
+    draft.reading.backend_tls = Some(Arc::new(requested));
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
-use crate::translate::SessionWish;
+use crate::translate::RequestedSession;
 use crate::translate::annotation::value::{boolean, hash_key, integer};
 use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, unserved};
 
@@ -295,22 +295,22 @@ pub fn cookie_name(value: &str) -> Result<HeaderName, Refused> {
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.balance);
+    let requested = std::mem::take(&mut draft.balance);
     let reading = &mut draft.reading;
-    reading.changes_side = wishes.changes_side;
-    let name = wishes.name.or_else(|| HeaderName::new(NAME).ok());
-    let (Some(name), true) = (name, wishes.affinity) else {
-        let by_key = wishes.key.map(Balance::Key);
-        reading.balance = by_key.or(wishes.least_connections.then_some(Balance::LeastConnections)).map(Arc::new);
+    reading.changes_side = requested.changes_side;
+    let name = requested.name.or_else(|| HeaderName::new(NAME).ok());
+    let (Some(name), true) = (name, requested.affinity) else {
+        let by_key = requested.key.map(Balance::Key);
+        reading.balance = by_key.or(requested.least_connections.then_some(Balance::LeastConnections)).map(Arc::new);
         return;
     };
     reading.balance = Some(Arc::new(Balance::Session(name.clone())));
     let cookie = SessionCookie {
         name,
-        domain: wishes.domain,
-        max_age: wishes.max_age.or(wishes.expires),
-        same_site: wishes.same_site,
-        always_secure: wishes.secure,
+        domain: requested.domain,
+        max_age: requested.max_age.or(requested.expires),
+        same_site: requested.same_site,
+        always_secure: requested.secure,
     };
-    reading.session = Some(SessionWish { cookie: Arc::new(cookie), path: wishes.path });
+    reading.session = Some(RequestedSession { cookie: Arc::new(cookie), path: requested.path });
 }

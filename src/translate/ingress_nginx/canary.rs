@@ -155,8 +155,8 @@ fn header(name: &str) -> Result<HeaderName, Refused> {
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.canary);
-    let Some(origin) = wishes.asked else { return };
+    let requested = std::mem::take(&mut draft.canary);
+    let Some(origin) = requested.asked else { return };
     let either = |test: &dyn Fn(HeaderValue) -> Test| {
         let values = [("always", true), ("never", false)];
         values
@@ -164,7 +164,7 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
             .filter_map(|(value, takes)| Some((test(HeaderValue::new(value).ok()?), takes)))
             .collect::<Vec<_>>()
     };
-    let mut tests = match (wishes.header, wishes.value, wishes.pattern) {
+    let mut tests = match (requested.header, requested.value, requested.pattern) {
         (Some(name), Some(value), _) => vec![(Test::Header(name, value), true)],
         (Some(name), None, Some(pattern)) => vec![(Test::HeaderMatches(name, pattern), true)],
         (Some(name), None, None) => either(&|value| Test::Header(name.clone(), value)),
@@ -175,9 +175,9 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
             Vec::new()
         }
     };
-    if let Some(name) = wishes.cookie {
+    if let Some(name) = requested.cookie {
         tests.extend(either(&|value| Test::Cookie(name.clone(), value)));
     }
-    let share = Share::of(wishes.weight.unwrap_or_default(), wishes.total.unwrap_or(WHOLE));
+    let share = Share::of(requested.weight.unwrap_or_default(), requested.total.unwrap_or(WHOLE));
     draft.reading.canary = Some(Arc::new(Canary { origin, tests, share }));
 }

@@ -146,15 +146,15 @@ pub static FAMILY: Family = Family {
 };
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.client);
+    let requested = std::mem::take(&mut draft.client);
     if draft.host_is_broken {
         draft.reading.host.client_rule = Some(ClientRule::Broken);
         return;
     }
-    let asked = wishes.demand.unwrap_or(Some(Demand::Required));
-    let (Some(demand), Some(secret)) = (asked, wishes.secret) else {
-        let protects = wishes.demand_at.filter(|_| asked.is_some());
-        match protects.or(wishes.common_name.map(|(_, origin)| origin)) {
+    let asked = requested.demand.unwrap_or(Some(Demand::Required));
+    let (Some(demand), Some(secret)) = (asked, requested.secret) else {
+        let protects = requested.demand_at.filter(|_| asked.is_some());
+        match protects.or(requested.common_name.map(|(_, origin)| origin)) {
             Some(origin) => {
                 let note = "it needs certificates of clients, which only auth-tls-secret without auth-tls-verify-client: off asks for; \
                     the routes answer 503";
@@ -163,7 +163,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             }
             None if asked.is_none() => {}
             None => {
-                for origin in wishes.belongings {
+                for origin in requested.belongings {
                     draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without auth-tls-secret");
                 }
             }
@@ -179,10 +179,10 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             origin,
             authority,
             demand,
-            depth: wishes.depth.unwrap_or(1),
-            common_name: wishes.common_name.map(|(name, _)| name),
-            error_page: wishes.error_page,
-            is_told: wishes.is_told,
+            depth: requested.depth.unwrap_or(1),
+            common_name: requested.common_name.map(|(name, _)| name),
+            error_page: requested.error_page,
+            is_told: requested.is_told,
         })),
         None => ClientRule::Broken,
     });

@@ -150,12 +150,12 @@ pub static FAMILY: Family = Family {
 };
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.cors);
-    if !wishes.enabled || wishes.withheld {
+    let requested = std::mem::take(&mut draft.cors);
+    if !requested.enabled || requested.withheld {
         return;
     }
-    let (count, most) = (wishes.origins.as_ref().map_or(0, Vec::len), context.options.limits.object.origins);
-    if let Some(origin) = wishes.origins_at.filter(|_| u64::try_from(count).is_ok_and(|count| count > most)) {
+    let (count, most) = (requested.origins.as_ref().map_or(0, Vec::len), context.options.limits.object.origins);
+    if let Some(origin) = requested.origins_at.filter(|_| u64::try_from(count).is_ok_and(|count| count > most)) {
         let note = format!(
             "{count} origins are more than limits.object-origins allows, which is {most}; no CORS headers are sent until it \
              is mended"
@@ -165,12 +165,12 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         return;
     }
     draft.reading.behaviour.cors = Some(Arc::new(Cors {
-        origins: wishes.origins.unwrap_or_else(|| vec![OriginPattern::Any]),
-        methods: wishes.methods.unwrap_or_else(|| METHODS.clone()),
-        has_default_headers: wishes.headers.is_none(),
-        headers: wishes.headers.unwrap_or_else(|| HEADERS.clone()),
-        expose: wishes.expose.unwrap_or_default(),
-        credentials: wishes.credentials.unwrap_or(true),
-        max_age: wishes.max_age.unwrap_or(MAX_AGE),
+        origins: requested.origins.unwrap_or_else(|| vec![OriginPattern::Any]),
+        methods: requested.methods.unwrap_or_else(|| METHODS.clone()),
+        has_default_headers: requested.headers.is_none(),
+        headers: requested.headers.unwrap_or_else(|| HEADERS.clone()),
+        expose: requested.expose.unwrap_or_default(),
+        credentials: requested.credentials.unwrap_or(true),
+        max_age: requested.max_age.unwrap_or(MAX_AGE),
     }));
 }

@@ -6,7 +6,7 @@ use crate::finding::Reason;
 use crate::model::{
     AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_MEMORY, Origin, Refused, Template,
 };
-use crate::translate::AuthenticationWish;
+use crate::translate::RequestedAuthentication;
 use crate::translate::annotation::value::{
     Place, answer_durations, boolean, header_names, method, name_of_service, parameter, quoted, secret_reference,
     service_url, sign_in, template,
@@ -354,8 +354,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         Ok(policy) => {
             let (whereabouts, protocol) = (url.whereabouts, url.protocol);
             let policy = Arc::new(policy);
-            let wish = AuthenticationWish { origin, is_everywhere, whereabouts, protocol, policy };
-            draft.reading.authentication = Some(Arc::new(wish));
+            let requested = RequestedAuthentication { origin, is_everywhere, whereabouts, protocol, policy };
+            draft.reading.authentication = Some(Arc::new(requested));
         }
         Err((reason, origin, note)) => draft.close(reason, origin, note),
     }

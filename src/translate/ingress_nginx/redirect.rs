@@ -115,10 +115,10 @@ pub static FAMILY: Family = Family {
 };
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
-    let wishes = &mut draft.redirect;
-    draft.reading.redirect = match (wishes.temporal.take(), wishes.permanent.take()) {
-        (Some(url), _) => Some((wishes.temporal_status.unwrap_or(302), url)),
-        (None, Some(url)) => Some((wishes.permanent_status.unwrap_or(301), url)),
+    let requested = &mut draft.redirect;
+    draft.reading.redirect = match (requested.temporal.take(), requested.permanent.take()) {
+        (Some(url), _) => Some((requested.temporal_status.unwrap_or(302), url)),
+        (None, Some(url)) => Some((requested.permanent_status.unwrap_or(301), url)),
         (None, None) => None,
     };
 }

@@ -96,5 +96,5 @@ fn its_documentation_is_made_of_its_rows() {
         }
         assert!(!page.contains("proxy-read-timeout"), "{page}");
     }
-    assert!(annotation::summary(&TINY).starts_with("Of the 3 annotations `tiny.example/*`, 2 are served"));
+    assert!(annotation::summary(&TINY).starts_with("2 of the 3 annotations `tiny.example/*`\nare served"));
 }

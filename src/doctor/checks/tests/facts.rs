@@ -1,4 +1,4 @@
-//! A host and a cluster on which nothing is wrong, and ways to break them; it must not know what checks say of it.
+//! A host and a cluster on which nothing is wrong, and ways to break them.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::doctor::facts::{
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{Module, Version};
 use crate::model::{Kind, ObjectId, Origin, Validity};
-use crate::nginx::{Capabilities, Neighbours};
+use crate::nginx::{Capabilities, OtherSites};
 use crate::publish::probe::{Kept, Leases};
 use crate::publish::{Lacks, Member};
 use crate::setup::Layout;
@@ -40,7 +40,7 @@ pub fn healthy() -> Facts {
             workers_group: None,
             capabilities: Capabilities::profile(Version(1, 29, 0)),
             fingerprint: String::new(),
-            neighbours: Neighbours { worker_connections: Some(4096), ..Neighbours::default() },
+            other_sites: OtherSites { worker_connections: Some(4096), ..OtherSites::default() },
             includes_ours: true,
         },
         layout: Layout { stream_includes_ours: true, ..Layout::default() },
@@ -95,6 +95,7 @@ pub fn healthy() -> Facts {
         confinement: Confinement::default(),
         daemon_process: Some(7),
         daemon: Some(json!({"phase": "serving", "ready": true, "generation": 7})),
+        has_generation: true,
         certificates: vec![Served {
             file: "/x/certs/a.pem".into(),
             names: vec!["shop.example".into()],

@@ -1,5 +1,5 @@
-//! The http endpoints and the control socket, which outlive settings that do not move them; it
-//! must not know what is requested there.
+//! The listeners of the daemon, http endpoints and control socket, which outlive settings that do
+//! not move them.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,12 +11,12 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use super::commands::CommandSender;
 use super::control::Control;
 use super::drain::Drain;
 use super::error::Error;
 use super::http::{self, Facts};
 use super::metrics::Heartbeat;
-use super::order::Orders;
 use super::reporter::Reporter;
 use crate::apply::folder::Existing;
 use crate::config::Settings;
@@ -24,7 +24,7 @@ use crate::model::HostName;
 
 /// The http endpoints and the socket of commands.
 #[derive(Debug)]
-pub struct Entrance {
+pub struct Listeners {
     /// `None` when it was closed for another address, which could not be opened beside it.
     http: Option<Arc<Http>>,
     commands: Arc<Commands>,
@@ -51,16 +51,16 @@ struct Commands {
     task: JoinSet<()>,
 }
 
-impl Entrance {
+impl Listeners {
     /// Opens what these settings name, and keeps open what the settings before named in the same
     /// way.
     pub async fn open(
         settings: &Settings,
         reporter: &Reporter,
-        orders: Orders,
-        mut earlier: Option<&mut Entrance>,
+        sender: CommandSender,
+        mut earlier: Option<&mut Listeners>,
     ) -> Result<Self, Error> {
-        let commands = commands(settings, reporter, orders, earlier.as_deref())?;
+        let commands = control_socket(settings, reporter, sender, earlier.as_deref())?;
         let heartbeat = match &earlier {
             Some(earlier) => Arc::clone(&earlier.heartbeat),
             None => Arc::new(Heartbeat::new(Instant::now())),
@@ -85,7 +85,7 @@ impl Entrance {
         };
         http.nginx.send_replace(settings.gate.status);
         http.hosts.send_replace(settings.http.hosts.clone());
-        Ok(Entrance { http: Some(http), commands, heartbeat })
+        Ok(Listeners { http: Some(http), commands, heartbeat })
     }
 
     /// The endpoints at this address, if they are there. Endpoints at the same port are let go when the system would not open
@@ -141,11 +141,11 @@ impl Http {
     }
 }
 
-fn commands(
+fn control_socket(
     settings: &Settings,
     reporter: &Reporter,
-    orders: Orders,
-    earlier: Option<&Entrance>,
+    sender: CommandSender,
+    earlier: Option<&Listeners>,
 ) -> Result<Arc<Commands>, Error> {
     let (path, state) = (&settings.control_socket, &settings.apply.state);
     let earlier = earlier.map(|earlier| &earlier.commands).filter(|earlier| earlier.socket.is_at(path));
@@ -163,21 +163,21 @@ fn commands(
     };
     let drain = Drain::open(state);
     let mut task = JoinSet::new();
-    task.spawn(Arc::clone(&socket).serve(reporter.status(), drain.clone(), orders));
+    task.spawn(Arc::clone(&socket).serve(reporter.status(), drain.clone(), sender));
     Ok(Arc::new(Commands { socket, state: state.clone(), drain, task }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::daemon::commands::CommandQueue;
     use crate::daemon::control::{PATIENCE, ask};
-    use crate::daemon::order::Desk;
     use crate::daemon::status::Status;
 
     struct World {
         settings: Settings,
         reporter: Reporter,
-        desk: Desk,
+        queue: CommandQueue,
         _folder: tempfile::TempDir,
     }
 
@@ -191,11 +191,11 @@ mod tests {
             settings.control_socket = folder.path().join("control.sock");
             settings.apply.state = folder.path().join("state");
             let reporter = Reporter::new(watch::Sender::new(Arc::<Status>::default()));
-            World { settings, reporter, desk: Desk::open(), _folder: folder }
+            World { settings, reporter, queue: CommandQueue::open(), _folder: folder }
         }
 
-        async fn open(&self, earlier: Option<&mut Entrance>) -> Entrance {
-            Entrance::open(&self.settings, &self.reporter, self.desk.orders(), earlier).await.unwrap()
+        async fn open(&self, earlier: Option<&mut Listeners>) -> Listeners {
+            Listeners::open(&self.settings, &self.reporter, self.queue.sender(), earlier).await.unwrap()
         }
 
         fn is_served(&self, address: &str) -> bool {
@@ -245,13 +245,13 @@ mod tests {
     #[tokio::test]
     async fn endpoints_move_between_one_address_and_all_of_them_and_back() {
         let mut world = World::new();
-        let mut entrance = world.open(None).await;
+        let mut listeners = world.open(None).await;
         assert!(!world.is_served("127.0.0.2"));
         let port = world.settings.http.address.port();
         for (address, is_everywhere) in [("0.0.0.0", true), ("127.0.0.1", false), ("127.0.0.2", true)] {
             world.settings.http.address = SocketAddr::new(address.parse().unwrap(), port);
-            let next = world.open(Some(&mut entrance)).await;
-            std::mem::replace(&mut entrance, next).close().await;
+            let next = world.open(Some(&mut listeners)).await;
+            std::mem::replace(&mut listeners, next).close().await;
             assert_eq!(world.is_served("127.0.0.2"), is_everywhere, "{address}");
         }
     }

@@ -1,4 +1,4 @@
-//! What other sites and the host's own `nginx.conf` already set, from parsed files; it must not know how files are found or read.
+//! What other sites and the host's own `nginx.conf` already set, from parsed files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -19,7 +19,7 @@ pub struct ParsedFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostConfiguration {
     /// What the sites claim.
-    pub neighbours: Neighbours,
+    pub other_sites: OtherSites,
     /// Files of `load_module`, as written.
     pub load_modules: Vec<String>,
     /// The file of `pid`, as written.
@@ -32,9 +32,9 @@ pub struct HostConfiguration {
 
 /// What other sites and the host's own `nginx.conf` already set, read from the tree that nginx would load, ours left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Neighbours {
+pub struct OtherSites {
     /// `listen` lines of other sites.
-    pub listens: Vec<NeighbourListen>,
+    pub listens: Vec<SiteListen>,
     /// Names of directives at http level, for example `gzip`.
     pub http_directives: BTreeSet<String>,
     /// Whether something at http level asks for the first name of a server, as the format of a log does.
@@ -69,7 +69,7 @@ pub struct SiteName {
 
 /// One `listen` of another site.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NeighbourListen {
+pub struct SiteListen {
     /// The file and line, for messages.
     pub place: String,
     /// The address; unspecified for a bare port.
@@ -121,21 +121,21 @@ pub fn survey(
             ("load_module", Some(file)) => found.load_modules.push(file.clone()),
             ("pid", Some(file)) => found.pid = Some(file.clone()),
             ("user", Some(user)) => found.user = Some((user.clone(), directive.arguments.get(1).cloned())),
-            ("worker_processes", Some(number)) => found.neighbours.worker_processes = number.parse().ok(),
+            ("worker_processes", Some(number)) => found.other_sites.worker_processes = number.parse().ok(),
             ("events", _) => walk.inside(path, directive, &mut |_, _, directive| {
                 if let ("worker_connections", Some(number)) = (directive.name.as_str(), directive.arguments.first()) {
-                    found.neighbours.worker_connections = number.parse().ok();
+                    found.other_sites.worker_connections = number.parse().ok();
                 }
             }),
             ("http", _) => walk.inside(path, directive, &mut |walk, path, directive| {
                 let sibling = sibling(&mut siblings, path, directive);
-                found.neighbours.at_http_level(walk, path, directive, sibling.map(|sibling| own < sibling));
+                found.other_sites.at_http_level(walk, path, directive, sibling.map(|sibling| own < sibling));
             }),
             ("stream", _) => {
                 // Which sites are read before ours is a question of `http` alone.
                 let before = std::mem::replace(&mut walk.ours_read, false);
                 walk.inside(path, directive, &mut |walk, path, directive| {
-                    found.neighbours.at_stream_level(walk, path, directive);
+                    found.other_sites.at_stream_level(walk, path, directive);
                 });
                 includes_streams |= std::mem::replace(&mut walk.ours_read, before);
             }
@@ -143,11 +143,11 @@ pub fn survey(
         }
     });
     found.includes_ours = walk.ours_read;
-    found.neighbours.leaves_streams_out = !includes_streams;
+    found.other_sites.leaves_streams_out = !includes_streams;
     found
 }
 
-impl Neighbours {
+impl OtherSites {
     /// `behind` tells of a directive of another instance whether that one comes behind us.
     fn at_http_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive, behind: Option<bool>) {
         if directive.name != "server" {
@@ -175,11 +175,11 @@ impl Neighbours {
             // nginx takes port 80 for a server that names none.
             listens.extend(listen(&format!("{path}:{}", directive.line), &["80".to_owned()]));
         }
-        let ports: BTreeSet<_> = listens.iter().map(|listen: &NeighbourListen| listen.address.port()).collect();
+        let ports: BTreeSet<_> = listens.iter().map(|listen: &SiteListen| listen.address.port()).collect();
         let named = |(place, name)| SiteName { place, name, ports: ports.clone() };
         // It will see that we have them, and leave them to us.
         self.server_names.extend(names.into_iter().filter(|_| behind != Some(true)).map(named));
-        let complete = |listen: NeighbourListen| NeighbourListen { ssl: listen.ssl || ssl, before_ours, ..listen };
+        let complete = |listen: SiteListen| SiteListen { ssl: listen.ssl || ssl, before_ours, ..listen };
         self.listens.extend(listens.into_iter().map(complete));
     }
 
@@ -276,12 +276,12 @@ impl Walk<'_> {
 }
 
 /// The sockets of one `listen` line: several for a range of ports, none for a Unix socket or a name.
-fn listen(place: &str, arguments: &[String]) -> Vec<NeighbourListen> {
+fn listen(place: &str, arguments: &[String]) -> Vec<SiteListen> {
     let Some((address, parameters)) = arguments.split_first() else { return Vec::new() };
     let has = |name: &str| parameters.iter().any(|parameter| parameter == name);
     addresses(address)
         .into_iter()
-        .map(|address| NeighbourListen {
+        .map(|address| SiteListen {
             place: place.to_owned(),
             address,
             default_server: has("default_server") || has("default"),
@@ -335,8 +335,8 @@ mod tests {
             "ours" => None,
             _ => Some(vec![file("site", site), file("bare", "server { }")]),
         });
-        let neighbours = &found.neighbours;
-        let listens: Vec<_> = neighbours
+        let other_sites = &found.other_sites;
+        let listens: Vec<_> = other_sites
             .listens
             .iter()
             .map(|listen| {
@@ -355,12 +355,12 @@ mod tests {
                 ("main:2", "0.0.0.0:8080".to_owned(), (false, false, false, false), false),
             ]
         );
-        assert_eq!(neighbours.http_directives, BTreeSet::from(["gzip".to_owned()]));
-        assert!(!neighbours.tells_server_name);
+        assert_eq!(other_sites.http_directives, BTreeSet::from(["gzip".to_owned()]));
+        assert!(!other_sites.tells_server_name);
         let named = |name: &str| SiteName { place: "main:2".into(), name: name.into(), ports: BTreeSet::from([8080]) };
-        assert_eq!(neighbours.server_names, ["a.example", "~^B\\D$"].map(named));
+        assert_eq!(other_sites.server_names, ["a.example", "~^B\\D$"].map(named));
         assert!(found.includes_ours);
-        assert_eq!((neighbours.worker_processes, neighbours.worker_connections), (Some(4), Some(768)));
+        assert_eq!((other_sites.worker_processes, other_sites.worker_connections), (Some(4), Some(768)));
         assert_eq!(found.load_modules, ["modules/a.so", "b.so"]);
         assert_eq!(found.pid.as_deref(), Some("/run/nginx.pid"));
         assert_eq!(found.user, Some(("www-data".to_owned(), Some("www".to_owned()))));
@@ -374,7 +374,7 @@ mod tests {
             ("http { underscores_in_headers off; server { ignore_invalid_headers on; } }", false),
         ] {
             let found = survey(&file("main", text), &Instance::default(), &mut |_| None);
-            assert_eq!(found.neighbours.lenient_headers, expected.then(|| "main:1".to_owned()), "{text}");
+            assert_eq!(found.other_sites.lenient_headers, expected.then(|| "main:1".to_owned()), "{text}");
         }
     }
 
@@ -387,7 +387,7 @@ mod tests {
             ("http { log_format all '$host $server_port'; server { server_name a; return 200 $server_name; } }", false),
         ] {
             let found = survey(&file("main", text), &Instance::default(), &mut |_| None);
-            assert_eq!(found.neighbours.tells_server_name, expected, "{text}");
+            assert_eq!(found.other_sites.tells_server_name, expected, "{text}");
         }
     }
 
@@ -402,7 +402,7 @@ mod tests {
         };
         for (own, names) in [("", 0), ("amber", 0), ("blue", 1), ("cyan", 1)] {
             let own = Instance::new(own).unwrap();
-            let found = survey(&file("main", "http { include b; }"), &own, &mut |_| files()).neighbours;
+            let found = survey(&file("main", "http { include b; }"), &own, &mut |_| files()).other_sites;
             assert_eq!((found.server_names.len(), found.listens[0].before_ours), (names, false), "{own}");
         }
     }
@@ -411,8 +411,8 @@ mod tests {
     fn ends_when_a_file_includes_itself() {
         let endless = file("a", "include a;");
         let found = survey(&endless, &Instance::default(), &mut |_| Some(vec![endless.clone()]));
-        let neighbours = Neighbours { leaves_streams_out: true, ..Neighbours::default() };
-        assert_eq!(found, HostConfiguration { neighbours, ..HostConfiguration::default() });
+        let other_sites = OtherSites { leaves_streams_out: true, ..OtherSites::default() };
+        assert_eq!(found, HostConfiguration { other_sites, ..HostConfiguration::default() });
     }
 
     #[test]
@@ -426,7 +426,7 @@ mod tests {
             })
         };
         let found = of(services);
-        let listens = found.neighbours.stream_listens.iter();
+        let listens = found.other_sites.stream_listens.iter();
         let listens: Vec<_> =
             listens.map(|listen| (&*listen.place, listen.transport, listen.address.to_string())).collect();
         assert_eq!(
@@ -437,13 +437,13 @@ mod tests {
                 ("mods:2", Transport::Tcp, "192.0.2.1:5432".to_owned()),
             ]
         );
-        assert!(!found.neighbours.leaves_streams_out && found.includes_ours);
-        assert!(!found.neighbours.listens[0].before_ours, "our files of http come before the site");
+        assert!(!found.other_sites.leaves_streams_out && found.includes_ours);
+        assert!(!found.other_sites.listens[0].before_ours, "our files of http come before the site");
         // Each of the two blocks has to include ours.
         let found = of(&services.replace("include ours;", ""));
-        assert!(found.neighbours.leaves_streams_out && found.includes_ours);
+        assert!(found.other_sites.leaves_streams_out && found.includes_ours);
         let found = survey(&file("main", services), &Instance::default(), &mut |_| None);
-        assert!(!found.neighbours.leaves_streams_out && !found.includes_ours);
+        assert!(!found.other_sites.leaves_streams_out && !found.includes_ours);
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Which names are requested from DNS: those of Services to which something that is served refers;
-//! it must not know how DNS is asked.
+//! Which names are requested from DNS: those of Services to which something that is served refers.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ type Referred = BTreeMap<HostName, Namespaces>;
 /// was never requested, the snapshot is translated once to find that out, so that the first
 /// generation with the name has its addresses.
 #[derive(Debug, Default)]
-pub struct Wishes {
+pub struct WantedNames {
     /// What the newest snapshot names.
     candidates: Wanted,
     /// What is served, by the last translation.
@@ -24,7 +23,7 @@ pub struct Wishes {
     under_way: Referred,
 }
 
-impl Wishes {
+impl WantedNames {
     /// A newer snapshot names these.
     pub fn read(&mut self, candidates: Wanted) -> Wanted {
         self.candidates = candidates;
@@ -33,7 +32,7 @@ impl Wishes {
 
     /// Whether there is a name without an answer, of which it is not known whether something
     /// served refers to it.
-    pub fn are_open(&self, known: &Names) -> bool {
+    pub fn has_unjudged(&self, known: &Names) -> bool {
         self.candidates.referred.iter().any(|(name, namespaces)| {
             let judged = self.judged.get(name);
             !known.0.contains_key(name) && !judged.is_some_and(|judged| namespaces.is_subset(judged))
@@ -79,21 +78,21 @@ mod tests {
 
     #[test]
     fn only_what_is_served_is_wanted() {
-        let mut wishes = Wishes::default();
+        let mut wanted = WantedNames::default();
         let nothing = Names::default();
         let read = |referred: &str| Wanted { referred: names(referred), others: names("o.x/a") };
         let told = |Wanted { referred, others }: Wanted| format!("{}; others {}", written(&referred), written(&others));
-        assert_eq!(told(wishes.read(read("n.x/a n.x/b m.x/b"))), "; others m.x/b n.x/a n.x/b o.x/a");
-        assert!(wishes.are_open(&nothing), "nobody knows what is served");
-        wishes.begin();
-        assert_eq!(told(wishes.judged(names("n.x/b"))), "n.x/b; others m.x/b n.x/a o.x/a");
-        assert!(!wishes.are_open(&nothing), "what is not served is not looked at again");
+        assert_eq!(told(wanted.read(read("n.x/a n.x/b m.x/b"))), "; others m.x/b n.x/a n.x/b o.x/a");
+        assert!(wanted.has_unjudged(&nothing), "nobody knows what is served");
+        wanted.begin();
+        assert_eq!(told(wanted.judged(names("n.x/b"))), "n.x/b; others m.x/b n.x/a o.x/a");
+        assert!(!wanted.has_unjudged(&nothing), "what is not served is not looked at again");
         // What came while it was found out is open.
-        wishes.begin();
-        wishes.read(read("n.x/a n.x/b m.x/b m.x/c"));
-        wishes.judged(names("n.x/b"));
-        assert!(wishes.are_open(&nothing));
+        wanted.begin();
+        wanted.read(read("n.x/a n.x/b m.x/b m.x/c"));
+        wanted.judged(names("n.x/b"));
+        assert!(wanted.has_unjudged(&nothing));
         let known = Names(names("m.x/c").into_keys().map(|name| (name, Answer::default())).collect());
-        assert!(!wishes.are_open(&known), "nobody has to wait for what is known");
+        assert!(!wanted.has_unjudged(&known), "nobody has to wait for what is known");
     }
 }
