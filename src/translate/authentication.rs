@@ -145,11 +145,11 @@ fn resolve<'a>(
 
 /// Where the questions go that are for a path of the same host, for each requested by its place in memory.
 fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
-    let wishes = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
-    let wishes = wishes.filter(|requested| requested.whereabouts == Whereabouts::SameHost);
+    let all = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
+    let all = all.filter(|requested| requested.whereabouts == Whereabouts::SameHost);
     let target =
         |requested: &Arc<RequestedAuthentication>| (Arc::as_ptr(requested).addr(), target(server, requested, subjects));
-    wishes.map(target).collect()
+    all.map(target).collect()
 }
 
 /// The upstream of the route that takes the path of a question. What that route does besides is not done: whatever would have to be

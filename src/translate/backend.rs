@@ -132,24 +132,24 @@ impl<'a> Backends<'a> {
     }
 
     /// The upstream of a service that is named by a host.
-    pub fn resolve_host(&mut self, wish: &RequestedAuthentication) -> Arc<Resolution> {
-        let host = (Arc::clone(&wish.origin.object.namespace), wish.whereabouts.clone(), wish.protocol);
+    pub fn resolve_host(&mut self, requested: &RequestedAuthentication) -> Arc<Resolution> {
+        let host = (Arc::clone(&requested.origin.object.namespace), requested.whereabouts.clone(), requested.protocol);
         if let Some(known) = self.hosts.get(&host) {
             return Arc::clone(known);
         }
         let mut notes = Vec::new();
-        let target = match self.endpoints_of_host(wish, &mut notes) {
+        let target = match self.endpoints_of_host(requested, &mut notes) {
             Ok((name, port, endpoints)) => {
                 let id = UpstreamId {
                     namespace: Arc::clone(&host.0),
                     service: name.into(),
                     port: port.to_string().into(),
                     mode: "host",
-                    protocol: wish.protocol,
+                    protocol: requested.protocol,
                     balance: None,
                     tls: None,
                 };
-                let upstream = Upstream { id: id.clone(), origin: Origin::object(&wish.origin.object), endpoints };
+                let upstream = Upstream { id: id.clone(), origin: Origin::object(&requested.origin.object), endpoints };
                 self.upstreams.entry(id.clone()).or_insert(upstream);
                 Some(id)
             }
@@ -165,13 +165,13 @@ impl<'a> Backends<'a> {
 
     fn endpoints_of_host(
         &mut self,
-        wish: &RequestedAuthentication,
+        requested: &RequestedAuthentication,
         notes: &mut Vec<Note>,
     ) -> Result<(String, u16, Vec<Endpoint>), (Reason, String)> {
-        let (name, port, addresses) = match &wish.whereabouts {
+        let (name, port, addresses) = match &requested.whereabouts {
             Whereabouts::Address(address, port) => (address.to_string(), *port, vec![*address]),
             Whereabouts::Name(name, port) => {
-                self.names.entry(name.clone()).or_default().insert(Arc::clone(&wish.origin.object.namespace));
+                self.names.entry(name.clone()).or_default().insert(Arc::clone(&requested.origin.object.namespace));
                 let subject = format!("host {}: ", quoted(name.as_str()));
                 (name.to_string(), *port, self.resolved(name, &subject, notes)?)
             }

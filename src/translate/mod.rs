@@ -305,7 +305,7 @@ fn subjects<'a>(
             && (reading.closed
                 || own_list
                 || behaviour.basic_authentication.is_some()
-                || reading.authentication.as_ref().is_some_and(|wish| !wish.is_everywhere)
+                || reading.authentication.as_ref().is_some_and(|requested| !requested.is_everywhere)
                 || reading.host.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();

@@ -161,8 +161,8 @@ impl<'a> Servers<'a> {
         let (behaviour, closed) = (Arc::new(std::mem::take(&mut reading.behaviour)), reading.closed);
         let action = if closed { Action::Closed } else { self.daemon_backend(dialect) };
         let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
-        if let Some(wish) = &reading.authentication {
-            authentication::apply_to(self, &mut fallback, wish);
+        if let Some(requested) = &reading.authentication {
+            authentication::apply_to(self, &mut fallback, requested);
         }
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();

@@ -85,7 +85,7 @@ async fn answer(mut stream: TcpStream, asked: Arc<Mutex<Vec<Question>>>) {
     asked.lock().unwrap_or_else(PoisonError::into_inner).push(question);
     let text = format!(
         "HTTP/1.1 {status} Said\r\nContent-Length: 2\r\nX-User: ann\r\nX-Secret: no\r\nSet-Cookie: session=1\r\n\
-         Cache-Control: max-age=60\r\n\r\nok"
+         \r\nok"
     );
     // What is remembered may have no cookie.
     let text = if head.contains("remembered") { text.replace("Set-Cookie: session=1\r\n", "") } else { text };

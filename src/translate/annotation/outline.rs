@@ -59,8 +59,8 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         let form = if authentication.file.map { "map" } else { "file" };
         say(format!("password for \"{realm}\" by the {form} in {secret}"));
     }
-    if let Some(wish) = &reading.authentication {
-        external_authentication(wish, &mut say);
+    if let Some(requested) = &reading.authentication {
+        external_authentication(requested, &mut say);
     }
     if reading.opts_out {
         say("the service for all objects is not asked".into());
@@ -159,28 +159,28 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     lines
 }
 
-fn external_authentication(wish: &RequestedAuthentication, say: &mut impl FnMut(String)) {
-    let AuthenticationPolicy { host, target, method, response_headers, .. } = &*wish.policy;
-    let scheme = if wish.protocol == Protocol::Https { "https" } else { "http" };
+fn external_authentication(requested: &RequestedAuthentication, say: &mut impl FnMut(String)) {
+    let AuthenticationPolicy { host, target, method, response_headers, .. } = &*requested.policy;
+    let scheme = if requested.protocol == Protocol::Https { "https" } else { "http" };
     say(format!("asks {method} {scheme}://{host}{target}"));
-    if let Some(url) = &wish.policy.sign_in {
+    if let Some(url) = &requested.policy.sign_in {
         say(format!("signs in at {url}"));
     }
     if !response_headers.is_empty() {
         say(format!("the backend is told {}", joined(", ", response_headers)));
     }
-    let redirect = wish.policy.request_redirect.iter();
+    let redirect = requested.policy.request_redirect.iter();
     let redirect = redirect.map(|redirect| format!("the question has X-Auth-Request-Redirect: {redirect}"));
-    let headers = wish.policy.request_headers.iter();
+    let headers = requested.policy.request_headers.iter();
     headers.map(|(name, value)| format!("the question has {name}: {value}")).chain(redirect).for_each(&mut *say);
-    if let Some(memory) = &wish.policy.memory {
+    if let Some(memory) = &requested.policy.memory {
         say(format!("remembered by {}", memory.key));
         for duration in &memory.durations {
             let statuses = joined(" ", duration.statuses());
             say(format!("{statuses} are remembered for {} s", duration.duration().as_secs()));
         }
     }
-    if wish.policy.always_sets_cookie {
+    if requested.policy.always_sets_cookie {
         say("its cookies reach clients always".into());
     }
 }

@@ -1,72 +1,24 @@
 //! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
 
 mod defaults;
+mod objects;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use proptest::prelude::*;
 
+use self::objects::{secret, snapshot};
 use super::{Ceiling, Context, Effect, Gives, OnError, Row, Scope, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
+use crate::source::Snapshot;
 use crate::source::cluster::may_refer;
-use crate::source::{Snapshot, Stored, Version};
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 
 /// Every key that ingress-nginx documents or has documented, and the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
-
-fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret> {
-    let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
-    let data = values.iter().map(|(key, value)| ((*key).to_owned(), bytes(value))).collect();
-    Stored {
-        id: Arc::new(ObjectId::new(Kind::Secret, namespace, name)),
-        version: Version("1".into()),
-        object: Arc::new(Secret { data: Some(data), ..Secret::default() }),
-        published: None,
-        place: None,
-    }
-}
-
-/// A certificate and its key, which is its own authority.
-static SIGNED: LazyLock<(String, String)> = LazyLock::new(|| {
-    let key = rcgen::KeyPair::generate().unwrap();
-    let certificate =
-        rcgen::CertificateParams::new(vec!["backend.test".to_owned()]).unwrap().self_signed(&key).unwrap();
-    (certificate.pem(), key.serialize_pem())
-});
-
-fn snapshot() -> Snapshot {
-    let (certificate, key) = &*SIGNED;
-    let secrets = vec![
-        secret("default", "authority", &[("ca.crt", certificate)]),
-        secret("default", "backend", &[("ca.crt", certificate), ("tls.crt", certificate), ("tls.key", key)]),
-        secret("default", "users", &[("auth", "ada:$apr1$x$y\n")]),
-        secret("default", "users-map", &[("ada", "$apr1$x$y")]),
-        secret("elsewhere", "users", &[("auth", "eve:$apr1$x$y\n")]),
-    ];
-    let config_maps = vec![
-        config_map("default", "bad-headers", &[("X-Realm", "$undefined")]),
-        config_map("default", "headers", &[("X-Realm", "staff of $host")]),
-        config_map("elsewhere", "headers", &[("X-Realm", "staff")]),
-    ];
-    Snapshot { secrets: secrets.into(), config_maps: config_maps.into(), ..Snapshot::default() }
-}
-
-fn config_map(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<ConfigMap> {
-    let data = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-    Stored {
-        id: Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)),
-        version: Version("1".into()),
-        object: Arc::new(ConfigMap { data: Some(data), ..ConfigMap::default() }),
-        published: None,
-        place: None,
-    }
-}
 
 fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));

@@ -77,9 +77,9 @@ impl Demand {
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
-        if let Some(wish) = &reading.authentication {
-            own += Cost::of_asking(&wish.policy) * (own.routes + default);
-            own += Cost::of_question(&wish.policy) * (hosts + default);
+        if let Some(requested) = &reading.authentication {
+            own += Cost::of_asking(&requested.policy) * (own.routes + default);
+            own += Cost::of_question(&requested.policy) * (hosts + default);
             // Where it is no Service that something else refers to.
             own += Cost::of_upstream(0);
         }

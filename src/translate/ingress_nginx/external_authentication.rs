@@ -8,7 +8,7 @@ use crate::model::{
 };
 use crate::translate::RequestedAuthentication;
 use crate::translate::annotation::value::{
-    Place, answer_durations, boolean, header_names, method, name_of_service, parameter, quoted, secret_reference,
+    TemplateUse, answer_durations, boolean, header_names, method, name_of_service, parameter, quoted, secret_reference,
     service_url, sign_in, template,
 };
 use crate::translate::annotation::{
@@ -37,8 +37,11 @@ const FRAMING: [&str; 10] = [
     "upgrade",
 ];
 
-/// The most headers of an answer that a backend is told.
+/// The most headers that a backend, or the service, is told.
 const MOST_HEADERS: usize = 32;
+
+/// The longest name of a header that nginx's tables take, of which that for gRPC is the smallest.
+const LONGEST_NAME: usize = 46;
 
 /// What keys have in common that count together with `auth-url` alone.
 const BELONGING: Row = Row { on_error: OnError::Close, stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
@@ -103,7 +106,7 @@ pub static FAMILY: Family = Family {
                 ("$cookie_a;", Gives::Refused("cannot hold \";\"")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let key = template(entry.value.trim(), Place::Key)?;
+                let key = template(entry.value.trim(), TemplateUse::Key)?;
                 if !key.has_variables() {
                     return Err(Refused::because("it holds no variable, and one answer would count for all clients"));
                 }
@@ -174,7 +177,7 @@ pub static FAMILY: Family = Family {
                 ("/$uri", Gives::Refused("could end a line")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let redirect = template(entry.value, Place::Question)?;
+                let redirect = template(entry.value, TemplateUse::Question)?;
                 let part = draft.external_of(entry);
                 part.request_redirect = Some(redirect);
                 part.belongings.push(entry.origin());
@@ -189,7 +192,12 @@ pub static FAMILY: Family = Family {
                 What the client sent under these names does not reach the backend. Headers that frame a request, such as \
                 Host, Content-Length and Connection, are refused.",
             tries: &[
+                ("X-User", Gives::Sets("the backend is told X-User")),
                 ("X-User, X-Email", Gives::Sets("the backend is told X-User, X-Email")),
+                (
+                    "X-A-Name-Of-A-Header-That-Is-Longer-Than-Others",
+                    Gives::Refused("more than nginx takes"),
+                ),
                 ("X-User;", Gives::Refused("not a header name")),
                 ("Content-Length", Gives::Refused("frames the request")),
             ],
@@ -198,7 +206,7 @@ pub static FAMILY: Family = Family {
                 if names.len() > MOST_HEADERS {
                     return Err(Refused::because("it names more than 32 headers"));
                 }
-                names.iter().try_for_each(unframing)?;
+                names.iter().try_for_each(settable)?;
                 let part = draft.external_of(entry);
                 part.response_headers = names;
                 part.belongings.push(entry.origin());
@@ -323,7 +331,11 @@ pub fn name(value: &str) -> Option<crate::model::HostName> {
     name_of_service(value)
 }
 
-fn unframing(name: &HeaderName) -> Result<(), Refused> {
+/// Whether a header may be set: nginx refuses names that its tables do not take, and some are its own.
+fn settable(name: &HeaderName) -> Result<(), Refused> {
+    if name.as_str().len() > LONGEST_NAME {
+        return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));
+    }
     match FRAMING.iter().any(|framing| name.as_str().eq_ignore_ascii_case(framing)) {
         true => Err(Refused(format!("{name} frames the request, and nginx writes it").into())),
         false => Ok(()),
@@ -350,7 +362,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         }
     };
     let Some((url, origin)) = part.url.clone() else { return };
-    match policy(draft, context, part, &url) {
+    match policy(context, part, &url) {
         Ok(policy) => {
             let (whereabouts, protocol) = (url.whereabouts, url.protocol);
             let policy = Arc::new(policy);
@@ -365,7 +377,6 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
 type Fault = (Reason, Origin, String);
 
 fn policy(
-    draft: &mut Draft,
     context: &Context<'_>,
     part: ExternalDraft,
     url: &crate::translate::annotation::value::ServiceUrl,
@@ -385,7 +396,7 @@ fn policy(
         None => None,
     };
     let request_headers = match &part.request_headers {
-        Some(reference) => headers(draft, context, reference)?,
+        Some(reference) => headers(context, reference)?,
         None => Vec::new(),
     };
     let memory = match part.memory_key {
@@ -412,11 +423,7 @@ fn policy(
 }
 
 /// The headers in a ConfigMap; where one of them cannot be used, none is.
-fn headers(
-    draft: &mut Draft,
-    context: &Context<'_>,
-    wanted: &SecretReference,
-) -> Result<Vec<(HeaderName, Template)>, Fault> {
+fn headers(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(HeaderName, Template)>, Fault> {
     let fault = |reason, note: String| (reason, wanted.origin.clone(), format!("{note}; the routes answer 503"));
     let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
     if namespace != context.namespace && !context.options.cross_namespace {
@@ -428,10 +435,8 @@ fn headers(
         return Err(fault(Reason::ClosedRoute, note));
     };
     let entries = map.object.data.iter().flatten();
-    let most = usize::try_from(context.options.limits.object.list_entries).unwrap_or(usize::MAX);
-    draft.elements += map.object.data.as_ref().map_or(0, |data| data.len());
-    if draft.elements > most {
-        let note = format!("ConfigMap {namespace}/{name} has more entries than limits.object-list-entries allows");
+    if map.object.data.as_ref().is_some_and(|data| data.len() > MOST_HEADERS) {
+        let note = format!("ConfigMap {namespace}/{name} has more than 32 headers");
         return Err(fault(Reason::InvalidSecurityValue, note));
     }
     let header = |(name, value): (&String, &String)| {
@@ -441,8 +446,8 @@ fn headers(
                 1 => names.remove(0),
                 _ => return Err(Refused::because("it is not one header name")),
             };
-            unframing(&header)?;
-            Ok((header, template(value.trim_end_matches('\n'), Place::Header)?))
+            settable(&header)?;
+            Ok((header, template(value.trim_end_matches('\n'), TemplateUse::Header)?))
         };
         read().map_err(|refused: Refused| {
             let note = format!("key {} of ConfigMap {namespace}/{} is refused: {refused}", quoted(name), wanted.name);

@@ -18,7 +18,7 @@ pub use service::{
     ServiceUrl, Whereabouts, answer_durations, method, name_of_service, parameter, service_url, sign_in,
 };
 pub use target::{hash_key, host_header, prefix, rewrite_target};
-pub use template::{Place, template};
+pub use template::{TemplateUse, template};
 
 /// Longest part of a value that is quoted in a note.
 const LONGEST_QUOTE: usize = 60;

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::template::{Place, template};
+use super::template::{TemplateUse, template};
 use crate::model::{AnswerDuration, HeaderName, HostName, Protocol, Refused, Template, TemplatePart, is_label};
 use crate::translate::external_name::ExternalName;
 
@@ -52,8 +52,8 @@ const NO_URL: Refused = Refused::because("it is not a URL that begins with http:
 pub fn service_url(value: &str) -> Result<ServiceUrl, Refused> {
     let (scheme, authority, rest) = split(value)?;
     let target = match rest.starts_with('/') {
-        true => template(rest, Place::Question)?,
-        false => template(&format!("/{rest}"), Place::Question)?,
+        true => template(rest, TemplateUse::Question)?,
+        false => template(&format!("/{rest}"), TemplateUse::Question)?,
     };
     if rest.contains('#') {
         return Err(Refused::because("it holds a #, which no request can"));
@@ -102,7 +102,7 @@ pub fn sign_in(value: &str, parameter: &str) -> Result<Template, Refused> {
             return Err(NO_URL);
         }
     }
-    let url = template(value, Place::Redirect)?;
+    let url = template(value, TemplateUse::Redirect)?;
     let query = value.split_once('?').map(|(_, query)| query);
     let has_parameter =
         query.is_some_and(|query| query.split('&').any(|pair| pair.split('=').next() == Some(parameter)));

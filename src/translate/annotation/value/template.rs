@@ -7,7 +7,7 @@ use crate::model::{Refused, Template, TemplatePart, Variable};
 
 /// Where a template stands: that decides which variables cannot break it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TemplateUse {
     /// In the URL by which a service is asked.
     Question,
     /// In the URL to which a client is sent.
@@ -27,14 +27,14 @@ const QUERY: [&str; 3] = ["args", "is_args", "query_string"];
 const DECODED: [&str; 2] = ["document_uri", "uri"];
 
 /// A template whose text has characters of URLs alone, but in headers, where any that is printed may stand.
-pub fn template(value: &str, place: Place) -> Result<Template, Refused> {
+pub fn template(value: &str, place: TemplateUse) -> Result<Template, Refused> {
     let mut parts = Vec::new();
     let mut text = String::new();
     let mut rest = value;
     while let Some(character) = rest.chars().next() {
         rest = &rest[character.len_utf8()..];
         if character != '$' {
-            match place == Place::Header || is_url_character(character) {
+            match place == TemplateUse::Header || is_url_character(character) {
                 true => text.push(character),
                 false => return Err(Refused(format!("it cannot hold {} here", quoted(&character.to_string())).into())),
             }
@@ -62,7 +62,7 @@ pub fn name(text: &str) -> Result<(&str, &str), Refused> {
     Ok(text.split_at(end.unwrap_or(text.len())))
 }
 
-fn variable(name: &str, place: Place) -> Result<TemplatePart, Refused> {
+fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
     match name {
         "" => return Err(Refused::because("a $ refers to nothing")),
         "pass_access_scheme" => return Ok(TemplatePart::ClientScheme),
@@ -78,21 +78,21 @@ fn variable(name: &str, place: Place) -> Result<TemplatePart, Refused> {
         _ if DECODED.contains(&name) => {
             return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
         }
-        Place::Question | Place::Header | Place::Key if is_query => {
+        TemplateUse::Question | TemplateUse::Header | TemplateUse::Key if is_query => {
             return Err(Refused(
                 format!("${name} is empty in the question to the service; use $escaped_request_uri").into(),
             ));
         }
-        Place::Question if is_header => {
+        TemplateUse::Question if is_header => {
             return Err(Refused(
                 format!("${name} may hold blanks, which a URL cannot; the service is told all headers of the client")
                     .into(),
             ));
         }
-        Place::Question => false,
-        Place::Redirect => is_query,
-        Place::Header => is_header,
-        Place::Key => is_header || name == "remote_user",
+        TemplateUse::Question => false,
+        TemplateUse::Redirect => is_query,
+        TemplateUse::Header => is_header,
+        TemplateUse::Key => is_header || name == "remote_user",
     };
     match Variable::new(name) {
         Ok(variable) if fits => Ok(TemplatePart::Variable(variable)),
@@ -112,27 +112,31 @@ mod tests {
     #[test]
     fn variables_stand_where_they_cannot_break_anything() {
         let shown = |text, place| template(text, place).map(|template| template.to_string());
-        let rows: [(&str, Place, Result<&str, &str>); 20] = [
-            ("/check?u=$scheme://$host$request_uri", Place::Question, Ok("/check?u=${scheme}://${host}${request_uri}")),
-            ("/a?u=${escaped_request_uri}x", Place::Question, Ok("/a?u=${escaped_request_uri}x")),
-            ("/a?u=$uri", Place::Question, Err("could end a line")),
-            ("/a?u=$args", Place::Question, Err("is empty in the question")),
-            ("/a?u=$arg_x", Place::Question, Err("is empty in the question")),
-            ("/a?u=$http_x", Place::Question, Err("may hold blanks")),
-            ("/a?u=$cookie_x", Place::Question, Err("may hold blanks")),
-            ("/a?u=$args", Place::Redirect, Ok("/a?u=${args}")),
-            ("/a?u=$document_uri", Place::Redirect, Err("could end a line")),
-            ("/a b", Place::Redirect, Err("cannot hold \" \"")),
-            ("/a;", Place::Question, Err("cannot hold \";\"")),
-            ("/a{", Place::Question, Err("cannot hold \"{\"")),
-            ("a \"b\" '; $http_x", Place::Header, Ok("a \"b\" '; ${http_x}")),
-            ("$uri", Place::Header, Err("could end a line")),
-            ("a\nb", Place::Header, Err("control character")),
-            ("$remote_user$cookie_sid", Place::Key, Ok("${remote_user}${cookie_sid}")),
-            ("$ssl_client_raw_cert", Place::Key, Err("unknown \"ssl_client_raw_cert\" variable")),
-            ("$ingressd_x", Place::Header, Err("unknown \"ingressd_x\" variable")),
-            ("${host", Place::Header, Err("never closed")),
-            ("a$", Place::Header, Err("refers to nothing")),
+        let rows: [(&str, TemplateUse, Result<&str, &str>); 20] = [
+            (
+                "/check?u=$scheme://$host$request_uri",
+                TemplateUse::Question,
+                Ok("/check?u=${scheme}://${host}${request_uri}"),
+            ),
+            ("/a?u=${escaped_request_uri}x", TemplateUse::Question, Ok("/a?u=${escaped_request_uri}x")),
+            ("/a?u=$uri", TemplateUse::Question, Err("could end a line")),
+            ("/a?u=$args", TemplateUse::Question, Err("is empty in the question")),
+            ("/a?u=$arg_x", TemplateUse::Question, Err("is empty in the question")),
+            ("/a?u=$http_x", TemplateUse::Question, Err("may hold blanks")),
+            ("/a?u=$cookie_x", TemplateUse::Question, Err("may hold blanks")),
+            ("/a?u=$args", TemplateUse::Redirect, Ok("/a?u=${args}")),
+            ("/a?u=$document_uri", TemplateUse::Redirect, Err("could end a line")),
+            ("/a b", TemplateUse::Redirect, Err("cannot hold \" \"")),
+            ("/a;", TemplateUse::Question, Err("cannot hold \";\"")),
+            ("/a{", TemplateUse::Question, Err("cannot hold \"{\"")),
+            ("a \"b\" '; $http_x", TemplateUse::Header, Ok("a \"b\" '; ${http_x}")),
+            ("$uri", TemplateUse::Header, Err("could end a line")),
+            ("a\nb", TemplateUse::Header, Err("control character")),
+            ("$remote_user$cookie_sid", TemplateUse::Key, Ok("${remote_user}${cookie_sid}")),
+            ("$ssl_client_raw_cert", TemplateUse::Key, Err("unknown \"ssl_client_raw_cert\" variable")),
+            ("$ingressd_x", TemplateUse::Header, Err("unknown \"ingressd_x\" variable")),
+            ("${host", TemplateUse::Header, Err("never closed")),
+            ("a$", TemplateUse::Header, Err("refers to nothing")),
         ];
         for (text, place, expected) in rows {
             match (shown(text, place), expected) {
