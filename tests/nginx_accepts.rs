@@ -10,13 +10,14 @@ use std::time::Duration;
 use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
-    AccessList, Action, Argument, BackendHeaders, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId,
-    ClientLimits, Connection, CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName,
-    Hsts, HttpsRedirect, Kind, LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough,
-    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
-    RewritePattern, RewriteTarget, Route, SameSite, SecretBytes, Server, ServerName, Session, SessionCookie, Stream,
-    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Text, TlsTermination, Transport, Upstream, UpstreamId,
-    UrlPath,
+    AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
+    BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
+    Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect,
+    Kind, LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough, Passthroughs,
+    PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern,
+    RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Session, SessionCookie, Stream,
+    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination,
+    Transport, Upstream, UpstreamId, UrlPath, Variable,
 };
 use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -77,6 +78,10 @@ fn directive(row: &'static catalogue::DirectiveRow, arguments: Vec<Argument>) ->
     Directive { row, arguments, origin: origin() }
 }
 
+fn template(text: &str) -> Template {
+    Template::text(text).expect("a template")
+}
+
 /// Every part of a behaviour at once.
 fn everything() -> Behaviour {
     let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
@@ -131,6 +136,36 @@ fn everything() -> Behaviour {
             realm: Text::new("Members' \"area\"").expect("a text"),
             file: password_file,
         })),
+        external_authentication: Some(Arc::new(ExternalAuthentication {
+            origin: origin(),
+            service: upstream_id("web", Protocol::Https),
+            policy: Arc::new(AuthenticationPolicy {
+                host: template("auth.example.com"),
+                target: Template::new(vec![
+                    TemplatePart::Text("/check?u=".into()),
+                    TemplatePart::ClientScheme,
+                    TemplatePart::Text("://".into()),
+                    TemplatePart::ClientHost,
+                    TemplatePart::EscapedTarget,
+                ])
+                .expect("a template"),
+                method: HeaderName::new("HEAD").expect("a token"),
+                sign_in: Some(template("https://login.example.com/start?rd=$x")),
+                response_headers: names(&["X-User", "Authorization"]),
+                request_headers: vec![(HeaderName::new("X-Realm").expect("a token"), template("a 'b' \"c\"; }"))],
+                request_redirect: Some(template("https://example.com/")),
+                memory: Some(AnswerMemory {
+                    key: Template::new(vec![TemplatePart::Variable(Variable::new("remote_user").expect("a variable"))])
+                        .expect("a template"),
+                    durations: vec![
+                        AnswerDuration::new(vec![200, 401], Duration::from_secs(60)).expect("a time"),
+                        AnswerDuration::new(Vec::new(), Duration::from_secs(5)).expect("a time"),
+                    ],
+                }),
+                always_sets_cookie: true,
+            }),
+        })),
+        satisfy: Satisfy::Any,
         limits: Some(Arc::new(ClientLimits {
             origin: origin(),
             rates: vec![(LimitRate::PerSecond(5), 25), (LimitRate::PerMinute(100), 500)],

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::catalogue::Module;
 use super::{
-    AccessList, Action, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientCertificates,
-    ClientLimits, Cors, Directive, ListMark, Model, PathMatch, RewritePattern, Route, SessionCookie, Split, TargetPart,
-    TlsTermination, UpstreamId,
+    AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
+    ClientCertificates, ClientLimits, Cors, Directive, ListMark, Model, PathMatch, RewritePattern, Route,
+    SessionCookie, Split, TargetPart, Template, TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -148,6 +148,8 @@ const ZONE: Cost =
 const LIMIT: Cost = Cost { configuration: 130, memory: 300, test: 2, ..NOTHING };
 /// A directive of a path, in its locations.
 const DIRECTIVE: Cost = Cost { configuration: 80, memory: 300, test: 2, ..NOTHING };
+/// A location by which a service is asked, with all headers.
+const QUESTION: Cost = Cost { configuration: 4500, memory: 30_000, test: 90, ..NOTHING };
 /// Headers of cross-origin requests and of passwords, which each location repeats.
 const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTHING };
 
@@ -173,7 +175,7 @@ impl Cost {
             cost += HEADERS;
         }
         match behaviour.access.as_deref() {
-            Some(list) if list.mark().is_some() => cost += CONDITION,
+            Some(_) if behaviour.referred_list().is_some() => cost += CONDITION,
             Some(list) => cost += times(WRITTEN_NETWORK, 2 * list.len()),
             None => {}
         }
@@ -193,6 +195,29 @@ impl Cost {
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
         }
+        cost
+    }
+
+    /// What a path costs more of which another service says who may have it.
+    pub fn of_asking(policy: &AuthenticationPolicy) -> Self {
+        let mut cost = HEADERS;
+        cost += times(DIRECTIVE, 2 * (3 + 2 * policy.response_headers.len()));
+        let texts = policy.sign_in.as_ref().map_or(0, Template::length);
+        cost.configuration += 2 * bytes(texts);
+        cost.memory += 4 * bytes(texts);
+        cost
+    }
+
+    /// What a host costs more for each service that is asked, and each way in which it is.
+    pub fn of_question(policy: &AuthenticationPolicy) -> Self {
+        let mut cost = QUESTION;
+        cost += times(DIRECTIVE, policy.request_headers.len());
+        let headers = policy.request_headers.iter().map(|(name, value)| name.as_str().len() + value.length());
+        let key = policy.memory.as_ref().map_or(0, |memory| memory.key.length() + 20 * memory.durations.len());
+        let redirect = policy.request_redirect.as_ref().map_or(0, Template::length);
+        let texts = headers.sum::<usize>() + key + redirect + policy.host.length() + policy.target.length();
+        cost.configuration += bytes(texts);
+        cost.memory += 4 * bytes(texts);
         cost
     }
 
@@ -346,8 +371,15 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         let asked = server.client_certificates.as_deref();
         let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
+        let mut questions = HashSet::new();
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
+            if let Some(external) = route.behaviour.external_authentication.as_deref() {
+                costs.add(&route.origin.object.namespace, Cost::of_asking(&external.policy));
+                if questions.insert((&external.service, &external.policy)) {
+                    costs.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
+                }
+            }
             if let Some(asked) = asked {
                 costs.add(&route.origin.object.namespace, Cost::of_guarded_path(asked));
             }
@@ -438,7 +470,7 @@ impl<'m> Costs<'m> {
             cost += BACKEND_TLS;
         }
         if let Some(list) = behaviour.access.as_deref()
-            && let Some(mark) = list.mark()
+            && let Some(mark) = behaviour.referred_list()
             && self.lists.insert(mark)
         {
             cost += Cost::of_list(list);

@@ -13,6 +13,7 @@ mod digest;
 mod effective;
 mod error_pages;
 pub mod expression;
+mod external_authentication;
 mod instance;
 mod name;
 mod origin;
@@ -21,6 +22,7 @@ mod route;
 mod server;
 mod split;
 mod stream;
+mod template;
 mod upstream;
 mod validity;
 mod value;
@@ -36,6 +38,9 @@ pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
 pub use effective::{Effective, Written, WrittenAt};
 pub use error_pages::ErrorPages;
+pub use external_authentication::{
+    AnswerDuration, AnswerMemory, AuthenticationPolicy, ExternalAuthentication, LONGEST_MEMORY, Satisfy,
+};
 pub use instance::Instance;
 pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};
@@ -44,6 +49,7 @@ pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use split::{Branch, Share, Split, Test};
 pub use stream::{Listener, Port, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
+pub use template::{Template, TemplatePart};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{

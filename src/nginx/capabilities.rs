@@ -1,6 +1,7 @@
 //! What an nginx can do, from the words of `nginx -V` and its `load_module` lines; it must not run anything.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use crate::model::catalogue::{DirectiveRow, Module, Version};
 
@@ -11,6 +12,8 @@ pub struct Capabilities {
     pub version: Version,
     /// The modules it has.
     pub modules: BTreeSet<Module>,
+    /// The folder of its temporary files, in which its workers may have others; `None` where it was not said when it was built.
+    pub temporary: Option<PathBuf>,
 }
 
 /// How a module gets into a build.
@@ -29,6 +32,7 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::Grpc, "http_grpc_module", Built::Always),
     (Module::Access, "http_access_module", Built::Always),
     (Module::AuthBasic, "http_auth_basic_module", Built::Always),
+    (Module::AuthRequest, "http_auth_request_module", Built::Asked),
     (Module::LimitReq, "http_limit_req_module", Built::Always),
     (Module::LimitConn, "http_limit_conn_module", Built::Always),
     (Module::Geo, "http_geo_module", Built::Always),
@@ -86,13 +90,17 @@ impl Capabilities {
             }
         };
         let modules = FLAGS.iter().filter(|(_, name, built)| has(name, built)).map(|(module, ..)| *module).collect();
-        Ok(Capabilities { version, modules })
+        let proxied = flags.iter().find_map(|flag| flag.strip_prefix("--http-proxy-temp-path="));
+        let has_cache = !flags.contains("--without-http-cache");
+        let temporary = proxied.map(Path::new).filter(|path| has_cache && path.is_absolute()).and_then(Path::parent);
+        Ok(Capabilities { version, modules, temporary: temporary.map(Path::to_path_buf) })
     }
 
     /// What the packages of the usual distributions have at this version: every module of nginx that we know of.
     pub fn profile(version: Version) -> Self {
         let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Built::Apart));
-        Capabilities { version, modules: modules.map(|(module, ..)| *module).collect() }
+        let modules = modules.map(|(module, ..)| *module).collect();
+        Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()) }
     }
 
     /// Whether it has the module.
@@ -140,7 +148,8 @@ mod tests {
     use super::*;
 
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
-        configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx --with-compat \
+        configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx \
+        --http-proxy-temp-path=/var/lib/nginx/proxy --with-compat \
         --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
         --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module \
         --with-http_auth_request_module --with-http_sub_module --with-http_gunzip_module --with-stream_ssl_preread_module\n";

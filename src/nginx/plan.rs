@@ -203,6 +203,8 @@ pub struct Decisions {
     pub upstream_hash: bool,
     /// The same where they may be chosen by how many connections they have.
     pub upstream_least_conn: bool,
+    /// Where answers about clients may be remembered: nginx makes the folder. `None` where there is no place that is known to be its own.
+    pub answer_memory: Option<PathBuf>,
 }
 
 /// A model that this nginx can serve, together with the decisions it makes necessary.

@@ -8,9 +8,9 @@ use std::sync::{Arc, LazyLock};
 use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientCertificates, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId,
-    PasswordFileId, Pattern, Port, Protocol, ServerName, SessionCookie, Split, StreamUpstreamId, Transport, UpstreamId,
-    hexadecimal,
+    CertificateId, ClientCertificates, ClientLimits, Cors, ExternalAuthentication, HeaderName, Hsts, LimitRate,
+    ListMark, ObjectId, PasswordFileId, Pattern, Port, Protocol, ServerName, SessionCookie, Split, StreamUpstreamId,
+    Transport, UpstreamId, hexadecimal,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -223,6 +223,31 @@ pub fn password_file(id: &PasswordFileId) -> FilePath {
     let [kind, namespace, name] = object(&id.secret);
     format!("auth/{}", hash(&[kind, namespace, name, if id.map { "map" } else { "file" }])).into()
 }
+
+/// The location by which a service is asked about clients, for each way in which one is. No slash begins it: no path leads there.
+pub fn authentication(external: &ExternalAuthentication) -> String {
+    let ExternalAuthentication { service, policy, origin: _ } = external;
+    format!("{OURS}-auth-{}", hash(&[&readable(service), &format!("{policy:?}")]))
+}
+
+/// The variable that holds the target of a request encoded, and what those before it begin with.
+pub const ESCAPED_URI: &str = "escaped_uri";
+
+/// The file of those.
+pub fn escaped_uri_file() -> FilePath {
+    "http/10-escaped-uri.conf".into()
+}
+
+/// The zone of answers about clients that are remembered.
+pub const ANSWER_MEMORY: &str = "ingressd_authentication";
+
+/// The file of that zone.
+pub fn answer_memory_file() -> FilePath {
+    "http/10-authentication.conf".into()
+}
+
+/// What our names begin with.
+const OURS: &str = "ingressd";
 
 /// The prefix of the variables for a set of origins.
 pub fn cors(cors: &Cors) -> String {

@@ -107,6 +107,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("request_headers", Some(json!(request_headers()))),
         source!("upstream", example(upstream())),
         source!("cors", example(cors())),
+        source!("escaped_uri", Some(json!(escaped_uri()))),
+        source!("answer_memory", example(answer_memory())),
         source!("session", example(session())),
         source!("session_cookie", example(session_cookie())),
         source!("split", example(split())),
@@ -279,6 +281,15 @@ fn cors() -> Result<Value, Refused> {
         headers: vec![view::CorsHeader { origin: WORD, variable: WORD, value: Text::new("text")? }],
         preflight: WORD,
     }))
+}
+
+fn escaped_uri() -> view::EscapedUri {
+    let stages = vec![view::EscapedStage { from: WORD, to: WORD }];
+    view::EscapedUri { first: WORD, stages, last: WORD, escaped: WORD }
+}
+
+fn answer_memory() -> Result<Value, Refused> {
+    Ok(json!(view::AnswerMemory { folder: Path::new("/folder".as_ref())?, zone: WORD }))
 }
 
 fn session() -> Result<Value, Refused> {

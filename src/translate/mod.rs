@@ -5,6 +5,7 @@ mod aliases;
 mod allowed;
 pub mod annotation;
 mod asked;
+mod authentication;
 mod authority;
 mod backend;
 mod budget;
@@ -51,10 +52,11 @@ pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use places::Places;
 pub use reading::{
-    AppRoot, ClientRule, ErrorOptions, HostAliases, HostOptions, Reading, RequestedBackendTls, RequestedSession,
+    AppRoot, ClientRule, ErrorOptions, HostAliases, HostOptions, Reading, RequestedAuthentication, RequestedBackendTls,
+    RequestedSession,
 };
 pub use streams::StreamOptions;
-pub use tables::{ANNOTATIONS, PREFIX, everywhere, judge_default};
+pub use tables::{ANNOTATIONS, Everywhere, PREFIX, everywhere, judge_default};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -168,7 +170,7 @@ impl Translator {
         let expanded = with_aliases(snapshot, options, memory, &mut translation.findings);
         let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
         let everywhere = tables::everywhere(snapshot, options);
-        let (subjects, mut withheld) = subjects(snapshot, options, &everywhere.1, memory, &mut translation);
+        let (subjects, mut withheld) = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
         withheld.append(&mut admission.withheld);
@@ -320,6 +322,7 @@ fn subjects<'a>(
             && (reading.closed
                 || own_list
                 || behaviour.basic_authentication.is_some()
+                || reading.authentication.as_ref().is_some_and(|requested| !requested.is_everywhere)
                 || reading.host.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();

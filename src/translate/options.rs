@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::tables::{ANNOTATIONS, Table, Trust};
 use super::{AllowedHosts, Limits, Places, StreamOptions};
-use crate::model::{Certificate, Cidr, Directive, Origin};
+use crate::model::{Certificate, Cidr, Directive, Origin, UrlPath};
 
 /// Whose semantics an object has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,6 +162,8 @@ pub struct Options {
     pub allowlist: Vec<Cidr>,
     /// Clients that are never let in, except where an annotation says otherwise.
     pub denylist: Vec<Cidr>,
+    /// Paths below which nobody is asked for a password, and no service whether a request may pass.
+    pub no_authentication: Vec<UrlPath>,
     /// How much whoever may write an Ingress is trusted: annotations that need more are refused.
     pub max_trust: Trust,
     /// Whether requests whose path may mean something else to a backend are refused where routes of a host are protected
@@ -250,6 +252,7 @@ impl Default for Options {
             hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
             allowlist: Vec::new(),
             denylist: Vec::new(),
+            no_authentication: UrlPath::new("/.well-known/acme-challenge").into_iter().collect(),
             max_trust: Trust::High,
             strict_paths: None,
             trusted_proxies: Vec::new(),

@@ -114,7 +114,7 @@ fn moot(
     origin: &Origin,
 ) -> Option<Finding> {
     let paths = site.claims.iter().filter(|other| other.subject.id() == subject.id() && other.origin != claim.origin);
-    let paths = paths.map(|other| super::annotation::value::excerpt(other.path.as_str()));
+    let paths = paths.map(|other| super::value::excerpt(other.path.as_str()));
     let annotations = subject.stored.object.metadata.annotations.iter().flat_map(|all| all.keys());
     let table = subject.rule.annotations;
     let key = |key: &'_ String| table.find(key.strip_prefix(table.prefix)?).filter(|row| row.is_served());

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
+use super::authentication;
 use super::backend::{BackendReference, Backends};
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
@@ -14,7 +15,7 @@ use super::port::PortReference;
 use super::site::{self, Claim, Site};
 use super::subject::Subject;
 use super::tls::Tls;
-use super::{Dialect, EndpointMode, Options};
+use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
@@ -70,7 +71,7 @@ pub struct Servers<'a> {
     /// Rules about certificates of clients of objects that are not served.
     pub unserved_rules: &'a client_certificates::Unserved,
     /// The dialect and behaviour where no object has a say.
-    pub everywhere: &'a (Dialect, Arc<Behaviour>),
+    pub everywhere: &'a Everywhere,
     /// Numbers of those that have another one's path.
     pub taken: BTreeSet<usize>,
     /// Certificates.
@@ -130,6 +131,8 @@ impl<'a> Servers<'a> {
         if let Some(claim) = decider {
             self.pass(&server.name, claim);
         }
+        authentication::exempt(&mut server, self.options);
+        authentication::apply(self, &mut server, site);
         Some(server)
     }
 
@@ -175,14 +178,12 @@ impl<'a> Servers<'a> {
     pub fn build_catch_all(&mut self) -> Option<Server> {
         self.options.default_backend.as_ref()?;
         let origin = Origin::object(&settings());
-        let (dialect, behaviour) = (self.everywhere.0, Arc::clone(&self.everywhere.1));
-        let fallback = Route {
-            origin: origin.clone(),
-            path: root()?,
-            action: self.daemon_backend(dialect),
-            behaviour,
-            errors: None,
-        };
+        let (dialect, behaviour) = (self.everywhere.dialect, Arc::clone(&self.everywhere.behaviour));
+        let action = if self.everywhere.closed { Action::Closed } else { self.daemon_backend(dialect) };
+        let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
+        if let Some(requested) = &self.everywhere.authentication {
+            authentication::apply_to(self, &mut fallback, requested);
+        }
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();
         let (handover, client_certificates, directives) = (handover(dialect), None, Vec::new());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 
 use super::annotation::{self, Context};
-use super::{ClassRule, DefaultValue, Dialect, Options, Reading};
+use super::{ClassRule, DefaultValue, Dialect, Options, Reading, RequestedAuthentication};
 use crate::model::{Behaviour, Kind, ObjectId};
 use crate::source::{Snapshot, Stored};
 
@@ -23,15 +23,29 @@ pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, op
     annotation::read(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
 }
 
-/// The dialect and behaviour where no object has a say: what the administrator asks for everywhere.
-pub fn everywhere(snapshot: &Snapshot, options: &Options) -> (Dialect, Arc<Behaviour>) {
+/// What the administrator asks for where no object has a say.
+#[derive(Debug)]
+pub struct Everywhere {
+    /// Whose semantics count.
+    pub dialect: Dialect,
+    /// How requests are served.
+    pub behaviour: Arc<Behaviour>,
+    /// Something that protects everything is wrong.
+    pub closed: bool,
+    /// The service that is asked about clients.
+    pub authentication: Option<Arc<RequestedAuthentication>>,
+}
+
+/// What the administrator asks for where no object has a say.
+pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
     let (dialect, table) = match options.classes.first() {
         Some(rule) => (rule.dialect, rule.annotations),
         None => (Dialect::Specification, &ANNOTATIONS),
     };
     let object = &Arc::new(ObjectId::new(Kind::Settings, "", "default-backend"));
     let context = Context { object, namespace: "", dialect, table, snapshot, options };
-    (dialect, Arc::new(annotation::read(&context, &BTreeMap::new()).behaviour))
+    let Reading { behaviour, closed, authentication, .. } = annotation::read(&context, &BTreeMap::new());
+    Everywhere { dialect, behaviour: Arc::new(behaviour), closed, authentication }
 }
 
 /// Whether a default of an annotation of ingress-nginx can be used: what is wrong with it, and whether it protects something.

@@ -23,6 +23,7 @@ mod doctor;
 mod downgrade;
 mod endpoints;
 mod error_pages;
+mod external_authentication;
 mod external_names;
 mod failure;
 mod generations;

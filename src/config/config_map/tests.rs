@@ -244,7 +244,7 @@ fn a_default_above_a_ceiling_is_the_ceiling_that_the_settings_say() {
 #[test]
 fn a_list_for_everybody_makes_no_path_a_protected_one() {
     let layered = layered(&[("whitelist-source-range", "10.0.0.0/8")]);
-    let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).1;
+    let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).behaviour;
     let lists = behaviour.access.as_deref().unwrap();
     assert_eq!((lists.deny(), lists.allow()), (&[][..], &*address_list("10.0.0.0/8").unwrap()));
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{self, Module};
-use crate::model::{Field, Kind, Model, ObjectId, Origin, TlsTermination};
+use crate::model::{Digest, Field, Kind, Model, ObjectId, Origin, TlsTermination};
 
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
@@ -48,7 +48,9 @@ pub fn gate(
             findings.push(Finding::new(Reason::MissingCapability, server.origin.clone(), words));
         }
     }
+    let answer_memory = answer_memory(capabilities, options);
     routes::fit(&mut model, capabilities, has_tls, &mut findings);
+    findings.extend(forgetting(&model, answer_memory.is_some()));
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
     // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
     let proxies = match options.proxy_protocol {
@@ -108,10 +110,19 @@ pub fn gate(
         upstream_hash: capabilities.knows(&catalogue::HASH),
         upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
         preread,
+        answer_memory,
     };
     findings.sort();
     findings.dedup();
     (Plan { model, decisions: decisions.into() }, findings)
+}
+
+/// Whether a path can be written into nginx's configuration.
+fn fits(path: &std::path::Path) -> bool {
+    path.is_absolute()
+        && path.to_str().is_some_and(|text| {
+            text.len() <= 1000 && !text.contains(|character: char| character == '$' || character.is_control())
+        })
 }
 
 /// Why nothing at all can be served.
@@ -119,15 +130,30 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
         return Some(format!("nginx has no {}: nothing can be served", Capabilities::name(module)));
     }
-    let fits = |path: &std::path::Path| {
-        path.is_absolute()
-            && path.to_str().is_some_and(|text| {
-                text.len() <= 1000 && !text.contains(|character: char| character == '$' || character.is_control())
-            })
-    };
-    [Some(&options.current), options.access_log.as_ref()].into_iter().flatten().find(|path| !fits(path)).map(|path| {
-        format!("{} cannot be written into nginx's configuration: an absolute path without $ is needed", path.display())
-    })
+    [Some(&options.current), options.access_log.as_ref()].into_iter().flatten().find(|path| !fits(path.as_path())).map(
+        |path| {
+            format!(
+                "{} cannot be written into nginx's configuration: an absolute path without $ is needed",
+                path.display()
+            )
+        },
+    )
+}
+
+/// The folder in which nginx may remember answers about clients: beside its other temporary files, and no other instance's.
+fn answer_memory(capabilities: &Capabilities, options: &GateOptions) -> Option<std::path::PathBuf> {
+    let current = Digest::of(options.current.to_str()?.as_bytes()).hexadecimal(5);
+    let folder = capabilities.temporary.as_ref()?.join(format!("ingressd-authentication-{current}"));
+    fits(&folder).then_some(folder)
+}
+
+/// Who wanted that answers are remembered, where they cannot be.
+fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
+    let routes = model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
+    let external = routes.filter_map(|route| route.behaviour.external_authentication.as_deref());
+    let wants = external.filter(|external| !can && external.policy.memory.is_some());
+    let words = "nginx does not tell a folder for its temporary files, or has no cache: each answer of the service is asked for anew";
+    wants.map(|external| Finding::new(Reason::MissingCapability, external.origin.clone(), words)).collect()
 }
 
 /// A worker keeps a connection to each upstream that was asked lately, and refuses requests when it has none left.

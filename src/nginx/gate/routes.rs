@@ -216,6 +216,7 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     let needs = [
         (behaviour.access.is_some(), Module::Access),
         (behaviour.basic_authentication.is_some(), Module::AuthBasic),
+        (behaviour.external_authentication.is_some(), Module::AuthRequest),
         (limits.is_some_and(|limits| !limits.rates.is_empty()), Module::LimitReq),
         (limits.is_some_and(|limits| limits.connections.is_some()), Module::LimitConn),
     ];
@@ -223,6 +224,14 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     if let Some((_, module)) = needs.into_iter().find(missing) {
         let words = format!("nginx has no {}, which protects the route: it answers 503", Capabilities::name(module));
         return Some((Reason::ClosedRoute, words));
+    }
+    if let Some(external) = behaviour.external_authentication.as_deref()
+        && !known.upstreams.contains(&external.service)
+    {
+        return Some((
+            Reason::ClosedRoute,
+            "the service that says who may pass is not known: it answers 503".to_owned(),
+        ));
     }
     match behaviour.basic_authentication.as_deref() {
         Some(basic) if !known.password_files.contains(&basic.file) => {

@@ -11,6 +11,7 @@ use crate::render::token::{Literal, Word};
 use crate::render::view;
 
 use super::backend::{self, Backends, Slot, slots};
+use super::external_authentication;
 use super::server::{Facts, fill, requires, write};
 use super::writer::Writer;
 
@@ -85,7 +86,12 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     }
     // Upstreams are found by name at each request: nginx reads the block without them.
     let upstreams: Vec<_> = first_slots.iter().map(|slot| names::upstream_file(slot.upstream, facts.crowds)).collect();
-    let requires = requires(first, facts).into_iter().filter(|path| !upstreams.contains(path));
+    let services: Vec<_> = external_authentication::of_server(first)
+        .into_values()
+        .map(|external| names::upstream_file(&external.service, facts.crowds))
+        .collect();
+    let requires = requires(first, facts).into_iter();
+    let requires = requires.filter(|path| !upstreams.contains(path) || services.contains(path));
     Ok(writer.file(requires))
 }
 

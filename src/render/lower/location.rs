@@ -14,7 +14,10 @@ use super::backend::Backends;
 use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
-use super::{access, answer, backend_headers, backend_tls, client_certificates, cors, error_pages, limits, session};
+use super::{
+    access, answer, backend_headers, backend_tls, client_certificates, cors, error_pages, external_authentication,
+    limits, session,
+};
 
 /// What the locations of a server have in common.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +64,7 @@ const FEATURES: &[Feature] = &[
     access::together,
     access::by_address,
     access::by_password,
+    external_authentication::lower,
     limits::lower,
     error_pages::lower,
     backend_headers::lower,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::model::catalogue::{self, DirectiveRow, Said};
 use crate::model::{
-    AccessList, Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
-    Server, ServerName, StrictPaths, TlsTermination, expression,
+    Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused, Server,
+    ServerName, StrictPaths, TlsTermination, expression,
 };
 use crate::nginx::{Decisions, Entrance, Http2, Listen, Reset};
 use crate::render::crowds::Crowds;
@@ -23,7 +23,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{backend_tls, client_certificates, error_pages};
+use super::{backend_tls, client_certificates, error_pages, external_authentication};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -87,7 +87,12 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
             requires.insert(names::session_file(&names::session_cookie(&session.cookie)));
         }
         requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
-        requires.extend(behaviour.access.as_deref().and_then(AccessList::mark).map(names::list_file));
+        requires.extend(behaviour.referred_list().map(names::list_file));
+        requires.extend(
+            external_authentication::asked(route)
+                .into_iter()
+                .flat_map(|external| external_authentication::requires(external, facts.crowds)),
+        );
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
     requires
@@ -200,6 +205,14 @@ fn write_one(
                     writer.add_location(texts, &place, &common);
                 }
             }
+        }
+    }
+    for (name, external) in external_authentication::of_server(server) {
+        let location = external_authentication::location(&name, external, &inherited, facts);
+        match location.and_then(|location| filled(&location, list, engine)) {
+            Ok(texts) => writer.add_block(texts, &external.origin),
+            // Without it nginx lets nobody in who has to be asked about.
+            Err(_) => writer.leave_out(&external.origin),
         }
     }
     for (name, (upstream, status, origin)) in error_pages::places(server) {

@@ -54,8 +54,9 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     for family in table.families {
         (family.finish)(&mut draft, context);
     }
-    let Reading { behaviour, closed, .. } = &mut draft.reading;
-    let is_protected = *closed || behaviour.access.is_some() || behaviour.basic_authentication.is_some();
+    let Reading { behaviour, closed, authentication, .. } = &mut draft.reading;
+    let asks = behaviour.basic_authentication.is_some() || authentication.is_some();
+    let is_protected = *closed || behaviour.access.is_some() || asks;
     behaviour.strict_paths = is_protected && context.options.has_strict_paths(context.dialect);
     draft.reading.behaviour.directives.sort_by_key(|directive| directive.row.name);
     draft.reading.host.directives.sort_by_key(|directive| directive.row.name);
@@ -68,7 +69,8 @@ fn apply_defaults(context: &Context<'_>, annotations: &BTreeMap<String, String>,
         let Some(row) = context.table.find(default.key) else { continue };
         let own = |name: &str| annotations.get(&format!("{}{name}", context.table.prefix));
         let mut names = std::iter::once(row.key).chain(row.aliases.iter().copied());
-        if !names.any(|name| own(name).is_some_and(|value| !value.trim().is_empty())) {
+        let is_overridden = names.any(|name| own(name).is_some_and(|value| !value.trim().is_empty()));
+        if !is_overridden || row.stands_alone {
             let origin = Some(&default.origin);
             let entry = Entry { object: context.object, key: default.key, value: &default.value, default: origin };
             apply(row, &entry, context, draft);

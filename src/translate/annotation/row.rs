@@ -222,6 +222,8 @@ pub struct Row {
     pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
+    /// The administrator's value counts together with his others of the family, whatever an object says itself.
+    pub stands_alone: bool,
     /// Annotations that the tries need beside them.
     pub beside: &'static [(&'static str, &'static str)],
     /// Examples.
@@ -244,6 +246,7 @@ impl Row {
         default: "",
         form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
+        stands_alone: false,
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
-use crate::translate::annotation::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
+use crate::translate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::{RequestedBackendTls, certificate};
 
 /// How many authorities may stand between, unless the object says otherwise.

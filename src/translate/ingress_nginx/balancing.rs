@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::RequestedSession;
-use crate::translate::annotation::value::{HASH_KEY, boolean, hash_key, integer};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Shape, Trust, unserved,
 };
+use crate::translate::value::{HASH_KEY, boolean, hash_key, integer};
 
 /// Name of the cookie unless the object says otherwise.
 const NAME: &str = "INGRESSCOOKIE";

@@ -6,10 +6,10 @@ use crate::model::catalogue::{
 };
 use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::Limits;
-use crate::translate::annotation::value::{ON_OFF, byte_size, integer, on_off};
 use crate::translate::annotation::{
     Ceiling, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
 };
+use crate::translate::value::{ON_OFF, byte_size, integer, on_off};
 
 /// Largest buffer in memory: each connection has its own.
 const LARGEST_BUFFER: u64 = 1 << 30;

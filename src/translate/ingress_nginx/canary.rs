@@ -6,10 +6,10 @@ use super::balancing::{COOKIE_NAME, cookie_name};
 use crate::finding::Reason;
 use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
 use crate::translate::Canary;
-use crate::translate::annotation::value::{HEADER_NAME, boolean, integer};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
+use crate::translate::value::{HEADER_NAME, boolean, integer};
 
 /// What the weight is a part of, unless the object says otherwise; less is not taken.
 const WHOLE: &str = "100";

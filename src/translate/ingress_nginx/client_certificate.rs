@@ -6,10 +6,10 @@ use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
-use crate::translate::annotation::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
+use crate::translate::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 
 /// What a common name begins with in the value of auth-tls-match-cn.
 const COMMON_NAME: &str = "CN=";

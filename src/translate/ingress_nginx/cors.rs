@@ -4,12 +4,10 @@ use std::sync::{Arc, LazyLock};
 
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Cors, HeaderName, OriginPattern, Refused};
-use crate::translate::annotation::value::{
-    HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins,
-};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
 };
+use crate::translate::value::{HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins};
 
 /// What is let in unless the object says otherwise. Were a text not of the right form, the list would be empty and let in nothing.
 const DEFAULT_METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";

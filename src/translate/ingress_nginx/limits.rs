@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
 use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
-use crate::translate::annotation::value::{address_list, integer, positive};
 use crate::translate::annotation::{
     Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, built_in,
 };
+use crate::translate::value::{address_list, integer, positive};
 
 /// The highest rate; nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;

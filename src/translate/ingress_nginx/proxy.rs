@@ -5,8 +5,8 @@ use crate::model::catalogue::{
     PROXY_NEXT_UPSTREAM_TRIES, PROXY_READ_TIMEOUT, PROXY_SEND_TIMEOUT,
 };
 use crate::model::{Argument, Protocol, Refused};
-use crate::translate::annotation::value::{LONGEST_SECONDS, excerpt, integer, seconds, seconds_or_unlimited};
 use crate::translate::annotation::{Ceiling, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
+use crate::translate::value::{LONGEST_SECONDS, excerpt, integer, seconds, seconds_or_unlimited};
 
 /// How long a backend is waited for. 0, where it is no limit, is the time for tries, whose number has a ceiling.
 const TIMEOUT: Ceiling = Ceiling::Setting {

@@ -2,10 +2,10 @@
 
 use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
-use crate::translate::annotation::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
 use crate::translate::annotation::{
     Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Trust, built_in,
 };
+use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
 
 /// Statuses unless the object says otherwise.
 const PERMANENT: &str = "301";

@@ -4,9 +4,9 @@ use super::backend_tls::CIPHERS;
 use crate::finding::Reason;
 use crate::model::{Argument, Ciphers, Protocol, Refused, ServerName, catalogue};
 use crate::translate::HostAliases;
-use crate::translate::annotation::value::boolean;
 use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust};
 use crate::translate::host::server_name;
+use crate::translate::value::boolean;
 
 /// How many aliases a host may have: each is a host with all its paths.
 const MOST_ALIASES: usize = 32;

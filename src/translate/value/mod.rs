@@ -7,7 +7,9 @@ mod name;
 mod number;
 mod origin;
 mod redirect;
+mod service;
 mod target;
+mod template;
 
 pub use address::address_list;
 pub use form::{Form, Shape};
@@ -19,7 +21,11 @@ pub use number::{
 };
 pub use origin::{ORIGIN, origins};
 pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
+pub use service::{
+    ServiceUrl, Whereabouts, answer_durations, method, name_of_service, parameter, service_url, sign_in,
+};
 pub use target::{HASH_KEY, HOST_HEADER, PATH_PREFIX, REWRITE_TARGET, hash_key, host_header, prefix, rewrite_target};
+pub use template::{TemplateUse, template};
 
 /// Longest part of a value that stands in a note.
 const LONGEST_EXCERPT: usize = 60;

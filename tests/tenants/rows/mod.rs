@@ -1,5 +1,6 @@
 //! The rows; they must not know how they are tried.
 
+mod authentication;
 mod blame;
 mod certificates;
 mod expressions;
@@ -13,7 +14,8 @@ use crate::row::Row;
 use crate::stage::{DEFAULTS, Stage};
 
 /// What concerns hosts that both sides name.
-const SHARING: &[&[Row]] = &[hosts::ROWS, expressions::ROWS, certificates::ROWS, blame::ROWS, features::ROWS];
+const SHARING: &[&[Row]] =
+    &[hosts::ROWS, authentication::ROWS, expressions::ROWS, certificates::ROWS, blame::ROWS, features::ROWS];
 
 /// What costs others memory and time, and what clients send.
 const COSTS: &[&[Row]] = &[values::ROWS, requests::ROWS];
