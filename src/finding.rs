@@ -139,7 +139,7 @@ reasons! {
     Undecodable, Error, Author, "the object is not served as it is written now", "A document could not be decoded into an object; its last good version, if there is one, goes on being served.";
     Unreadable, Error, Operator, "what the file or folder holds now is not served", "A file or folder of manifests could not be read; what it held before goes on being served.";
     DuplicateObject, Warning, Author, "this description of the object has no effect", "Two documents describe the same object; the first in order of file and line counts.";
-    ForeignClass, Info, Author, "nothing of the object is served here", "The object belongs to another controller, or names a class that does not exist, and is left alone.";
+    ForeignClass, Info, Author, "nothing of the object is served here", "The object belongs to another controller, names a class that does not exist, or has `spec.defaultBackend` while `hosts.disable-catch-all` is set; it is left alone.";
     InvalidHost, Error, Author, "nothing is served of the host", "A host is not a DNS name; its rule is left out.";
     InvalidPath, Error, Author, "the path is not served as it is written", "A path cannot be served as written; the object version is not used, or, where the path cannot be an expression, it alone answers 503, as the note says.";
     HostOwned, Error, Author, "nothing of the object is served of the host", "Another namespace asked for the host first and has it for itself (`hosts.ownership`), or had it until a moment ago (`hosts.grace`), or it is for the administrator (`hosts.catch-all`): nothing is served of it here. Take another host, or ask the administrator.";

@@ -12,10 +12,11 @@ use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, Argument, BackendHeaders, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId,
     ClientLimits, Connection, CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName,
-    Hsts, HttpsRedirect, Kind, LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, PasswordFile,
-    PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route,
-    SameSite, SecretBytes, Server, ServerName, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream,
-    StreamUpstreamId, TargetPart, Text, TlsTermination, Transport, Upstream, UpstreamId, UrlPath,
+    Hsts, HttpsRedirect, Kind, LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough,
+    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
+    RewritePattern, RewriteTarget, Route, SameSite, SecretBytes, Server, ServerName, Session, SessionCookie, Stream,
+    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Text, TlsTermination, Transport, Upstream, UpstreamId,
+    UrlPath,
 };
 use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -250,6 +251,7 @@ fn model() -> Model {
         default_certificate: Some(CertificateId::SelfSigned),
         forwarded: Forwarded { trusted: vec!["127.0.0.0/8".parse().expect("a network")], append: true },
         streams: streams().map(|(stream, _)| Arc::new(stream)).collect(),
+        passthroughs: Passthroughs::default(),
         stream_upstreams: streams().map(|(_, upstream)| Arc::new(upstream)).collect(),
     }
 }
@@ -344,6 +346,51 @@ fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     }
     let (accepted, words) = test(&files, root.path());
     assert!(accepted && !words.contains("[warn]"), "{words}");
+}
+
+#[test]
+fn nginx_accepts_hosts_whose_tls_is_not_opened() {
+    let sized = OtherSites { stream_directives: ["map_hash_max_size".to_owned()].into(), ..OtherSites::default() };
+    // Whether the wildcard alone is passed on, so that hosts within it are opened; the PROXY protocol; who sizes tables; and what
+    // the file of a host says how often.
+    let rows = [
+        (true, false, OtherSites::default(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
+        (false, false, sized.clone(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
+        (true, true, sized, [("listen ", 2), ("real_ip_header proxy_protocol;", 1), (" proxy_protocol", 3)]),
+    ];
+    for (is_wild, proxy_protocol, other_sites, wanted) in rows {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut model = model();
+        let is_passed = |name: &ServerName| match name {
+            ServerName::CatchAll => false,
+            ServerName::Exact(_) => !is_wild,
+            ServerName::Wildcard(_) => true,
+        };
+        let names = model.servers.iter().map(|server| server.name.clone()).filter(is_passed);
+        let passed = |name| Passthrough {
+            upstream: (!is_wild).then(|| model.stream_upstreams[0].id.clone()),
+            name,
+            origin: origin(),
+        };
+        model.passthroughs.hosts = names.map(passed).collect();
+        let options = GateOptions { proxy_protocol, ..options(root.path()) };
+        let (plan, findings) = gate(model, &installed(), &other_sites, &options);
+        assert_eq!(findings, []);
+        let files = Renderer::default().render(&plan);
+        let stream = files.files["stream/passthrough-10247.conf"].content.text();
+        assert_eq!(stream.contains("map_hash_max_size"), other_sites.stream_directives.is_empty());
+        assert_eq!(stream.contains("\"shop.example.com\" $ingressd_inside;"), is_wild && !proxy_protocol, "{stream}");
+        assert_eq!(stream.contains("\"shop.example.com\" 127.0.0.2:10247;"), !is_wild, "{stream}");
+        let server = files.files["http/server-exact-shop.example.com.conf"].content.text();
+        let count = |words: &str| server.lines().filter(|line| line.contains(words)).count();
+        assert_eq!(wanted.map(|(words, _)| (words, count(words))), wanted, "{server}");
+        if !other_sites.stream_directives.is_empty() {
+            fs::create_dir_all(root.path().join("stream")).expect("a folder");
+            fs::write(root.path().join("stream/00-own.conf"), "map_hash_max_size 4096;\n").expect("a file");
+        }
+        let (accepted, words) = test(&files, root.path());
+        assert!(accepted && !words.contains("[warn]"), "{words}");
+    }
 }
 
 #[test]

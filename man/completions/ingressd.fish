@@ -28,7 +28,6 @@ complete -c ingressd -n "__fish_ingressd_needs_command" -s h -l help -d 'Print h
 complete -c ingressd -n "__fish_ingressd_needs_command" -s V -l version -d 'Print version'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
-complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "admission" -d 'Print policies by which an API server refuses what would be refused here'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "status" -d 'Ask the running daemon how it is'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "reload" -d 'Have the running daemon read its settings again'
@@ -39,6 +38,7 @@ complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "undrain" -d 'Take
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "diff" -d 'Show what differs between two kept generations, and which object caused it'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "rollback" -d 'Go back to a kept generation and stay there, or end that'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "kubeconfig" -d 'Give a node its rights in a cluster and write its kubeconfig, as an administrator'
+complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "migrate" -d 'From an ingress-nginx to ingressd: a report of what will be equal and what will not, and settings'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c ingressd -n "__fish_ingressd_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -54,25 +54,10 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l nginx-versio
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -l output -d 'How findings are printed' -r -f -a "text\t'A line each, and a summary'
-json\t'An array of objects'
-sarif\t'SARIF 2.1.0, which code hosts show beside the code'
-junit\t'JUnit XML: a test for each object'"
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l class -d 'Name of an IngressClass whose objects are judged; may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l kubernetes -d 'The version of the API server' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l name -d 'What the names of the policies begin with' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l format -d 'How findings are printed' -r -f -a "text\t'A line each, and a summary'
+json\t'An array of objects'"
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l strict -d 'Fail on warnings too'
-complete -c ingressd -n "__fish_ingressd_using_subcommand check" -l admission -d 'Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command'
 complete -c ingressd -n "__fish_ingressd_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l class -d 'Name of an IngressClass whose objects are judged; may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l action -d 'What happens against a policy: values, trust, unknown, unserved, paths or hosts, and deny, warn, audit or off; may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l kubernetes -d 'The version of the API server' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l name -d 'What the names of the policies begin with' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
-complete -c ingressd -n "__fish_ingressd_using_subcommand admission" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
 complete -c ingressd -n "__fish_ingressd_using_subcommand render" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
@@ -144,23 +129,48 @@ complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l print -
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l without-namespace -d 'Leave the Namespace of publish.namespace alone: it is there already, or has to stay'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -l force -d 'Replace the file if it is there'
 complete -c ingressd -n "__fish_ingressd_using_subcommand kubeconfig" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings help" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and not __fish_seen_subcommand_from report settings help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l output -d 'How the report is shown' -r -f -a "text\t'What needs something, and a summary'
+json\t'One object'
+html\t'One page that needs nothing beside itself'"
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l nginx-version -d 'Judge for this version of nginx instead of the installed one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l instance -d 'One of several ingressd on this host: its settings are in /etc/ingressd/NAME/, its folders have the name at their end' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l config -d 'Settings file to read instead of /etc/ingressd/ingressd.toml; drop-ins are conf.d/*.toml beside it' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l set -d 'Set one key of ingressd.toml(5); may be repeated' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -l all -d 'Show also what is equal and needs nothing'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l admin-kubeconfig -d 'Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config' -r -F
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l context -d 'Context of the administrator\'s kubeconfig, when not its current one' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -l controller -d 'Deployment or DaemonSet of the controller, where there are several' -r
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from settings" -s h -l help -d 'Print help'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand migrate; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l manifests -d 'Folder of manifests to serve and watch, instead of examples/demo here, or where there is none /usr/share/ingressd/demo' -r -F
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -l check -d 'Do not wait for anybody: request every URL of a copy of the manifests, edit, break and mend one, and tell what happened'
 complete -c ingressd -n "__fish_ingressd_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c ingressd -n "__fish_ingressd_using_subcommand completions" -s h -l help -d 'Print help'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "admission" -d 'Print policies by which an API server refuses what would be refused here'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "status" -d 'Ask the running daemon how it is'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "reload" -d 'Have the running daemon read its settings again'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "drain" -d 'Take this node out of what is published, and wait until nobody is connected'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "setup" -d 'Make this host\'s nginx ready for ingressd, or as it was before'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "doctor" -d 'Look whether this host and its cluster are fit for each other, and say what to do'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "undrain" -d 'Take this node back into what is published'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "diff" -d 'Show what differs between two kept generations, and which object caused it'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "rollback" -d 'Go back to a kept generation and stay there, or end that'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "kubeconfig" -d 'Give a node its rights in a cluster and write its kubeconfig, as an administrator'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check admission render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "run" -d 'Serve: keep this host\'s nginx at what the manifests say'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "check" -d 'Check manifests without a daemon: every finding with file, line and field'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "render" -d 'Show the nginx configuration that manifests give, without a daemon'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "status" -d 'Ask the running daemon how it is'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "reload" -d 'Have the running daemon read its settings again'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "drain" -d 'Take this node out of what is published, and wait until nobody is connected'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "setup" -d 'Make this host\'s nginx ready for ingressd, or as it was before'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "doctor" -d 'Look whether this host and its cluster are fit for each other, and say what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "undrain" -d 'Take this node back into what is published'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "diff" -d 'Show what differs between two kept generations, and which object caused it'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "rollback" -d 'Go back to a kept generation and stay there, or end that'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "kubeconfig" -d 'Give a node its rights in a cluster and write its kubeconfig, as an administrator'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "migrate" -d 'From an ingress-nginx to ingressd: a report of what will be equal and what will not, and settings'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "demo" -d 'Serve example manifests with a private nginx until Ctrl-C'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and not __fish_seen_subcommand_from run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "report" -d 'Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do'
+complete -c ingressd -n "__fish_ingressd_using_subcommand help; and __fish_seen_subcommand_from migrate" -f -a "settings" -d 'Print settings that do what the controller\'s flags and its ConfigMap do'

@@ -14,6 +14,7 @@ pub mod exit;
 pub mod generate;
 pub mod kubeconfig;
 mod members;
+pub mod migrate;
 mod offline;
 mod page;
 pub mod reload;
@@ -68,6 +69,8 @@ pub enum Command {
     Rollback(rollback::Arguments),
     /// Give a node its rights in a cluster and write its kubeconfig, as an administrator.
     Kubeconfig(kubeconfig::Arguments),
+    /// From an ingress-nginx to ingressd: a report of what will be equal and what will not, and settings.
+    Migrate(migrate::Arguments),
     /// Serve example manifests with a private nginx until Ctrl-C.
     #[cfg(feature = "demo")]
     Demo(demo::Arguments),
@@ -99,6 +102,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Rollback(arguments) => rollback::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
+        Command::Migrate(arguments) => migrate::run(&arguments),
         #[cfg(feature = "demo")]
         Command::Demo(arguments) => Ok(demo::run(&arguments)),
         Command::Completions(arguments) => generate::run(&arguments),

@@ -130,6 +130,8 @@ const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHIN
 const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
 /// A TCP or UDP service with its sockets.
 const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 40, ..NOTHING };
+/// A host whose TLS is not opened: a line in each of two tables.
+const PASSTHROUGH: Cost = Cost { configuration: 250, memory: 1_500, test: 5, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
 /// The variables of a session and its cookie.
@@ -251,6 +253,11 @@ impl Cost {
         BACKEND_TLS
     }
 
+    /// What a host costs more whose TLS is not opened, besides the endpoints to which it goes.
+    pub const fn of_passthrough() -> Self {
+        PASSTHROUGH
+    }
+
     /// A certificate, however many hosts have it.
     pub const fn of_certificate() -> Self {
         CERTIFICATE
@@ -359,6 +366,9 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     }
     for stream in &model.streams {
         costs.add(&stream.origin.object.namespace, STREAM);
+    }
+    for passthrough in &model.passthroughs.hosts {
+        costs.add(&passthrough.origin.object.namespace, PASSTHROUGH);
     }
     for upstream in &model.stream_upstreams {
         costs.add(&upstream.id.namespace, Cost::of_upstream(upstream.endpoints.len()));

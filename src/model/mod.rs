@@ -16,6 +16,7 @@ pub mod expression;
 mod instance;
 mod name;
 mod origin;
+mod passthrough;
 mod route;
 mod server;
 mod split;
@@ -38,6 +39,7 @@ pub use error_pages::ErrorPages;
 pub use instance::Instance;
 pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};
+pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use split::{Branch, Share, Split, Test};
@@ -79,7 +81,9 @@ pub struct Model {
     pub zones: BTreeMap<Arc<str>, ByteSize>,
     /// TCP and UDP services, sorted by port.
     pub streams: Vec<Arc<Stream>>,
-    /// Where their connections go, sorted by identity.
+    /// Hosts whose TLS is not opened here.
+    pub passthroughs: Passthroughs,
+    /// Where connections of both go, sorted by identity.
     pub stream_upstreams: Vec<Arc<StreamUpstream>>,
 }
 

@@ -47,9 +47,11 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::Sub, "http_sub_module", Built::Asked),
     (Module::Gunzip, "http_gunzip_module", Built::Asked),
     (Module::HeadersMore, "http_headers_more_filter_module", Built::Apart),
-    (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
     (Module::Stream, "stream_module", Built::Asked),
     (Module::StreamRealIp, "stream_realip_module", Built::Asked),
+    (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
+    (Module::StreamMap, "stream_map_module", Built::Always),
+    (Module::StreamGeo, "stream_geo_module", Built::Always),
 ];
 
 /// What `nginx -V` said cannot be understood.

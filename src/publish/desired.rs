@@ -26,6 +26,9 @@ pub struct Subject<'a> {
     pub id: &'a ObjectId,
     /// Whether it is ours and fit to be served.
     pub accepted: bool,
+    /// Whether it is ours and refused here, because others asked for its hosts and paths first as
+    /// far as this node knows. Others may know better, and serve it.
+    pub disputed: bool,
     /// Whether something of it closes all its routes, wherever it is served.
     pub closed: bool,
     /// Whether our own confirmed generation serves it.
@@ -81,13 +84,23 @@ impl Nodes {
 /// and a confirmed generation that contains it. The address stays until something says that it
 /// should go, such as a node that is pinned to an earlier generation without the object. An object
 /// whose routes are all closed gets no address, and keeps those that it has: DNS names that follow
-/// addresses must not vanish because of a brief mistake.
+/// addresses must not vanish because of a brief mistake. What this node alone refuses gets no
+/// address either, and keeps those of nodes that serve it: a node that knows less than others must
+/// not withdraw what they serve because it leads.
 pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
-    if !subject.accepted {
-        return Vec::new();
-    }
     let is_there = |addresses: &[Address]| addresses.iter().any(|address| subject.current.contains(address));
     let mut wanted = Vec::new();
+    if !subject.accepted {
+        let serves = |member: &Member| {
+            let is_unserved = member.unserved.has(subject.id, subject.needs, member.observed);
+            is_there(&member.addresses) && !is_unserved
+        };
+        let served = nodes.others.iter().filter(|(member, _)| subject.disputed && serves(member));
+        wanted.extend(served.flat_map(|(member, _)| member.addresses.iter().cloned()));
+        wanted.sort();
+        wanted.dedup();
+        return wanted;
+    }
     let is_wanted = match subject.carried {
         _ if subject.closed => is_there(&nodes.own),
         Serves::Yes => true,
@@ -185,7 +198,9 @@ mod tests {
             let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
             let needs = Some(Revision(50));
-            let subject = Subject { id: &cart(), accepted, closed: false, carried, needs, current: &current };
+            let id = cart();
+            let subject =
+                Subject { id: &id, accepted, disputed: false, closed: false, carried, needs, current: &current };
             assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
         }
     }
@@ -208,7 +223,31 @@ mod tests {
             let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
             let needs = Some(Revision(50));
-            let subject = Subject { id: &cart(), accepted: true, closed: true, carried, needs, current: &current };
+            let id = cart();
+            let subject =
+                Subject { id: &id, accepted: true, disputed: false, closed: true, carried, needs, current: &current };
+            assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_this_node_alone_refuses_keeps_the_addresses_of_those_that_serve_it() {
+        let serves = member("b", B, Some(50));
+        let refuses = Member { unserved: Unserved::of(&[Arc::new(cart())], false), ..serves.clone() };
+        for (what, disputed, other, life, current, expected) in [
+            ("it serves", true, &serves, Life::Alive, &[A, B][..], &[B][..]),
+            ("it may be restarting", true, &serves, Life::Presumed, &[B], &[B]),
+            ("nothing was published before", true, &serves, Life::Alive, &[], &[]),
+            ("it refuses, too", true, &refuses, Life::Alive, &[A, B], &[]),
+            ("it died", true, &serves, Life::Expired, &[A, B], &[]),
+            ("refused for what it is", false, &serves, Life::Alive, &[A, B], &[]),
+        ] {
+            let other = Arc::new(other.clone());
+            let nodes = Nodes::new(&member("a", A, None), [(&other, life)].into_iter(), &BTreeSet::new());
+            let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
+            let (id, needs) = (cart(), Some(Revision(50)));
+            let (accepted, closed, carried) = (false, false, Serves::No);
+            let subject = Subject { id: &id, accepted, disputed, closed, carried, needs, current: &current };
             assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
         }
     }
@@ -218,6 +257,7 @@ mod tests {
         let subject = Subject {
             id: &cart(),
             accepted: true,
+            disputed: false,
             closed: false,
             carried: Serves::Yes,
             needs: None,

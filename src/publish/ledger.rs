@@ -146,6 +146,7 @@ impl<S: StatusStrategy> Ledger<S> {
         let mut plan = Plan::default();
         let mut accepted = served.accepted.iter().peekable();
         let mut closed = served.closed.iter().peekable();
+        let mut unserved = served.unserved.iter().peekable();
         let mut carried = served.carried.as_deref().map(|carried| carried.iter().peekable());
         let mut seen = 0;
         for object in self.strategy.objects(served) {
@@ -156,10 +157,12 @@ impl<S: StatusStrategy> Ledger<S> {
             let (current, is_stale) = entry.current((object.current, object.is_plain), version);
             let is_carried = carried.as_mut().map(|list| is_inside && is_next(list, id, |carried| &carried.id));
             let is_accepted = is_inside && is_next(&mut accepted, id, |id| id);
+            let is_disputed = is_inside && is_next(&mut unserved, id, |id| id) && !is_accepted;
             entry.judge(is_accepted, served.observed);
             let subject = Subject {
                 id,
                 accepted: is_accepted,
+                disputed: is_disputed,
                 closed: is_accepted && is_next(&mut closed, id, |id| id),
                 carried: serves(is_carried, entry.needs, served.observed),
                 needs: entry.needs,

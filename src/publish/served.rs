@@ -34,7 +34,8 @@ pub struct Served {
     pub serving: bool,
     /// The generation that the administrator wants to stay at.
     pub pinned: Option<u64>,
-    /// The accepted Ingresses that this one does not serve.
+    /// The Ingresses that this node does not serve although they are ours and fit to be served. Those that are not among
+    /// the accepted ones have no route here, because others asked for their hosts and paths first.
     pub unserved: Arc<[Arc<ObjectId>]>,
     /// Whether the administrator took this node out.
     pub drained: bool,

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
+use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientCertificates, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId,
@@ -110,11 +111,25 @@ pub fn stream_file(port: Port) -> FilePath {
     format!("stream/{}-{}.conf", transport_name(port.transport), port.number).into()
 }
 
-/// The port of the host that nginx listens on because of this file, where it is that of a TCP or UDP service.
+/// The file by which TLS goes unopened where it should, by the port on which nginx listens for itself.
+pub fn passthrough_file(port: u16) -> FilePath {
+    format!("stream/{PASSTHROUGH}-{port}.conf").into()
+}
+
+/// What that file begins with.
+const PASSTHROUGH: &str = "passthrough";
+
+/// The name of endpoints that nobody has. Of two parts, of which no name is but hashes.
+pub const NOBODY: &str = "ingressd.nobody";
+
+/// The port of the host that nginx listens on because of this file, where it is that of a TCP or UDP service, or its own.
 pub fn stream_port(path: &str) -> Option<Port> {
     let (name, number) = path.strip_prefix("stream/")?.strip_suffix(".conf")?.split_once('-')?;
-    let transport =
-        [Transport::Tcp, Transport::Udp].into_iter().find(|transport| transport_name(*transport) == name)?;
+    let is_named = |transport: &Transport| transport_name(*transport) == name;
+    let transport = match name {
+        PASSTHROUGH => Transport::Tcp,
+        _ => [Transport::Tcp, Transport::Udp].into_iter().find(is_named)?,
+    };
     Some(Port { transport, number: number.parse().ok()? })
 }
 
@@ -135,9 +150,9 @@ fn protocol_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The file of an upstream. It sorts before its users, the servers.
-pub fn upstream_file(id: &UpstreamId) -> FilePath {
-    format!("http/20-upstream-{}.conf", readable(id)).into()
+/// The file of an upstream. It sorts before its users, the servers, and behind those of namespaces that have fewer.
+pub fn upstream_file(id: &UpstreamId, crowds: &Crowds) -> FilePath {
+    format!("http/2{}-upstream-{}.conf", crowds.step(id), readable(id)).into()
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be
@@ -309,6 +324,8 @@ mod tests {
             assert_eq!(stream_port(&stream_file(port)), Some(port));
             let id = StreamUpstreamId { namespace: "a".into(), service: "b".into(), port, mode: "" };
             assert_eq!(stream_port(&stream_upstream_file(&id)), None);
+            let inside = Port { transport: Transport::Tcp, number };
+            assert_eq!(stream_port(&passthrough_file(number)), Some(inside));
         }
     }
 

@@ -115,6 +115,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("list", Some(json!(list()))),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),
+        source!("passthrough", example(passthrough())),
     ]
 }
 
@@ -140,6 +141,7 @@ fn shared() -> Result<Value, Refused> {
         plain_port: WORD,
         scheme: WORD,
         peer: WORD,
+        inside: vec![view::Inside { peer: WORD, addresses: vec![WORD] }],
         trusts: true,
         trusted: vec![WORD],
         told_port: WORD,
@@ -243,6 +245,30 @@ fn stream() -> view::Stream {
 fn stream_upstream() -> view::StreamUpstream {
     let endpoints = vec![view::Endpoint { address: WORD, weight: vec![NUMBER] }];
     view::StreamUpstream { name: WORD, endpoints, empty: true }
+}
+
+fn passthrough() -> Result<Value, Refused> {
+    let name = || Literal::new("name");
+    let host = || Ok(view::PassedHost { name: name()?, passed: WORD, upstream: WORD });
+    Ok(json!(view::Passthrough {
+        sizes: vec![view::NamesHash { max_size: NUMBER, bucket_size: NUMBER }],
+        sorted: vec![view::Sorted {
+            clients: WORD,
+            proxies: vec![view::SortedNetwork { network: WORD, inside: WORD }],
+        }],
+        inside: WORD,
+        wildcards: vec![host()?],
+        opened: vec![view::OpenedHost { name: name()?, passed: WORD }],
+        hosts: vec![host()?],
+        nobody: WORD,
+        listens: vec![words()],
+        trusted: vec![WORD],
+        within: words(),
+        timeout: WORD,
+        next_upstream: true,
+        next_upstream_timeout: WORD,
+        next_upstream_tries: NUMBER,
+    }))
 }
 
 fn cors() -> Result<Value, Refused> {

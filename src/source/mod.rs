@@ -8,6 +8,7 @@ mod endpoints;
 mod fields;
 mod file;
 mod identity;
+mod inventory;
 mod kind;
 mod list;
 mod manifest;
@@ -23,6 +24,7 @@ mod yaml;
 
 pub use directory::{Directory, NeverRead};
 pub use endpoints::{Condition, Endpoint, EndpointPort, Endpoints, Family};
+pub use inventory::{Container, Inventory, Workload};
 pub use kind::{Permission, Row};
 pub use list::List;
 pub use namespace::Namespace;

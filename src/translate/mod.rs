@@ -24,6 +24,7 @@ mod mode;
 mod names;
 mod options;
 mod order;
+mod passthrough;
 mod path;
 mod places;
 mod port;
@@ -66,14 +67,15 @@ use self::backend::Backends;
 use self::canary::Canaries;
 use self::endpoint::SliceIndex;
 use self::memory::Memory;
+use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
 use self::subject::Subject;
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    AccessList, Authority, Behaviour, Forwarded, HostName, Model, ObjectId, Origin, PasswordFile, RouteCount, Server,
-    ServerName,
+    AccessList, Authority, Behaviour, Forwarded, HostName, Model, ObjectId, Origin, Passthroughs, PasswordFile,
+    RouteCount, Server, ServerName,
 };
 use crate::source::{Snapshot, Stored, Version};
 
@@ -196,6 +198,7 @@ impl Translator {
             everywhere: &everywhere,
             taken: BTreeSet::new(),
             tls: Tls::new(snapshot, options, &memory.certificates),
+            passed: Passed::default(),
             findings: Vec::new(),
             refused: Vec::new(),
         };
@@ -218,9 +221,11 @@ impl Translator {
             servers.merge(builder);
         }
         let of_closed = admission.close(&mut built);
-        let Servers { mut backends, mut tls, mut findings, refused, taken, .. } = servers;
+        let Servers { mut backends, mut tls, mut findings, refused, taken, mut passed, .. } = servers;
         offers.tell(&taken, &mut findings);
-        let (streams, stream_upstreams) = streams::build(&claims_on_ports, &mut backends, options, &mut findings);
+        let of_hosts = std::mem::take(&mut passed.upstreams);
+        let (streams, stream_upstreams) =
+            streams::build(&claims_on_ports, of_hosts, &mut backends, options, &mut findings);
         translation.names = std::mem::take(&mut backends.names);
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
@@ -254,6 +259,7 @@ impl Translator {
             server_directives: options.server_directives.clone(),
             zones: admission.zones,
             streams: streams.into_iter().map(Arc::new).collect(),
+            passthroughs: Passthroughs { hosts: passed.hosts, policy: options.streams.policy.clone() },
             stream_upstreams: stream_upstreams.into_iter().map(Arc::new).collect(),
         };
         memory.share(&mut translation.model);

@@ -51,6 +51,8 @@ pub struct ClassRule {
     pub controller: Arc<str>,
     /// The semantics of its objects.
     pub dialect: Dialect,
+    /// The name of an IngressClass that counts for this rule whatever its `spec.controller` says, if any.
+    pub class_name: Option<Arc<str>>,
     /// The value of the legacy annotation `kubernetes.io/ingress.class` that counts for this rule, if any.
     pub legacy_class: Option<Arc<str>>,
     /// Whether objects without any class belong to this rule.
@@ -69,6 +71,7 @@ impl ClassRule {
         ClassRule {
             controller: controller.into(),
             dialect,
+            class_name: None,
             legacy_class: None,
             without_class: false,
             endpoints: None,
@@ -122,6 +125,8 @@ pub struct Options {
     pub host_grace: i64,
     /// Namespaces whose objects without a host may take the place of `default_backend` and bring a certificate for unknown hosts.
     pub catch_all: Vec<Arc<str>>,
+    /// Whether objects with `spec.defaultBackend` are left alone.
+    pub no_catch_all: bool,
     /// How endpoints are reached.
     pub endpoints: EndpointMode,
     /// Networks that this host reaches directly; `auto` takes pod addresses only within them.
@@ -168,6 +173,8 @@ pub struct Options {
     pub append_forwarded_for: bool,
     /// Which hosts which namespace may claim; empty lets every namespace claim every host.
     pub allowed_hosts: Vec<AllowedHosts>,
+    /// Whether objects may have TLS of their hosts passed on unopened.
+    pub passthrough: bool,
     /// TCP and UDP services.
     pub streams: StreamOptions,
     /// How much one object and one namespace may ask for.
@@ -225,6 +232,7 @@ impl Default for Options {
             ownership: HostOwnership::default(),
             host_grace: 300,
             catch_all: Vec::new(),
+            no_catch_all: false,
             endpoints: EndpointMode::Pod,
             reachable: Vec::new(),
             external_names: true,
@@ -247,6 +255,7 @@ impl Default for Options {
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
+            passthrough: false,
             streams: StreamOptions::default(),
             limits: Limits::default(),
             defaults: Arc::default(),

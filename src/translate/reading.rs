@@ -113,6 +113,8 @@ pub struct Reading {
     pub errors: ErrorOptions,
     /// Backends are reached by the cluster address of their Service.
     pub by_cluster_address: bool,
+    /// TLS of its hosts goes to the backend of their path `/` unopened, where that is its own: the field that asks for it.
+    pub passthrough: Option<Origin>,
     /// The object takes some of the requests for the paths of another one.
     pub canary: Option<Arc<Canary>>,
     /// The password file that `behaviour.basic_authentication` names.

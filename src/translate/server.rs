@@ -8,6 +8,7 @@ use k8s_openapi::api::networking::v1::IngressBackend;
 use super::backend::{BackendReference, Backends};
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
+use super::passthrough::{self, Passed};
 use super::path::{self, Matching};
 use super::port::PortReference;
 use super::site::{self, Claim, Site};
@@ -16,8 +17,9 @@ use super::tls::Tls;
 use super::{Dialect, EndpointMode, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, Directive, ErrorPages, Field, Handover, Hsts, Kind, ObjectId, Origin,
-    PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
+    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId,
+    UrlPath, catalogue,
 };
 use crate::source::{Snapshot, Version};
 
@@ -73,6 +75,8 @@ pub struct Servers<'a> {
     pub taken: BTreeSet<usize>,
     /// Certificates.
     pub tls: Tls<'a>,
+    /// Hosts whose TLS is passed on.
+    pub passed: Passed,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Object versions with a path that cannot be served as written: an earlier one is better, where there is one.
@@ -108,10 +112,6 @@ impl<'a> Servers<'a> {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
             fallback = Route { origin: origin.clone(), action, behaviour: Arc::default(), ..fallback };
         }
-        if let Some(namespace) = decided_by {
-            let all = routes.iter_mut().chain([&mut fallback]);
-            all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
-        }
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
         let directives = site::directives(&name, site, &mut self.findings);
@@ -119,7 +119,26 @@ impl<'a> Servers<'a> {
         let mut server =
             Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
+        // Where clients are chosen by their certificates, plain requests go to https whoever has one for the host.
+        let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
+        if let Some(namespace) = decided_by.filter(|_| !chooses) {
+            let all = server.routes.iter_mut().chain([&mut server.fallback]);
+            all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
+        }
+        let decider = passthrough::decider(&server.name, site);
+        passthrough::settle(&mut server, decider, site, &mut self.findings);
+        if let Some(claim) = decider {
+            self.pass(&server.name, claim);
+        }
         Some(server)
+    }
+
+    /// Has TLS of a host go where a claim leads. What its object closes is closed.
+    fn pass(&mut self, name: &ServerName, claim: &Claim<'_, 'a>) {
+        let is_closed = claim.closed || claim.subject.reading.closed;
+        let reference = self.reference(claim.subject, Some(claim.backend), &claim.origin).ok();
+        let reference = reference.filter(|_| !is_closed);
+        self.passed.add(name, claim, reference.as_ref(), &mut self.backends, &mut self.findings);
     }
 
     /// Sends requests for `/` elsewhere, where that is asked for and no other namespace has them.
@@ -144,6 +163,7 @@ impl<'a> Servers<'a> {
 
     /// Takes over what another built on.
     pub fn merge(&mut self, other: Servers<'_>) {
+        self.passed.merge(other.passed);
         self.backends.merge(other.backends);
         self.taken.extend(other.taken);
         self.tls.merge(other.tls);

@@ -39,6 +39,11 @@ fn keys_of_the_config_map_are_documented() {
 }
 
 #[test]
+fn what_differs_from_ingress_nginx_is_documented() {
+    check("docs/ingress-nginx.md", &ingressd::migrate::document());
+}
+
+#[test]
 fn annotations_are_documented() {
     check("docs/annotations.md", &annotation::document(&ANNOTATIONS));
     check("man/ingressd-annotations.7", &annotation::manual(&ANNOTATIONS));

@@ -36,6 +36,7 @@ mod many;
 mod operation;
 mod other_sites;
 mod own_addresses;
+mod passthrough;
 mod paths;
 mod protocols;
 mod proxy_protocol;

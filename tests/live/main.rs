@@ -18,6 +18,7 @@ mod kubeconfig;
 mod load;
 mod meaning;
 mod members;
+mod migrate;
 mod nodes;
 mod pinned;
 mod prometheus;

@@ -2,6 +2,8 @@
 
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Refused};
+use crate::translate::ANNOTATIONS;
+use crate::translate::annotation::Compared;
 use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
 
 /// From a value as the ConfigMap has it to the text of a setting.
@@ -14,6 +16,23 @@ pub(super) struct Key {
 }
 
 impl Key {
+    /// What it does, beside what it does with ingress-nginx.
+    pub(super) fn compared(&self) -> Compared {
+        if let Some((_, compared)) = COMPARED.iter().find(|(name, _)| *name == self.name) {
+            return *compared;
+        }
+        match self.effect {
+            Effect::Annotation(name) => ANNOTATIONS.find(name).map_or(Compared::Equal, |row| row.compared),
+            Effect::Setting(..) | Effect::Server(..) | Effect::Forwarded(_) => Compared::Equal,
+            Effect::Host(_) => Compared::Different(
+                "It belongs to nginx.conf of each node, which is not ours to write.",
+                "set it there",
+            ),
+            Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
+            Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
+        }
+    }
+
     /// Whether somebody could get further than before while its value cannot be used.
     pub(super) fn protects(&self) -> bool {
         match self.effect {
@@ -26,6 +45,32 @@ impl Key {
         }
     }
 }
+
+/// What is told of these beside ingress-nginx; of the others their effect tells it.
+const COMPARED: &[(&str, Compared)] = &[
+    (
+        "annotation-value-word-blocklist",
+        Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
+    ),
+    ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
+    ("lua-shared-dicts", Compared::Equal),
+    ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    ("proxy-headers-hash-bucket-size", Compared::Equal),
+    ("proxy-headers-hash-max-size", Compared::Equal),
+    (
+        "strict-validate-path-type",
+        Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
+    ),
+    (
+        "upstream-keepalive-connections",
+        Compared::Different("It counts for each upstream, not for all backends together.", ""),
+    ),
+    (
+        "use-forwarded-headers",
+        Compared::Stricter("Only proxies that are trusted are believed, also about host and scheme.", ""),
+    ),
+];
 
 /// What a key does.
 #[derive(Debug, Clone, Copy)]

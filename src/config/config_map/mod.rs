@@ -5,7 +5,7 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
-pub use document::document;
+pub use document::{KeyFacts, document, facts};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -64,6 +64,11 @@ const MODULES: &[Gives] = &[
         what: "endpoints that are chosen by their connections (least_conn)",
         without: |_| Level::Warning,
     },
+    Gives {
+        module: Module::StreamSslPreread,
+        what: "TLS that is passed on unopened (ssl_preread)",
+        without: |settings| if settings.translate.passthrough { Level::Warning } else { Level::Note },
+    },
     Gives { module: Module::StubStatus, what: "counts of connections (stub_status)", without: |_| Level::Note },
     Gives {
         module: Module::UpstreamKeepalive,
@@ -113,7 +118,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     if !capabilities.has_stream() {
         let text = "no ngx_stream_module: nothing can be served over TCP or UDP";
         let package = "libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL";
-        lines.push(match facts.settings.ingress_nginx.has_streams() {
+        lines.push(match facts.settings.needs_streams() {
             true => Line::error(text, format!("install {package}, then `ingressd setup --yes`")),
             false => Line::note(format!("{text} ({package})")),
         });
@@ -213,7 +218,7 @@ pub fn includes(facts: &Facts) -> Vec<Line> {
             "the include for TCP and UDP services is there, but the stream module is not: nginx refuses its configuration",
             "install libnginx-mod-stream (Debian) or nginx-mod-stream (Fedora, RHEL), or `ingressd setup --undo`",
         ),
-        (false, true) if facts.settings.ingress_nginx.has_streams() => Line::error(
+        (false, true) if facts.settings.needs_streams() => Line::error(
             format!("nginx does not include {}/stream/*.conf: it never serves TCP and UDP services", current.display()),
             "ingressd setup --yes",
         ),

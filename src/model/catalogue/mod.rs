@@ -99,6 +99,10 @@ pub enum Module {
     StreamRealIp,
     /// `ngx_stream_ssl_preread_module`.
     StreamSslPreread,
+    /// `ngx_stream_map_module`.
+    StreamMap,
+    /// `ngx_stream_geo_module`.
+    StreamGeo,
 }
 
 /// Who may ask for it by an annotation, or by a key of a ConfigMap.

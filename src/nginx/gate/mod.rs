@@ -2,6 +2,7 @@
 
 mod inherited;
 mod names;
+mod passthrough;
 mod routes;
 mod sockets;
 mod streams;
@@ -32,7 +33,7 @@ pub fn gate(
     }
     let mut model = model;
     model.default_certificate.take_if(|id| !model.certificates.iter().any(|certificate| certificate.id == *id));
-    let sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
+    let mut sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
         // Believing nobody can only close: address lists then see the proxy itself.
@@ -40,11 +41,6 @@ pub fn gate(
         let words = "nginx has no ngx_http_realip_module: the trusted proxies are not believed about their clients";
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
     }
-    // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
-    let proxies = match options.proxy_protocol {
-        true => std::mem::take(&mut model.forwarded.trusted),
-        false => Vec::new(),
-    };
     if !has_tls && options.https_port != 0 {
         let asks = |server: &&Arc<crate::model::Server>| server.tls != TlsTermination::Default;
         for server in model.servers.iter().filter(asks) {
@@ -54,6 +50,11 @@ pub fn gate(
     }
     routes::fit(&mut model, capabilities, has_tls, &mut findings);
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
+    // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
+    let proxies = match options.proxy_protocol {
+        true => std::mem::take(&mut model.forwarded.trusted),
+        false => Vec::new(),
+    };
     if let Some(other) = other_sites.listens.iter().find(|listen| listen.address == options.status) {
         let words = format!(
             "{} listens on {}, where nginx is to tell our generation: set listen.status to a port of its own",
@@ -64,6 +65,8 @@ pub fn gate(
     }
     let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
     taken::drop_taken_hosts(&mut model, other_sites, &ports, &mut findings);
+    let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
+    streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.
@@ -104,6 +107,7 @@ pub fn gate(
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),
         upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
+        preread,
     };
     findings.sort();
     findings.dedup();
@@ -145,6 +149,8 @@ fn host() -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Host, "", "nginx")), field: Field::Object }
 }
 
+#[cfg(test)]
+mod passthrough_tests;
 #[cfg(test)]
 mod route_tests;
 #[cfg(test)]

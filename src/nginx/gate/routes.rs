@@ -103,7 +103,7 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
 }
 
 /// The server without what it asks for as a whole, for which all routes are closed.
-fn closed(server: &Server) -> Server {
+pub fn closed(server: &Server) -> Server {
     let mut closed = Server { client_certificates: None, directives: Vec::new(), ..server.clone() };
     for route in closed.routes.iter_mut().chain([&mut closed.fallback]) {
         route.action = Action::Closed;

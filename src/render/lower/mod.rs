@@ -12,6 +12,7 @@ mod error_pages;
 mod limits;
 mod lists;
 mod location;
+mod passthrough;
 mod paths;
 mod server;
 mod session;
@@ -27,6 +28,7 @@ pub use client_certificates::strangers;
 pub use cors::cors;
 pub use limits::limits;
 pub use lists::{list, long_lists};
+pub use passthrough::passthrough;
 #[cfg(test)]
 pub use paths::{Place, places};
 pub use server::{Facts, requires, server};

@@ -8,7 +8,8 @@ use crate::model::{
     AccessList, Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
     Server, ServerName, StrictPaths, TlsTermination, expression,
 };
-use crate::nginx::{Decisions, Http2, Listen, Reset};
+use crate::nginx::{Decisions, Entrance, Http2, Listen, Reset};
+use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
 use crate::render::names;
@@ -42,6 +43,8 @@ pub struct Facts<'a> {
     pub catch_all: Arc<[FilePath]>,
     /// Whether the catch-all server has a certificate of its own, which nginx would serve for every host without one.
     pub catch_all_is_own: bool,
+    /// In which order nginx reads upstreams.
+    pub crowds: &'a Crowds,
 }
 
 /// The file of a server.
@@ -66,17 +69,17 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
     for route in server.routes.iter().chain([&server.fallback]) {
         if let Action::Proxy { upstream, split } = &route.action {
-            requires.insert(names::upstream_file(upstream));
+            requires.insert(names::upstream_file(upstream, facts.crowds));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
             requires.extend(all.filter_map(session_of));
             if let Some(split) = split {
                 requires.extend(split.session.iter().map(|cookie| names::session_file(&names::session(cookie))));
                 requires.insert(names::split_file(&names::split(split, upstream)));
-                requires.extend(split.upstreams().map(names::upstream_file));
+                requires.extend(split.upstreams().map(|upstream| names::upstream_file(upstream, facts.crowds)));
             }
         }
-        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream)));
+        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.crowds)));
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
         if let Some(session) = &behaviour.session {
@@ -120,19 +123,46 @@ pub fn write<'a>(
     engine: &Engine,
     writer: &mut Writer,
 ) -> Result<(), Refused> {
+    let names: Vec<_> = names.into_iter().collect();
+    for sockets in entrances(&facts.decisions.listens) {
+        write_one(server, &sockets, &names, backends, facts, engine, writer)?;
+    }
+    Ok(())
+}
+
+/// The sockets of each block of a server: one block believes either headers about clients or nginx itself.
+fn entrances(listens: &[Listen]) -> Vec<Vec<&Listen>> {
+    if !listens.iter().any(|listen| listen.entrance == Entrance::InsideTrusted) {
+        return vec![listens.iter().collect()];
+    }
+    let (apart, together) = listens.iter().partition(|listen| listen.entrance == Entrance::Inside);
+    vec![together, apart]
+}
+
+/// Writes a block of a server with these sockets.
+fn write_one(
+    server: &Server,
+    sockets: &[&Listen],
+    names: &[(&ServerName, &Origin)],
+    backends: &Backends<'_>,
+    facts: &Facts<'_>,
+    engine: &Engine,
+    writer: &mut Writer,
+) -> Result<(), Refused> {
     let decisions = facts.decisions;
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
     let of_host = &server.directives;
     let is_said = |directive: &&Directive| of_host.iter().any(|own| own.row == directive.row);
     let everywhere = facts.server_directives.iter().filter(|directive| !is_said(directive));
     let common: Vec<_> = everywhere.chain(of_host).chain(location::common(server)).collect();
-    let listens = decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
+    let listens = sockets.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
     writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
     for (name, origin) in names {
         let name = Literal::new(&server_name(name, decisions.longest_name))?;
         writer.add(fill(engine, "server_name", &view::Name { name })?, origin);
     }
-    writer.add_head(fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
+    let head = view::Server { real_ip: real_ip(sockets, facts), ..head(server, hsts.as_ref(), &common, facts)? };
+    writer.add_head(fill(engine, "server", &head)?, server, &common);
     if facts.forwarded.trusts_proxies() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
@@ -246,12 +276,6 @@ fn head(
 ) -> Result<view::Server, Refused> {
     let decisions = facts.decisions;
     let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
-    let (header, believed) = match decisions.proxies.is_empty() {
-        true => ("X-Forwarded-For", &facts.forwarded.trusted),
-        false => ("proxy_protocol", &decisions.proxies),
-    };
-    let real_ip =
-        || view::RealIp { header: Word::fixed(header), networks: believed.iter().map(Word::network).collect() };
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
     let detailed = server.handover == Handover::Detailed;
@@ -266,7 +290,7 @@ fn head(
         grpc,
         detailed,
         trusts_proxies: facts.forwarded.trusts_proxies(),
-        real_ip: (decisions.real_ip && !believed.is_empty()).then(real_ip).into_iter().collect(),
+        real_ip: Vec::new(),
         hsts: hsts.cloned().into_iter().collect(),
         resets: resets(decisions, |row| {
             let is_said = match server.client_certificates.as_deref() {
@@ -284,6 +308,25 @@ fn head(
         common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
     })
 }
+
+/// Who is believed about the client's address on these sockets: nginx itself, where it connects to them, besides whom the
+/// administrator names.
+fn real_ip(sockets: &[&Listen], facts: &Facts<'_>) -> Vec<view::RealIp> {
+    let decisions = facts.decisions;
+    let has = |entrance| sockets.iter().any(|listen| listen.entrance == entrance);
+    let (header, believed) = match has(Entrance::Inside) || !decisions.proxies.is_empty() {
+        true => ("proxy_protocol", &decisions.proxies),
+        false => ("X-Forwarded-For", &facts.forwarded.trusted),
+    };
+    let inside = sockets.iter().any(|listen| listen.entrance.is_inside()).then(|| Word::fixed(ITSELF));
+    let networks: Vec<_> = inside.into_iter().chain(believed.iter().map(Word::network)).collect();
+    let real_ip =
+        (decisions.real_ip && !networks.is_empty()).then(|| view::RealIp { header: Word::fixed(header), networks });
+    real_ip.into_iter().collect()
+}
+
+/// Where nginx's connections to itself come from.
+const ITSELF: &str = "127.0.0.1";
 
 /// What a server takes back of the host's `http` level.
 pub fn resets(decisions: &Decisions, concerns: impl Fn(&'static DirectiveRow) -> bool) -> Vec<view::Directive> {

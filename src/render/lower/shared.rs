@@ -41,7 +41,13 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         stub_status,
     });
     let trusts_proxies = plan.model.forwarded.trusts_proxies();
-    let trusted = if trusts_proxies { &plan.model.forwarded.trusted } else { &decisions.proxies };
+    let trusted = plan.trusted();
+    let peer = Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" });
+    let inside: Vec<_> =
+        decisions.listens.iter().filter(|_| trusts_proxies).filter(|listen| listen.entrance.is_inside()).collect();
+    let addresses: Vec<_> = inside.iter().map(|listen| Word::address(listen.address)).collect();
+    let inside: Vec<_> =
+        (!addresses.is_empty()).then(|| view::Inside { peer: peer.clone(), addresses }).into_iter().collect();
     let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.row.name == name);
     Ok(view::Shared {
         unlimited_requests: takes_back("limit_req"),
@@ -54,7 +60,8 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         detailed: plan.model.servers.iter().any(|server| server.handover == Handover::Detailed),
         plain_port: plain_port(decisions),
         scheme: Word::fixed(if trusts_proxies { "$ingressd\u{2}_scheme" } else { "$scheme" }),
-        peer: Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" }),
+        peer: if inside.is_empty() { peer } else { Word::fixed("$ingressd\u{2}_peer") },
+        inside,
         trusts: !trusted.is_empty(),
         trusted: trusted.iter().map(Word::network).collect(),
         told_port: Word::fixed(if trusts_proxies { "$http_x_forwarded_port" } else { "$proxy_protocol_server_port" }),

@@ -9,6 +9,7 @@ mod events;
 mod fetch;
 mod found;
 mod health;
+mod inventory;
 mod item;
 mod kubeconfig;
 mod patience;

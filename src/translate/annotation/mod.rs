@@ -16,7 +16,8 @@ pub use effective::effective;
 pub use engine::{judge, read};
 pub use outline::outline;
 pub use row::{
-    Ceiling, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, built_in, nothing_to_finish, unserved,
+    Ceiling, Compared, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, built_in, nothing_to_finish,
+    unserved,
 };
 pub use table::{Index, Table};
 

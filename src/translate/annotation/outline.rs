@@ -21,6 +21,9 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     if let Some(protocol) = reading.protocol {
         say(format!("backends speak {}", format!("{protocol:?}").to_uppercase()));
     }
+    if reading.passthrough.is_some() {
+        say("TLS goes to the backend unopened".into());
+    }
     if let Some((status, location)) = &reading.redirect {
         say(format!("all requests: {status} to {location}"));
     }

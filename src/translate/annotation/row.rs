@@ -160,6 +160,31 @@ impl Ceiling {
     }
 }
 
+/// What the key does here, beside what it does with ingress-nginx. What holds for some values only is in findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// The same.
+    Equal,
+    /// Less gets through, or less is believed: why, and what to do; nothing has to be done where that is empty.
+    Stricter(&'static str, &'static str),
+    /// Something else: why, and what to do.
+    Different(&'static str, &'static str),
+    /// Nothing: why, and what to do.
+    Refused(&'static str, &'static str),
+}
+
+impl Compared {
+    /// Why, and what to do.
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Compared::Equal => ("", ""),
+            Compared::Stricter(why, remedy) | Compared::Different(why, remedy) | Compared::Refused(why, remedy) => {
+                (why, remedy)
+            }
+        }
+    }
+}
+
 /// What a value in a [`Try`] gives.
 #[derive(Debug, Clone, Copy)]
 pub enum Gives {
@@ -203,6 +228,8 @@ pub struct Row {
     pub tries: &'static [Try],
     /// What it does.
     pub effect: Effect,
+    /// Whether that is what ingress-nginx does.
+    pub compared: Compared,
 }
 
 impl Row {
@@ -220,6 +247,7 @@ impl Row {
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },
+        compared: Compared::Equal,
     };
 
     /// Whether the row has an effect of its own.
@@ -258,6 +286,11 @@ impl Row {
         Row { trust, ..self }
     }
 
+    /// The row beside ingress-nginx.
+    pub const fn compared(self, compared: Compared) -> Self {
+        Row { compared, ..self }
+    }
+
     /// The row with this consequence.
     pub const fn on_error(self, on_error: OnError) -> Self {
         Row { on_error, ..self }
@@ -286,7 +319,8 @@ pub const fn unserved(
     documentation: &'static str,
     instead: &'static str,
 ) -> Row {
-    Row { key, documentation, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
+    let compared = Compared::Refused(documentation, instead);
+    Row { key, documentation, compared, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
 }
 
 /// What a row's default means, by the parser of the row.

@@ -84,6 +84,10 @@ impl Demand {
             own += Cost::of_client_certificates(asked) * (hosts + default);
             own.files += 1 + u64::from(asked.authority.revoked.is_some());
         }
+        if reading.passthrough.is_some() {
+            own += Cost::of_passthrough() * hosts;
+            own += Cost::of_upstream(0) * hosts;
+        }
         if let Some(requested) = &reading.backend_tls {
             own += Cost::of_backend_tls() * (own.routes + default);
             own.certificates += u64::from(requested.certificate.is_some());

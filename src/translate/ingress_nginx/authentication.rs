@@ -7,7 +7,9 @@ use crate::finding::Reason;
 use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, SecretBytes, Text};
 use crate::translate::annotation::unserved;
 use crate::translate::annotation::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, OnError, Row, SecretReference, Trust};
+use crate::translate::annotation::{
+    Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SecretReference, Trust,
+};
 
 const DEFAULT_REALM: &str = "Authentication Required";
 
@@ -36,6 +38,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret",
+compared: Compared::Stricter("Entries in plain text, and those whose hash takes nginx too long, are left out.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Partly(&Form::Text(&SECRET_REFERENCE), "whether the Secret is there, may be named and holds what is needed"),

@@ -7,7 +7,7 @@ use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
 use crate::translate::annotation::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
 use crate::translate::{RequestedBackendTls, certificate};
 
@@ -129,6 +129,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify",
+            compared: Compared::Stricter(
+                "Without an authority in proxy-ssl-secret the routes answer 503; ingress-nginx does not verify then.",
+                "",
+            ),
             on_error: OnError::Close,
             form: ON_OFF,
             documentation: "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret must have signed \

@@ -7,7 +7,7 @@ use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite,
 use crate::translate::RequestedSession;
 use crate::translate::annotation::value::{HASH_KEY, boolean, hash_key, integer};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Shape, Trust, unserved,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Shape, Trust, unserved,
 };
 
 /// Name of the cookie unless the object says otherwise.
@@ -59,6 +59,10 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "affinity",
+            compared: Compared::Different(
+                "The cookie has another value: whoever has one of ingress-nginx gets a new one, and perhaps another endpoint, once.",
+                "",
+            ),
             trust: Trust::Low,
             form: Form::Word(&["cookie"]),
             documentation: "Keeps a client at one endpoint by a cookie, which comes with its first answer and names its \
@@ -150,6 +154,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "service-upstream",
+            compared: Compared::Different(
+                "Requests go to the cluster address from this node.",
+                "see that the node has a route to cluster addresses (docs/networking.md), or take it out",
+            ),
             trust: Trust::Low,
             form: Form::Boolean,
             documentation: "Sends requests to the cluster address of the Service in place of its pods. Where this node does \
@@ -200,6 +208,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-expires",
+            compared: Compared::Different("It is told as Max-Age, which all browsers take, and not as Expires.", ""),
             ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),
             form: SECONDS,
             documentation: "For how many seconds clients keep the cookie; told as Max-Age, and without effect beside \
@@ -297,6 +306,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-hash-by",
+            compared: Compared::Different(
+                "The ring is another one: a key leads to another endpoint than with ingress-nginx, and to the same one from then on.",
+                "",
+            ),
             trust: Trust::High,
             form: Form::Text(&HASH_KEY),
             documentation: "Chooses the endpoint by a hash of this: text and variables such as $request_uri, $host, \

@@ -8,7 +8,7 @@ use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
 use crate::translate::Canary;
 use crate::translate::annotation::value::{HEADER_NAME, boolean, integer};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
 
 /// What the weight is a part of, unless the object says otherwise; less is not taken.
@@ -32,6 +32,10 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "canary",
+            compared: Compared::Stricter(
+                "It takes a part of the requests of an object of its own namespace alone.",
+                "",
+            ),
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
             form: Form::Boolean,

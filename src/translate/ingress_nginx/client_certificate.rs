@@ -8,7 +8,7 @@ use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
 use crate::translate::annotation::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
 
 /// What a common name begins with in the value of auth-tls-match-cn.
@@ -89,6 +89,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-secret",
+            compared: Compared::Stricter("Requests without TLS are sent to https or get 403.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Partly(

@@ -8,7 +8,7 @@ use crate::translate::annotation::value::{
     HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins,
 };
 use crate::translate::annotation::{
-    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
 };
 
 /// What is let in unless the object says otherwise. Were a text not of the right form, the list would be empty and let in nothing.
@@ -27,6 +27,10 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "cors-allow-credentials",
+            compared: Compared::Stricter(
+                "Where the value cannot be used no CORS headers are sent; ingress-nginx takes it for true.",
+                "",
+            ),
             default: DEFAULT_CREDENTIALS,
             on_error: OnError::WithholdCors,
             form: Form::Boolean,
@@ -81,6 +85,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-origin",
+            compared: Compared::Stricter(
+                "Where no origin can be used, nobody is let in; ingress-nginx lets in every origin then.",
+                "",
+            ),
             default: "*",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,

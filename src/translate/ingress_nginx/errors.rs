@@ -10,8 +10,8 @@ const IMPOSSIBLE: u16 = 499;
 /// More than anybody needs: each is a location of the host.
 const MOST: usize = 32;
 
-/// A status that has another answer, or nothing.
-const STATUS: Shape = Shape { name: "a status from 400 to 599", pattern: "|[+]?0*[45][0-9][0-9]", ..Shape::DEFAULT };
+/// A status that may have another answer.
+const STATUS: Shape = Shape { name: "a status from 400 to 599", pattern: "[+]?0*[45][0-9][0-9]", ..Shape::DEFAULT };
 
 /// The name of a Service.
 const SERVICE: Shape =

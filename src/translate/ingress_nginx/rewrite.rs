@@ -3,7 +3,9 @@
 use crate::model::{RedirectUrl, Refused};
 use crate::translate::AppRoot;
 use crate::translate::annotation::value::{PATH_PREFIX, REWRITE_TARGET, boolean, prefix, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, nothing_to_finish};
+use crate::translate::annotation::{
+    Compared, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, nothing_to_finish,
+};
 
 /// A path on the same host.
 const ROOT: Shape = Shape {
@@ -44,6 +46,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "rewrite-target",
+            compared: Compared::Stricter("Variables that do not repeat what the client sent are refused.", ""),
             scope: Scope::Matching,
             trust: Trust::Medium,
             form: Form::Text(&REWRITE_TARGET),
