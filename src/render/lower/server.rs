@@ -22,7 +22,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{backend_tls, client_certificates};
+use super::{backend_tls, client_certificates, session};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -80,7 +80,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         }
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
-        if let Some(session) = &behaviour.session {
+        if let Some(session) = session::given(route) {
             requires.insert(names::session_file(&names::session(&session.cookie.name)));
             requires.insert(names::session_file(&names::session_cookie(&session.cookie)));
         }

@@ -82,6 +82,9 @@ const OF_EVIL: &[&[(&str, &str)]] = &[
     &[("session-cookie-name", "route"), ("session-cookie-domain", "{h}"), ("affinity", "cookie")],
 ];
 
+/// The host that is an alias of the attacker's.
+const ALIAS: &str = "a";
+
 /// Most paths that one object has on each of its hosts.
 pub const MOST_PATHS: usize = 4;
 
@@ -172,7 +175,8 @@ pub fn claims(side: &[Drawn]) -> Vec<Claim> {
             let (path, exact, backend) = (PATHS[*path], TYPES[*kind] == "Exact", object * MOST_PATHS + number);
             let is_part = drawn.is_canary();
             let claim = move |host| Claim { host, path, exact, backend, is_part };
-            drawn.hosts.clone().into_iter().map(claim)
+            let alias = drawn.annotations.iter().copied().flatten().any(|(key, _)| *key == "server-alias");
+            drawn.hosts.clone().into_iter().chain(alias.then_some(ALIAS)).map(claim)
         });
         claims.collect::<Vec<_>>()
     };
