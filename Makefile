@@ -48,6 +48,7 @@ lint: ## formatting, clippy and documentation, warnings denied
 	$(CARGO) fmt --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	$(CARGO) clippy --locked --test boot --test playground -- -D warnings
+	$(CARGO) clippy --locked --no-default-features --lib --bins -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --no-deps --document-private-items
 	test -z "$$(gofmt -l tests/cluster | tee -a /dev/stderr)"
 

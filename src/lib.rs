@@ -22,9 +22,11 @@ pub mod apply;
 pub mod cli;
 pub mod config;
 pub mod daemon;
+#[cfg(feature = "demo")]
 pub mod demo;
 pub mod doctor;
 pub mod finding;
+pub mod migrate;
 pub mod model;
 pub mod nginx;
 pub mod publish;

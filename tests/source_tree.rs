@@ -21,6 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("demo", &["config", "daemon", "finding", "model"]),
     ("setup", &["apply", "config", "model", "nginx", "source"]),
     ("doctor", &["apply", "config", "daemon", "finding", "model", "nginx", "publish", "setup", "source", "translate"]),
+    ("migrate", &["config", "finding", "model", "source", "translate"]),
     (
         "cli",
         &[
@@ -30,6 +31,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "demo",
             "doctor",
             "finding",
+            "migrate",
             "model",
             "nginx",
             "render",
@@ -39,6 +41,35 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// What stands within `translate`, and what of it that may import; everything else is the semantics of Ingresses, which know no
+/// annotation.
+const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
+    ("value", &[]),
+    ("annotation", &["host", "limits", "options", "places", "reading", "value"]),
+    (
+        "ingress_nginx",
+        &[
+            "annotation",
+            "authority",
+            "canary",
+            "certificate",
+            "host",
+            "limits",
+            "options",
+            "port",
+            "reading",
+            "streams",
+            "value",
+        ],
+    ),
+];
+
+/// Where the tables of annotations are given to the engine, and its product to the semantics.
+const WIRING: &str = "tables";
+
+/// Who may ask there.
+const MAY_WIRE: &[&str] = &["memory", "mod", "options"];
 
 /// Crates that only some rooms may name.
 const KEPT_CRATES: &[(&str, &[&str])] = &[
@@ -81,6 +112,36 @@ const KEPT_NAMES: &[(&str, &[&str])] = &[
     ("kube::Client", &["source", "publish"]),
     ("kube::Api", &["source", "publish"]),
 ];
+
+/// Words that names of ours do not have, and what says it; with the rooms that have them for a reason.
+const UNUSUAL_WORDS: &[(&[&str], &str, &[&str])] = &[
+    (&["entrance"], "listener", &[]),
+    (&["desk"], "queue", &[]),
+    (&["wish", "wishes"], "command, request, choice or what is wanted", &["source", "publish", "doctor"]),
+    (&["interregnum"], "handover", &["publish"]),
+    (&["parted"], "not shared", &[]),
+    (&["neighbour", "neighbours"], "other sites, other nodes", &["publish"]),
+    (&["obey", "obeyed"], "execute", &[]),
+];
+
+/// The same for words that are usual in sentences, such as the names of tests: nothing has them as its whole name.
+const UNUSUAL_NAMES: &[(&str, &str, &[&str])] = &[
+    ("carries", "revision", &["publish", "daemon/publication", "daemon/withdrawal", "daemon/metrics", "doctor"]),
+    ("Lacks", "missing", &["publish", "daemon/publication", "daemon/withdrawal", "daemon/metrics", "doctor"]),
+];
+
+/// Names of types that meant several things: the one file or folder that has each.
+const ONE_MEANING: &[(&str, &[&str])] = &[
+    ("Reading", &["translate/reading"]),
+    ("Place", &["render/lower/paths"]),
+    ("Status", &["daemon/status"]),
+    ("Names", &["translate/names"]),
+    ("Listeners", &["daemon/listeners"]),
+    ("Wish", &[]),
+];
+
+/// Rooms whose names are still to be made plain.
+const NOT_YET_PLAIN: &[&str] = &["source"];
 
 /// Most lines of a file that are neither blank, comment nor test.
 const MOST_LINES: usize = 500;
@@ -220,6 +281,88 @@ fn rooms_import_only_what_stands_before_them() {
     complain(&complaints);
 }
 
+/// The path of a name from the root of the crate, as far as it says one: `super::x` in `a/b.rs` is `a::x`.
+fn absolute(file: &SourceFile, name: &str, siblings: &BTreeSet<String>) -> Option<Vec<String>> {
+    let stem = file.path.strip_suffix(".rs").unwrap_or(&file.path);
+    let stem = stem.strip_suffix("/mod").unwrap_or(stem);
+    let mut path: Vec<String> = stem.split('/').map(str::to_owned).collect();
+    let mut words = name.split("::").peekable();
+    match words.peek().copied() {
+        Some("crate") => path.clear(),
+        Some("super" | "self") => {}
+        // A file that declares modules names them without more.
+        Some(word) if file.path.ends_with("/mod.rs") && siblings.contains(word) => {}
+        _ => return None,
+    }
+    for word in words {
+        match word {
+            "crate" | "self" => {}
+            "super" => drop(path.pop()),
+            word => path.push(word.to_owned()),
+        }
+    }
+    Some(path)
+}
+
+/// Names that `translate` gives on, with the modules that have them.
+fn given_on(file: &SourceFile) -> BTreeMap<String, String> {
+    let mut names = Names::default();
+    for item in &file.tree.items {
+        if let syn::Item::Use(item) = item
+            && matches!(item.vis, syn::Visibility::Public(_))
+        {
+            names.add_use("", &item.tree);
+        }
+    }
+    let pair = |path: &String| {
+        let (module, name) = (path.split("::").next()?, path.rsplit("::").next()?);
+        Some((name.to_owned(), module.to_owned()))
+    };
+    names.paths.iter().filter_map(pair).collect()
+}
+
+#[test]
+fn the_engine_knows_no_dialect_and_semantics_know_no_annotation() {
+    let files = source_files();
+    let files: Vec<_> = files.iter().filter(|file| file.room() == "translate" && !file.is_test()).collect();
+    let module = |file: &SourceFile| {
+        let second = file.path.split('/').nth(1).unwrap_or_default();
+        second.strip_suffix(".rs").unwrap_or(second).to_owned()
+    };
+    let modules: BTreeSet<String> = files.iter().map(|file| module(file)).filter(|name| name != "mod").collect();
+    assert!(WITHIN_TRANSLATE.iter().all(|(room, _)| modules.contains(*room)) && modules.contains(WIRING));
+    let given_on = given_on(files.iter().find(|file| file.path == "translate/mod.rs").unwrap());
+    let rooms: BTreeMap<_, _> = WITHIN_TRANSLATE.iter().copied().collect();
+    let (mut complaints, mut seen) = (Vec::new(), 0);
+    for file in &files {
+        let own = module(file);
+        for name in Names::of(file) {
+            let path = absolute(file, &name, &modules).unwrap_or_default();
+            let ["translate", second, ..] = &path.iter().map(String::as_str).collect::<Vec<_>>()[..] else { continue };
+            let target = given_on.get(*second).map_or(*second, String::as_str);
+            if !modules.contains(target) || target == own {
+                continue;
+            }
+            seen += 1;
+            let may = match rooms.get(own.as_str()) {
+                Some(may) => may.contains(&target),
+                None if target == WIRING => MAY_WIRE.contains(&own.as_str()),
+                None => own == WIRING || !["annotation", "ingress_nginx"].contains(&target),
+            };
+            if !may {
+                complaints.push(format!("src/{} imports {name}: translate::{own} may not know {target}", file.path));
+            }
+        }
+        // It passes on whose semantics an object has, and never asks which they are.
+        let dialects = Names::of(file).into_iter().filter(|name| name.contains("Dialect::"));
+        if ["annotation", "value"].contains(&own.as_str()) {
+            complaints.extend(dialects.map(|name| format!("src/{} names {name}: it may know no dialect", file.path)));
+        }
+    }
+    assert!(seen > 50, "imports within src/translate were not found: {seen}");
+    complain(&complaints);
+}
+
 #[test]
 fn crates_and_system_calls_stay_in_their_rooms() {
     let mut complaints = Vec::new();
@@ -354,4 +497,88 @@ fn exceptions_are_named() {
         }
     }
     complain(&complaints);
+}
+
+/// The names that a file gives and uses, in macros too, split into words of lower-case letters.
+#[derive(Default)]
+struct Words {
+    names: BTreeSet<String>,
+    words: BTreeSet<String>,
+    types: Vec<String>,
+}
+
+impl Words {
+    fn of(file: &SourceFile) -> Self {
+        let mut words = Words::default();
+        words.visit_file(&file.tree);
+        words
+    }
+
+    fn add(&mut self, name: &str) {
+        self.names.insert(name.to_owned());
+        let mut word = String::new();
+        for letter in name.chars() {
+            if letter == '_' || letter.is_uppercase() {
+                self.words.insert(std::mem::take(&mut word));
+            }
+            word.extend(letter.to_lowercase().filter(|letter| *letter != '_'));
+        }
+        self.words.insert(word);
+    }
+}
+
+impl<'ast> Visit<'ast> for Words {
+    fn visit_ident(&mut self, name: &'ast syn::Ident) {
+        self.add(&name.to_string());
+    }
+
+    fn visit_macro(&mut self, item: &'ast syn::Macro) {
+        // What is between quotes is text.
+        let code = item.tokens.to_string().split('"').step_by(2).collect::<Vec<_>>().join(" ");
+        code.split(|letter: char| !letter.is_alphanumeric() && letter != '_').for_each(|name| self.add(name));
+        syn::visit::visit_macro(self, item);
+    }
+
+    fn visit_item_struct(&mut self, item: &'ast syn::ItemStruct) {
+        self.types.push(item.ident.to_string());
+        syn::visit::visit_item_struct(self, item);
+    }
+
+    fn visit_item_enum(&mut self, item: &'ast syn::ItemEnum) {
+        self.types.push(item.ident.to_string());
+        syn::visit::visit_item_enum(self, item);
+    }
+
+    fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
+        self.types.push(item.ident.to_string());
+        syn::visit::visit_item_type(self, item);
+    }
+}
+
+#[test]
+fn names_are_usual_words_with_one_meaning() {
+    let (mut complaints, mut found) = (Vec::new(), BTreeSet::new());
+    for file in source_files() {
+        let Words { names, words, types } = Words::of(&file);
+        for (unusual, usual, homes) in UNUSUAL_NAMES.iter().filter(|(unusual, ..)| names.contains(*unusual)) {
+            if !homes.iter().any(|home| file.is_within(home)) {
+                complaints.push(format!("src/{}: {unusual} is usually called {usual}", file.path));
+            }
+        }
+        for (unusual, usual, homes) in UNUSUAL_WORDS {
+            for word in unusual.iter().filter(|word| words.contains(**word)) {
+                if !homes.iter().any(|home| file.is_within(home)) {
+                    complaints.push(format!("src/{}: a name has {word:?}, which is usually called {usual}", file.path));
+                }
+            }
+        }
+        for (name, homes) in ONE_MEANING.iter().filter(|(name, _)| types.iter().any(|own| own == name)) {
+            found.insert(*name);
+            if !homes.iter().chain(NOT_YET_PLAIN).any(|home| file.is_within(home)) {
+                complaints.push(format!("src/{}: {name} means what is in {homes:?}", file.path));
+            }
+        }
+    }
+    complain(&complaints);
+    assert!(found.contains("Status") && found.contains("Names"), "types were not found: {found:?}");
 }

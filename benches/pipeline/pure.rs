@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use ingressd::model::catalogue::Version;
-use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate};
+use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::directory::Changes;
 use ingressd::source::{Directory, Snapshot};
@@ -48,7 +48,7 @@ impl Rooms {
         let translate = start.elapsed();
         assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
         let start = Instant::now();
-        let (plan, _) = gate(translation.model, &capabilities, &Neighbours::default(), &GateOptions::default());
+        let (plan, _) = gate(translation.model, &capabilities, &OtherSites::default(), &GateOptions::default());
         let gate = start.elapsed();
         let start = Instant::now();
         let files = self.renderer.render(&plan);

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ingressd::model::catalogue::Version;
-use ingressd::nginx::{Capabilities, GateOptions, Neighbours, gate};
+use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate};
 use ingressd::render::Renderer;
 use ingressd::source::Directory;
 use ingressd::source::directory::Changes;
@@ -154,7 +154,7 @@ fn render(folder: &Path, dialect: Dialect, options: &GateOptions) -> Vec<(String
     assert!(translation.findings.is_empty(), "{:#?}", translation.findings.first());
     // What Debian 12 has.
     let capabilities = Capabilities::profile(Version(1, 22, 1));
-    let (plan, _) = gate(translation.model, &capabilities, &Neighbours::default(), options);
+    let (plan, _) = gate(translation.model, &capabilities, &OtherSites::default(), options);
     let files = Renderer::default().render(&plan).files;
     files.iter().map(|(path, file)| (path.to_string(), file.content.bytes())).collect()
 }

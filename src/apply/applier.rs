@@ -25,7 +25,7 @@ use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
 use crate::model::{ObjectId, Port};
-use crate::render::{Digest, FileSet, stream_port};
+use crate::render::{Digest, FileSet, passthrough_file, stream_port};
 
 mod pinning;
 mod weighing;
@@ -59,7 +59,7 @@ pub struct Applier<H> {
 
 /// What is true at one moment, for whoever asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct NginxState {
     /// The master, or why none is held to run.
     pub master: Result<u32, String>,
     /// Workers that take connections.
@@ -120,6 +120,12 @@ impl<H: Host> Applier<H> {
         let runs = self.host.master().is_ok();
         let files = self.generations.current().filter(|_| runs);
         files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| stream_port(path)).collect()
+    }
+
+    /// Whether nginx listens for itself by the files in place.
+    pub fn has_passthrough(&mut self, port: u16) -> bool {
+        let path = passthrough_file(port);
+        self.host.master().is_ok() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
     }
 
     /// The workers run as another group from now on: the next files are for them, even when they are the same.
@@ -233,11 +239,11 @@ impl<H: Host> Applier<H> {
     }
 
     /// What is true now.
-    pub fn status(&mut self) -> Status {
+    pub fn status(&mut self) -> NginxState {
         let master = self.host.master();
         let table = master.as_ref().ok().and_then(|master| self.host.table(*master));
         let count = |role| table.as_ref().map_or(0, |table| table.in_role(role).count());
-        Status {
+        NginxState {
             workers: count(Role::Worker),
             crowd: Crowd::of(count(Role::Draining), count(Role::Worker), self.options.most_draining),
             ended: self.ended,

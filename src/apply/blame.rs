@@ -1,4 +1,4 @@
-//! From nginx's words to the objects that caused them; it must not know how nginx was asked.
+//! From nginx's words to the objects that caused them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Why a generation was made: which objects changed that own lines of what differs; it must not know how changes are found.
+//! Why a generation was made: which objects changed that own lines of what differs.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Sends HUP and watches until nginx is proven to run a generation, or not to; it must not know files or how to go back.
+//! Sends HUP and watches until nginx is proven to run a generation, or not to.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,6 @@ pub const KILLED: &str =
 pub enum Confirmation {
     /// Every worker runs it.
     Confirmed {
-        /// The master.
         master: Process,
         /// From HUP to the proof.
         reload: Duration,

@@ -1,4 +1,4 @@
-//! How many clients are connected to ports of this host, old workers' included; it must not know whose connections they are.
+//! How many clients are connected to ports of this host, old workers' included.
 
 use procfs::net::{TcpNetEntry, TcpState, tcp, tcp6};
 use procfs::{ProcError, ProcResult};

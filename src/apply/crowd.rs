@@ -1,4 +1,4 @@
-//! Old workers that finish their connections: how many there may be, and which of them end first; it must not know how one is ended.
+//! Old workers that finish their connections: how many there may be, and which of them end first.
 
 use super::process::{Process, Role, Table};
 

@@ -1,4 +1,4 @@
-//! What the outside world can refuse, with the place and the remedy; it must not know what was to be done with it.
+//! What the outside world can refuse, with the place and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub enum ApplyError {
     /// A program could not be run.
     #[error("cannot run {program}: {source}: check that it is installed and may be executed")]
     Program {
-        /// The program.
+        /// Its path, as the settings have it.
         program: String,
         /// What the system said.
         source: io::Error,

@@ -1,4 +1,4 @@
-//! Folders of ours: made with their mode, and taken over only from root or ourselves; it must not know what is in them.
+//! Folders of ours: made with their mode, and taken over only from root or ourselves.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind};

@@ -1,4 +1,4 @@
-//! The generations on disk and the link that names the one in use; it must not know what nginx thinks of them.
+//! The generations on disk and the link that names the one in use.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -57,7 +57,6 @@ pub struct Accompanying {
 /// A generation that is complete on disk and not yet in use.
 #[derive(Debug)]
 pub struct Staged {
-    /// Its manifest.
     pub manifest: Manifest,
     /// How many of its files were written; the others are links.
     pub written: usize,

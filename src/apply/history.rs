@@ -1,4 +1,4 @@
-//! The generations that are kept, and what differs between two of them, read from the disk alone; it must not know how that is shown.
+//! The generations that are kept, and what differs between two of them, read from the disk alone.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,5 @@
-//! The one place that spawns processes and sends signals: nginx's binary, its master and its status address; it must not know what to do with them.
+//! The one place that spawns processes and sends signals: nginx's binary, its master and its status
+//! address.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -69,7 +70,7 @@ pub struct Tested {
 /// Where this host's nginx is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemOptions {
-    /// The binary.
+    /// The program of nginx.
     pub binary: PathBuf,
     /// Its configuration, when not the one that the binary was built for.
     pub configuration: Option<PathBuf>,
@@ -170,7 +171,10 @@ impl System {
 
     fn told_by_pid_file(&self) -> Result<Process, String> {
         let path = &self.options.pid_file;
-        let text = fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => format!("there is no {}", path.display()),
+            _ => format!("cannot read {}: {error}", path.display()),
+        })?;
         let pid = text.trim().parse().map_err(|_| format!("{} does not hold a process number", path.display()))?;
         self.proven(pid)
     }

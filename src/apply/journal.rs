@@ -1,4 +1,4 @@
-//! Which generations nginx was seen to run, kept over restarts; it must not know what is in them.
+//! Which generations nginx was seen to run, kept over restarts.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write as _};
@@ -22,7 +22,6 @@ struct Content {
     confirmed: Vec<u64>,
 }
 
-/// The journal.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! What a generation holds, file by file, as a text beside it; it must not know why files are there.
+//! What a generation holds, file by file, as a text beside it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -26,7 +26,7 @@ mod survey;
 mod tree;
 mod verdict;
 
-pub use applier::{Applier, Pinned, Status};
+pub use applier::{Applier, NginxState, Pinned};
 pub use cause::{Cause, Change};
 pub use crowd::Crowd;
 pub use error::ApplyError;

@@ -1,4 +1,4 @@
-//! What the administrator decides about applying; it must not know how settings are written.
+//! What the administrator decides about applying.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How an attempt to apply ended, as a value; it must not know what anybody makes of it.
+//! How an attempt to apply ended, as a value.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,12 +25,12 @@ pub struct Complaint {
 pub enum Outcome {
     /// The files are those of the confirmed generation: nothing was written, tested or reloaded.
     Unchanged {
-        /// The generation.
+        /// The one that is confirmed.
         generation: u64,
     },
     /// nginx runs the new generation.
     Confirmed {
-        /// The generation.
+        /// The new one.
         generation: u64,
         /// How long the test took.
         test: Duration,
@@ -50,7 +50,7 @@ pub enum Outcome {
     RolledBack {
         /// The generation that runs.
         generation: Option<u64>,
-        /// Why.
+        /// Why the new one was not confirmed.
         why: String,
         /// What nginx cannot do with the configuration as a whole, as said to whoever made it too heavy; `None` when it is not
         /// a matter of how much there is, or not even the last confirmed generation can be taken.
@@ -68,14 +68,14 @@ pub enum Outcome {
     },
     /// nginx does not run: the new generation is in place, tested and ready for its start.
     Ready {
-        /// The generation.
+        /// The new one.
         generation: u64,
         /// Why nginx is held not to run.
         why: String,
     },
     /// The administrator wants to stay at a generation: these files were not applied.
     Pinned {
-        /// The generation.
+        /// The one to stay at.
         generation: u64,
         /// How many files differ from those of the generation, or are in one of both alone.
         waiting: usize,

@@ -1,4 +1,4 @@
-//! That the node stays at a generation, kept over restarts; it must not know how it gets there.
+//! That the node stays at a generation, kept over restarts.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use super::journal::replace;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
-    /// The generation.
+    /// Its number.
     pub generation: u64,
     /// Since when, in seconds since 1970.
     pub since: i64,

@@ -1,4 +1,4 @@
-//! Which ports programs of this host have, as the kernel tells; it must not know which program is which.
+//! Which ports programs of this host have, as the kernel tells.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! nginx's processes as values, and reading them from `/proc`; it must not know what they should be doing.
+//! nginx's processes as values, and reading them from `/proc`.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is kept of a generation beside its files: who caused which line, and what it serves; it must not know what anybody makes of it.
+//! What is kept of a generation beside its files: who caused which line, and what it serves.
 //!
 //! A record is a row of segments. Each generation takes those of the one before as hard links and adds one with what differs,
 //! so that writing costs what changed. Now and then one segment holds everything, and the row begins anew.
@@ -32,7 +32,7 @@ const MOST_SEGMENTS: usize = 32;
 pub struct ServedObject {
     /// The Ingress.
     pub id: Arc<ObjectId>,
-    /// The version of it.
+    /// The version that was served.
     pub version: Arc<str>,
     /// Its hosts, as written.
     pub hosts: Vec<Arc<str>>,
@@ -142,19 +142,19 @@ impl Record {
     /// When it cannot be read, or is not what was written.
     pub fn read(generation: &Path) -> Result<Record, ApplyError> {
         let folder = generation.join(FOLDER);
-        let mut reading = Reading::default();
+        let mut reader = RecordReader::default();
         for segment in segments(&folder).map_err(ApplyError::files("list", &folder))? {
             let path = folder.join(segment.to_string());
             let text = fs::read_to_string(&path).map_err(ApplyError::files("read", &path))?;
             for line in text.lines() {
-                let read = serde_json::from_str(line).ok().and_then(|line| reading.read(line));
+                let read = serde_json::from_str(line).ok().and_then(|line| reader.read(line));
                 read.ok_or_else(|| ApplyError::Damaged {
                     path: path.clone(),
                     what: "a line is not to be read".to_owned(),
                 })?;
             }
         }
-        Ok(reading.record())
+        Ok(reader.record())
     }
 
     /// Why the generation in this folder was made; `None` when nobody wrote it down.
@@ -173,14 +173,14 @@ fn segments(folder: &Path) -> io::Result<Vec<u64>> {
 
 /// A record as far as it was read.
 #[derive(Default)]
-struct Reading {
+struct RecordReader {
     owners: BTreeMap<FilePath, Arc<Owners>>,
     objects: BTreeMap<Arc<ObjectId>, ServedObject>,
     certificates: BTreeMap<Arc<ObjectId>, i64>,
     revision: Option<u128>,
 }
 
-impl Reading {
+impl RecordReader {
     /// `None` for a line that nobody wrote.
     fn read(&mut self, line: Line<'static>) -> Option<()> {
         match line {

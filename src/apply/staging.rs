@@ -1,4 +1,4 @@
-//! Writes the folder of one generation: links what stays, writes what changes; it must not know which generation is in use.
+//! Writes the folder of one generation: links what stays, writes what changes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, Permissions};

@@ -1,4 +1,4 @@
-//! The steps of applying, announced one by one so that tests can stop a process between any two; it must not know what they do.
+//! The steps of applying, announced one by one so that tests can stop a process between any two.
 
 use std::fmt;
 

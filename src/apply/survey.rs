@@ -1,4 +1,4 @@
-//! Everything to know about this host's nginx before anything is applied; it must not know what will be.
+//! Everything to know about this host's nginx before anything is applied.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -8,7 +8,7 @@ use super::error::ApplyError;
 use super::host::build_information;
 use super::tree::{Tree, built_in, workers_group};
 use crate::model::Instance;
-use crate::nginx::{Capabilities, Neighbours};
+use crate::nginx::{Capabilities, OtherSites};
 use crate::render::Digest;
 
 /// What this host's nginx is, and what its own configuration says.
@@ -25,7 +25,7 @@ pub struct Survey {
     /// What stands for the program as it is: another build of nginx, and another file of any module, has another.
     pub fingerprint: String,
     /// What other sites claim.
-    pub neighbours: Neighbours,
+    pub other_sites: OtherSites,
     /// Whether the configuration includes files of the current generation: otherwise nginx never runs it.
     pub includes_ours: bool,
 }
@@ -64,7 +64,7 @@ impl Survey {
             workers_group: workers_group(host.user.as_ref(), &build),
             configuration,
             capabilities,
-            neighbours: host.neighbours,
+            other_sites: host.other_sites,
             includes_ours: host.includes_ours,
         })
     }

@@ -1,4 +1,4 @@
-//! Reads the configuration that nginx would load, the host's own part of it; it must not know what sites are for.
+//! Reads the configuration that nginx would load, the host's own part of it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -143,7 +143,7 @@ mod tests {
         assert!(
             !Tree::read(&path("nginx.conf"), &path("elsewhere")).unwrap().survey(&Instance::default()).includes_ours
         );
-        let ports: Vec<_> = found.neighbours.listens.iter().map(|listen| listen.address.port()).collect();
+        let ports: Vec<_> = found.other_sites.listens.iter().map(|listen| listen.address.port()).collect();
         assert_eq!((ports, found.user), (vec![81], Some(("www-data".to_owned(), None))));
         let names: Vec<_> = tree.expanded()[1].children().iter().map(|directive| directive.name.clone()).collect();
         assert_eq!(

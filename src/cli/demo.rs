@@ -1,4 +1,4 @@
-//! The command `demo`: it must not know the other commands.
+//! The command `demo`: serves example manifests with a private nginx.
 
 use std::io::{ErrorKind, IsTerminal, stdout};
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! The command `diff`: shows what differs between kept generations and who caused it; it must not know how they came about.
+//! The command `diff`: shows what differs between kept generations and who caused it.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! The command `doctor`: looks whether host and cluster are fit for each other; it must not know the checks.
+//! The command `doctor`: looks whether host and cluster are fit for each other.
 
 mod text;
 

@@ -1,4 +1,5 @@
-//! The commands `drain` and `undrain`: take this node out of what is published and wait until that is true; they must not know how it is done.
+//! The commands `drain` and `undrain`: take this node out of what is published and wait until that
+//! is true.
 
 use std::time::{Duration, Instant};
 

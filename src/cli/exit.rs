@@ -1,4 +1,4 @@
-//! How a command ends, in the numbers of sysexits.h; it must not know any command.
+//! How a command ends, in the numbers of sysexits.h.
 
 use std::process::ExitCode;
 
@@ -29,8 +29,7 @@ pub enum Exit {
 pub type Ended = Result<Exit, Exit>;
 
 impl Exit {
-    /// The number.
-    pub const fn number(self) -> u8 {
+    pub(crate) const fn number(self) -> u8 {
         match self {
             Exit::Success => 0,
             Exit::Findings => 1,

@@ -1,4 +1,5 @@
-//! The command `kubeconfig`: gives a node its rights in a cluster and writes its kubeconfig, with the rights of an administrator; it must not know the other commands.
+//! The command `kubeconfig`: gives a node its rights in a cluster and writes its kubeconfig, with
+//! the rights of an administrator.
 
 use std::fs;
 use std::io::{self, Write as _};

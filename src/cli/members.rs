@@ -1,4 +1,4 @@
-//! All nodes that share the work, for `ingressd status --cluster`; it must not know where the answer comes from.
+//! All nodes that share the work, for `ingressd status --cluster`.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What commands say, to somebody who may stop reading at any moment; it must not know what they say.
+//! What commands say, to somebody who may stop reading at any moment.
 
 use std::fmt::Arguments;
 use std::io::{self, IsTerminal as _, Write as _};

@@ -1,4 +1,4 @@
-//! How what commands show is laid out: columns, lines as wide as the terminal, colours; it must not know what is shown.
+//! How what commands show is laid out: columns, lines as wide as the terminal, colours.
 
 use std::io::{IsTerminal as _, stdout};
 

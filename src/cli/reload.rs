@@ -1,4 +1,4 @@
-//! The command `reload`: has the daemon read its settings again and tells what came of it; it must not know what they mean.
+//! The command `reload`: has the daemon read its settings again and tells what came of it.
 
 use super::exit::{Ended, Exit};
 use super::rollback::told;

@@ -1,4 +1,4 @@
-//! The command `render`: it must not know the other commands.
+//! The command `render`: the configuration that manifests give, without a daemon.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};

@@ -1,4 +1,4 @@
-//! The command `rollback`: has the daemon go back to a kept generation, or does it where none runs; it must not know how that is done.
+//! The command `rollback`: has the daemon go back to a kept generation, or does it where none runs.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::exit::{Ended, Exit};
 use super::settings::SettingsArguments;
 use super::status::{unanswered, understood};
 use crate::config::Settings;
-use crate::daemon::{Wish, control, without_daemon};
+use crate::daemon::{ControlCommand, control, without_daemon};
 
 /// Arguments of `ingressd rollback`.
 #[derive(Debug, clap::Args)]
@@ -37,21 +37,21 @@ pub struct Arguments {
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
     let settings = arguments.settings.load_to_ask()?;
-    let (wish, request) = match (arguments.resume, arguments.generation) {
-        (true, _) => (Wish::Resume, "resume".to_owned()),
-        (false, None) => (Wish::RollBack(None), "rollback".to_owned()),
-        (false, Some(number)) => (Wish::RollBack(Some(number)), format!("rollback {number}")),
+    let (command, request) = match (arguments.resume, arguments.generation) {
+        (true, _) => (ControlCommand::Resume, "resume".to_owned()),
+        (false, None) => (ControlCommand::RollBack(None), "rollback".to_owned()),
+        (false, Some(number)) => (ControlCommand::RollBack(Some(number)), format!("rollback {number}")),
     };
     match control::ask(&settings.control_socket, &request, None) {
         Ok(answer) => Ok(told(&understood(&settings, answer)?.1, Exit::Findings)),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) => {
-            Ok(alone(&settings, wish))
+            Ok(alone(&settings, command))
         }
         Err(error) => Err(unanswered(&settings, &error)),
     }
 }
 
-/// Tells what became of an order; `failed` is the end where it could not be carried out.
+/// Tells what became of a command; `failed` is the end where it could not be executed.
 pub fn told(answer: &Value, failed: Exit) -> Exit {
     match (answer["done"].as_str(), answer["error"].as_str()) {
         (Some(done), _) => {
@@ -66,9 +66,9 @@ pub fn told(answer: &Value, failed: Exit) -> Exit {
 }
 
 /// No daemon runs: at night, the one that cannot start may be the reason to go back.
-fn alone(settings: &Settings, wish: Wish) -> Exit {
+fn alone(settings: &Settings, command: ControlCommand) -> Exit {
     complain!("ingressd: no daemon runs here; this is done without it");
-    match without_daemon(settings, wish) {
+    match without_daemon(settings, command) {
         Ok(Ok(done)) => {
             say!("{}", done.escape_debug());
             Exit::Success

@@ -1,4 +1,4 @@
-//! The command `run`: turns signals into requests to the daemon and its end into an exit code; it must not know the other commands.
+//! The command `run`: turns signals into requests to the daemon and its end into an exit code.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The flags by which commands find their settings; it must not know what the settings mean.
+//! The flags by which commands find their settings.
 
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -40,6 +40,7 @@ impl SettingsArguments {
         Sources {
             instance: self.instance.clone(),
             file: self.config.clone(),
+            further: None,
             environment: environment.collect(),
             flags: self.set.iter().cloned().chain(named).collect(),
         }

@@ -1,4 +1,4 @@
-//! The command `setup`: makes this host's nginx ready, or as it was; it must not know the steps.
+//! The command `setup`: makes this host's nginx ready, or as it was.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use super::exit::{Ended, Exit};
 use super::output;
 use super::settings::SettingsArguments;
 use crate::config::DEFAULT_FILE;
-use crate::setup::{Error, Planned, STEPS, Setup, Step, Undone, Wishes, undo_script};
+use crate::setup::{Choices, Error, Planned, STEPS, Setup, Step, Undone, undo_script};
 
 /// Arguments of `ingressd setup`.
 #[derive(Debug, clap::Args)]
@@ -61,13 +61,13 @@ pub fn run(arguments: &Arguments) -> Ended {
     let file = arguments.settings.config.clone().unwrap_or_else(|| DEFAULT_FILE.into());
     let file = std::path::absolute(&file).unwrap_or(file);
     let folder = file.parent().map_or_else(|| PathBuf::from("/"), Path::to_owned);
-    let wishes = Wishes { disable_default_site: arguments.disable_default_site };
+    let choices = Choices { disable_default_site: arguments.disable_default_site };
     let done = match arguments.undo_script {
         true => match undo_script(&settings) {
             Ok(script) => return output::show(script, Exit::Success),
             Err(error) => Err(error),
         },
-        false => Setup::open(&settings, &folder, wishes).and_then(|mut setup| match (arguments.undo, arguments.yes) {
+        false => Setup::open(&settings, &folder, choices).and_then(|mut setup| match (arguments.undo, arguments.yes) {
             (true, _) => undo(&mut setup, arguments.step, arguments.keep_edited),
             (_, true) => carry_out(&mut setup),
             (_, false) => preview(&mut setup),

@@ -1,4 +1,4 @@
-//! The command `status`: asks the daemon and shows what it says; it must not know the other commands.
+//! The command `status`: asks the daemon and shows what it says.
 
 mod asking;
 mod headline;
@@ -29,7 +29,7 @@ const LONGEST_NAME: usize = 253;
     ok: its newest version is served. partly: but for some routes. closed (503): all its routes answer 503, because something that \
     protects it cannot be set up. last good: an earlier version is served, because the newest cannot be. refused: nothing of it is \
     served. waiting: what it says now is not in force yet, because a generation is pinned, nginx takes no changes, or the change is on \
-    its way. not ours: another controller's, told only to whoever asks for it by name.\n\n\
+    its way. down: it is ready for nginx, which does not run. not ours: another controller's, told only to whoever asks for it by name.\n\n\
     Colours are for terminals only, and never where NO_COLOR is set; lines are as wide as the terminal (COLUMNS), and not broken \
     elsewhere.\n\n\
     Exit status: 0 when nginx serves the confirmed generation, 1 when it does not, \

@@ -1,4 +1,4 @@
-//! The keys of the section `hosts`; it must not know files or layers.
+//! The keys of the section `hosts`.
 
 use std::time::Duration;
 
@@ -36,6 +36,13 @@ pub const ROWS: &[Row] = &[
         default: "[]",
         doc: "Namespaces whose objects without a host may take all requests for hosts that nobody has although `default-backend` is set, and bring the certificate for them. Objects without a host of other namespaces have paths there, beside the `default-backend` and with the default certificate.",
         set: |settings, value| put(&mut settings.translate.catch_all, value),
+    },
+    Row {
+        key: "hosts.disable-catch-all",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether objects with `spec.defaultBackend` are left alone, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; `hosts.allowed` keeps namespaces from them.",
+        set: |settings, value| put(&mut settings.translate.no_catch_all, value),
     },
     Row {
         key: "hosts.allowed",

@@ -1,4 +1,4 @@
-//! The keys of the section `ingress-nginx`: objects of an ingress-nginx whose place this takes; it must not know what is in them.
+//! The keys of the section `ingress-nginx`: objects of an ingress-nginx whose place this takes.
 
 use super::table::Row;
 use super::value::{Form, put};

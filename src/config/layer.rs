@@ -9,6 +9,7 @@ use super::layers::Mistake;
 use super::settings::defaults_of;
 use super::table::{Row, rows};
 use super::value::{hint, untyped};
+use crate::finding::nearest;
 use crate::model::Instance;
 
 /// Environment variables with our prefix that are not keys: they name the file, or what a shell may set.
@@ -129,12 +130,28 @@ impl Layer {
         }
     }
 
+    /// What it says of a key.
+    pub(super) fn value(&self, row: &Row) -> Option<&Value> {
+        self.values.get(row.key)
+    }
+
     fn unknown(&mut self, origin: &str, key: &str) {
         // The right key in another section is nearer than any other in this one.
         let name = |key: &str| key.rsplit('.').next().map(str::to_owned);
         let elsewhere = rows().map(|row| row.key).find(|known| name(known) == name(key));
-        let hint =
-            elsewhere.map_or_else(|| hint(key, rows().map(|row| row.key)), |known| format!("; did you mean {known}?"));
+        // So is one that is like it, where a key without a section has none that is.
+        let alike = || {
+            let names = rows().filter_map(|row| row.key.rsplit('.').next());
+            let meant = nearest(key, names).filter(|_| !key.contains('.'))?;
+            rows().map(|row| row.key).find(|known| known.rsplit('.').next() == Some(meant))
+        };
+        let hint = match elsewhere {
+            Some(known) => format!("; did you mean {known}?"),
+            None => match hint(key, rows().map(|row| row.key)) {
+                none if none.is_empty() => alike().map(|known| format!("; did you mean {known}?")).unwrap_or_default(),
+                hint => hint,
+            },
+        };
         self.mistake(origin, key, format!("there is no such key{hint}"));
     }
 

@@ -9,10 +9,14 @@ use config::{Config, Value, ValueKind};
 use super::layer::Layer;
 use super::settings::Settings;
 use super::templates;
+use super::written::Layers;
 use crate::model::Instance;
 
 /// The file that is read when no other is named.
 pub const DEFAULT_FILE: &str = "/etc/ingressd/ingressd.toml";
+
+/// What the text of one more drop-in is called where something is wrong with it.
+const FURTHER: &str = "further settings";
 
 /// Where settings come from, apart from their defaults.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +25,8 @@ pub struct Sources {
     pub instance: Instance,
     /// The file, which must then exist; `None` reads [`DEFAULT_FILE`] where there is one. Drop-ins are `conf.d/*.toml` beside it.
     pub file: Option<PathBuf>,
+    /// The text of one more drop-in, which is read after those that there are.
+    pub further: Option<String>,
     /// Environment variables, of which those that begin with `INGRESSD_` count.
     pub environment: Vec<(String, String)>,
     /// Keys and values from flags, the last counts.
@@ -78,7 +84,7 @@ pub(super) fn merged_value<'a>(merged: &'a Config, key: &str) -> Option<&'a Valu
 }
 
 /// The settings so far, and the values that they were made of.
-struct Reading {
+struct Unchecked {
     settings: Settings,
     merged: Config,
     mistakes: Vec<Mistake>,
@@ -87,14 +93,14 @@ struct Reading {
 impl Sources {
     /// Reads every layer and reports every mistake at once.
     pub fn load(&self) -> Result<Settings, Error> {
-        let mut reading = self.read()?;
-        if let Some(folder) = &reading.settings.nginx.templates {
+        let mut unchecked = self.read()?;
+        if let Some(folder) = &unchecked.settings.nginx.templates {
             match templates::read(folder) {
-                Ok(templates) => reading.settings.templates = templates,
-                Err(wrong) => reading.all_wrong("nginx.templates", wrong),
+                Ok(templates) => unchecked.settings.templates = templates,
+                Err(wrong) => unchecked.all_wrong("nginx.templates", wrong),
             }
         }
-        reading.end()
+        unchecked.end()
     }
 
     /// The same without the templates, for whoever writes no configuration: a node whose templates are wrong can still be asked,
@@ -106,21 +112,26 @@ impl Sources {
     /// The settings as far as they can be used, and what is wrong with the rest: for whoever asks a daemon that runs, which has read others.
     pub fn load_what_can_be(&self) -> (Settings, Option<Error>) {
         match self.read() {
-            Ok(reading) => (reading.settings.clone(), reading.end().err()),
+            Ok(unchecked) => (unchecked.settings.clone(), unchecked.end().err()),
             Err(error) => (Settings::of_instance(&self.instance), Some(error)),
         }
     }
 
-    fn read(&self) -> Result<Reading, Error> {
+    /// What this text alone says over the defaults: no file is read, nor the environment.
+    pub fn load_text(text: &str) -> Result<Settings, Error> {
+        let instance = Instance::default();
+        Unchecked::of(&instance, vec![Layer::defaults(&instance), Layer::file(FURTHER.as_ref(), text)]).end()
+    }
+
+    fn read(&self) -> Result<Unchecked, Error> {
         let mut layers = vec![Layer::defaults(&self.instance)];
         for path in self.files()? {
             let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
             layers.push(Layer::file(&path, &text));
         }
+        layers.extend(self.further.as_ref().map(|text| Layer::file(FURTHER.as_ref(), text)));
         layers.extend([Layer::variables(&self.environment), Layer::flags(&self.flags)]);
-        let mistakes = layers.iter().flat_map(|layer| layer.mistakes.clone()).collect();
-        let merged = merge(layers);
-        Ok(Reading { settings: Settings::of(&self.instance, &merged), merged, mistakes })
+        Ok(Unchecked::of(&self.instance, layers))
     }
 
     /// The file that is read when no other is named.
@@ -150,7 +161,15 @@ impl Sources {
     }
 }
 
-impl Reading {
+impl Unchecked {
+    fn of(instance: &Instance, layers: Vec<Layer>) -> Self {
+        let mistakes = layers.iter().flat_map(|layer| layer.mistakes.clone()).collect();
+        let written = Layers::of(&layers[1..]);
+        let merged = merge(layers);
+        let settings = Settings { written, ..Settings::of(instance, &merged) };
+        Unchecked { settings, merged, mistakes }
+    }
+
     /// What is wrong with a value, found out after all were read.
     fn all_wrong(&mut self, key: &str, wrong: Vec<String>) {
         let value = merged_value(&self.merged, key);
@@ -236,6 +255,7 @@ mod tests {
                 "ingressd.toml:2: http.most-draining: there is no such key; did you mean pacing.most-draining?",
             ),
             ("log-level = 'info'\n", "ingressd.toml:1: log-level: there is no such key; did you mean log.level?"),
+            ("http-prt = 8080\n", "ingressd.toml:1: http-prt: there is no such key; did you mean listen.http-port?"),
             ("# one\n\nlisten = 1\n", "ingressd.toml:3: listen: it is a section, not a value"),
             ("[nonsense.deep]\nx = 1\n", "ingressd.toml:1: nonsense: there is no such key"),
             ("[listen\n", "ingressd.toml:1: "),

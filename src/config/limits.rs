@@ -1,4 +1,4 @@
-//! The keys of the section `limits`; it must not know files or layers.
+//! The keys of the section `limits`.
 
 use config::Value;
 

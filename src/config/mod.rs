@@ -1,4 +1,5 @@
-//! What the administrator wrote: one row for each key feeds the reader, the man page and the sample; it must not know what the settings do.
+//! What the administrator wrote: one row for each key feeds the reader, the man page and the
+//! sample.
 
 mod access;
 mod config_map;
@@ -14,10 +15,11 @@ mod settings;
 mod table;
 mod templates;
 mod value;
+mod written;
 
-pub use config_map::{Layered, document as config_map_reference};
+pub use config_map::{KeyFacts, Layered, document as config_map_reference, facts as config_map_keys};
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
-pub use settings::{Apply, Cluster, Http, Log, LogFormat, Names, Nginx, Pacing, Settings};
+pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Settings};
 pub use table::{Row, rows};
 pub use value::{Column, Form, duration};

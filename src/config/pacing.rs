@@ -1,4 +1,4 @@
-//! The keys of the section `pacing`; it must not know files or layers.
+//! The keys of the section `pacing`.
 
 use super::table::Row;
 use super::value::{Form, put};

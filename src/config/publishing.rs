@@ -1,4 +1,4 @@
-//! The keys of the section `publish`; it must not know files or layers.
+//! The keys of the section `publish`.
 
 use std::sync::Arc;
 use std::time::Duration;

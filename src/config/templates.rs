@@ -1,4 +1,4 @@
-//! Reads the folder of templates that take the place of the program's own; it must not know what a template may say.
+//! Reads the folder of templates that take the place of the program's own.
 //!
 //! It is read with the settings and kept with them: settings that stay in force keep the texts they were loaded with.
 
@@ -106,7 +106,7 @@ mod tests {
             (
                 "locations.hbs",
                 b"",
-                "locations.hbs: there is no template of this name; rename or remove it. There are: backend, ",
+                "locations.hbs: there is no template of this name; rename or remove it. There are: answer_memory, backend, ",
             ),
             ("backend.hbs", b"\n\xff", "backend.hbs: line 2 is not UTF-8"),
             ("backend.hbs", b"{{host}} {{upstream}};\n\"{{host}}\" a;\n", "backend.hbs:2: host stands for itself"),

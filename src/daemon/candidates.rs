@@ -1,5 +1,4 @@
-//! The objects that a set of files is made of, written down before the files are applied; it must
-//! not know whether nginx takes them.
+//! The objects that a set of files is made of, written down before the files are applied.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The certificate for hosts that have none, made once and kept; it must not know which hosts those are.
+//! The certificate for hosts that have none, made once and kept.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

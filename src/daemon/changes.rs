@@ -1,5 +1,4 @@
-//! Which objects changed since the generation in place was made; it must not know what is made of
-//! them.
+//! Which objects changed since the generation in place was made.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! The claims on hosts and paths on disk, for the next start; it must not know who has which.
+//! The claims on hosts and paths on disk, for the next start.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! The socket that `ingressd status`, `drain` and `rollback` ask: root only, one line in, one answer out; it must not know what the answers mean.
+//! The socket that `ingressd status`, `drain` and `rollback` ask: root only, one line in, one
+//! answer out.
 
 use std::io;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -11,8 +12,8 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
+use super::commands::{CommandSender, ControlCommand};
 use super::drain::Drain;
-use super::order::{Orders, Wish};
 use super::status::{Inquiry, Status};
 use crate::apply::folder::{self, Existing};
 
@@ -64,15 +65,15 @@ impl Control {
     }
 
     /// Answers until it is dropped; exchanges that have begun go on.
-    pub async fn serve(self: Arc<Self>, status: watch::Receiver<Arc<Status>>, drain: Drain, orders: Orders) {
+    pub async fn serve(self: Arc<Self>, status: watch::Receiver<Arc<Status>>, drain: Drain, commands: CommandSender) {
         loop {
             // The semaphore is never closed.
             let Ok(place) = Arc::clone(&self.room).acquire_owned().await else { return };
             match self.listener.accept().await {
                 Ok((stream, _)) => {
-                    let (status, drain, orders) = (status.clone(), drain.clone(), orders.clone());
+                    let (status, drain, commands) = (status.clone(), drain.clone(), commands.clone());
                     tokio::spawn(async move {
-                        if let Err(error) = exchange(stream, &status, &drain, &orders).await {
+                        if let Err(error) = exchange(stream, &status, &drain, &commands).await {
                             tracing::debug!("an exchange on the control socket ended early: {error}");
                         }
                         drop(place);
@@ -100,7 +101,7 @@ async fn exchange(
     mut stream: UnixStream,
     status: &watch::Receiver<Arc<Status>>,
     drain: &Drain,
-    orders: &Orders,
+    commands: &CommandSender,
 ) -> io::Result<()> {
     let request = timeout(TIMEOUT, read(&mut stream)).await??;
     let mut words = request.split(' ');
@@ -116,13 +117,13 @@ async fn exchange(
         },
         (Some("drain"), None, _) => set(drain, true),
         (Some("undrain"), None, _) => set(drain, false),
-        (Some("rollback"), None, _) => obey(orders, Wish::RollBack(None), &mut stream).await?,
+        (Some("rollback"), None, _) => execute(commands, ControlCommand::RollBack(None), &mut stream).await?,
         (Some("rollback"), Some(number), None) => match number.parse() {
-            Ok(number) => obey(orders, Wish::RollBack(Some(number)), &mut stream).await?,
+            Ok(number) => execute(commands, ControlCommand::RollBack(Some(number)), &mut stream).await?,
             Err(_) => serde_json::json!({ "error": "a generation is named by its number" }).to_string(),
         },
-        (Some("resume"), None, _) => obey(orders, Wish::Resume, &mut stream).await?,
-        (Some("reload"), None, _) => obey(orders, Wish::Reload, &mut stream).await?,
+        (Some("resume"), None, _) => execute(commands, ControlCommand::Resume, &mut stream).await?,
+        (Some("reload"), None, _) => execute(commands, ControlCommand::Reload, &mut stream).await?,
         _ => unknown(),
     };
     timeout(TIMEOUT, stream.write_all(content.as_bytes())).await??;
@@ -143,11 +144,11 @@ async fn read(stream: &mut UnixStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&request).into_owned())
 }
 
-/// Waits until the order is carried out, as long as its sender does.
-async fn obey(orders: &Orders, wish: Wish, stream: &mut UnixStream) -> io::Result<String> {
+/// Waits until the command is executed, as long as its sender does.
+async fn execute(commands: &CommandSender, command: ControlCommand, stream: &mut UnixStream) -> io::Result<String> {
     let mut more = [0];
     let answer = tokio::select! {
-        answer = orders.give(wish) => answer,
+        answer = commands.send(command) => answer,
         _ = stream.read(&mut more) => return Err(io::ErrorKind::ConnectionAborted.into()),
     };
     Ok(match answer {
@@ -166,7 +167,7 @@ fn set(drain: &Drain, drained: bool) -> String {
 }
 
 /// Asks the daemon behind this socket: for its `status`, about one `ingress` or `host`, to `drain` this node or to `undrain` it, to `rollback`, to `resume` or to
-/// `reload`. The answer is JSON. The last three are answered when they are carried out: their `patience` is none.
+/// `reload`. The answer is JSON. The last three are answered when they are executed: their `patience` is none.
 ///
 /// # Errors
 ///
@@ -190,7 +191,7 @@ pub const PATIENCE: Option<Duration> = Some(Duration::from_secs(4));
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::daemon::order::Desk;
+    use crate::daemon::commands::CommandQueue;
 
     #[tokio::test]
     async fn it_answers_root_only_and_cleans_up() {
@@ -201,14 +202,14 @@ mod tests {
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         let (_sender, status) = watch::channel(Arc::default());
         let drain = Drain::open(folder.path());
-        let mut desk = Desk::open();
-        let task = tokio::spawn(control.serve(status, drain.clone(), desk.orders()));
-        // An order is answered when it is carried out, and keeps nobody else waiting.
-        let (first, order) = (path.clone(), |path: PathBuf, request: &'static str| {
+        let mut queue = CommandQueue::open();
+        let task = tokio::spawn(control.serve(status, drain.clone(), queue.sender()));
+        // A command is answered when it is executed, and keeps nobody else waiting.
+        let (first, send) = (path.clone(), |path: PathBuf, request: &'static str| {
             tokio::task::spawn_blocking(move || ask(&path, request, None).unwrap())
         });
-        let rolled_back = order(first, "rollback 5");
-        let given = desk.next().await.unwrap();
+        let rolled_back = send(first, "rollback 5");
+        let given = queue.next().await.unwrap();
         let asked = path.clone();
         let answers = tokio::task::spawn_blocking(move || {
             ["status", "drain", "other", "rollback five"].map(|request| -> serde_json::Value {
@@ -217,9 +218,12 @@ mod tests {
         });
         let [status, drained, other, five] = answers.await.unwrap();
         assert!(five["error"].is_string() && !rolled_back.is_finished());
-        let wish = desk.begin(given).unwrap();
-        desk.obeyed(wish, Ok("it is".to_owned()), false);
-        assert_eq!((wish, rolled_back.await.unwrap().as_str()), (Wish::RollBack(Some(5)), r#"{"done":"it is"}"#));
+        let command = queue.begin(given).unwrap();
+        queue.executed(command, Ok("it is".to_owned()), false);
+        assert_eq!(
+            (command, rolled_back.await.unwrap().as_str()),
+            (ControlCommand::RollBack(Some(5)), r#"{"done":"it is"}"#)
+        );
         assert_eq!((&status["phase"], &drained["drained"]), (&"starting".into(), &true.into()));
         assert!(other["error"].is_string() && *drain.watch().borrow());
         assert_eq!(Control::bind(&path, Existing::Taken).unwrap_err().kind(), io::ErrorKind::AddrInUse);

@@ -60,9 +60,9 @@ pub trait Stages {
     /// These claims on hosts and paths are those of what is served now.
     fn settle(&mut self, claims: &Arc<Claims>);
     /// Makes files in which no hosts share anything, from now on, because of what nginx says of them; false when they do not.
-    fn part(&mut self, words: &str) -> bool;
+    fn stop_sharing(&mut self, words: &str) -> bool;
     /// Makes files as before that.
-    fn join(&mut self);
+    fn resume_sharing(&mut self);
     /// What nginx says about the same snapshot with the program's own templates, nothing being applied; `None` where these are
     /// in use, or nobody can tell.
     fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>>;
@@ -71,8 +71,7 @@ pub trait Stages {
 /// What was made from a snapshot.
 #[derive(Debug, Default)]
 pub struct Product {
-    /// The files.
-    pub files: FileSet,
+    pub(crate) files: FileSet,
     /// What is wrong with the objects, or cannot be had here.
     pub findings: Vec<Finding>,
     /// The Ingresses that are ours.
@@ -251,13 +250,13 @@ impl Cycle {
                     // nginx accepts them, and sharing was the cause.
                     let doubt = complaints.iter().find(|complaint| is_doubtful(complaint));
                     let is_last = attempts >= MOST_ATTEMPTS;
-                    if !is_last && doubt.is_some_and(|complaint| stages.part(&complaint.words)) {
+                    if !is_last && doubt.is_some_and(|complaint| stages.stop_sharing(&complaint.words)) {
                         continue;
                     }
                     let in_a_hurry = attempts >= PATIENT_ATTEMPTS;
                     let attempt = Attempt { snapshot, served: &served, accepted: &product.accepted, in_a_hurry };
                     let goes_on = !is_last && self.judge(complaints, &attempt, &mut searches.trials);
-                    stages.join();
+                    stages.resume_sharing();
                     let is_crowd = self.charge();
                     match others.take() {
                         // Everybody else may have changed meanwhile, and goes first again.
@@ -423,7 +422,10 @@ fn findings_of(outcome: &Outcome) -> Vec<Finding> {
             )
         }
         Outcome::RolledBack { why, .. } => tell(Reason::ReloadFailed, why.clone()),
-        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => tell(Reason::NginxDown, why.clone()),
+        Outcome::Ready { why, .. } | Outcome::Killed { why, .. } => tell(
+            Reason::NginxDown,
+            format!("{why}; start nginx: `systemctl status nginx` and `ingressd doctor` tell what keeps it from that"),
+        ),
         Outcome::Failed { why } => tell(Reason::WriteFailed, why.clone()),
     }
 }

@@ -1,4 +1,4 @@
-//! Asks DNS servers for the addresses of a name; it must not know what the name is for, nor remember answers.
+//! Asks DNS servers for the addresses of a name; it remembers no answers.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};

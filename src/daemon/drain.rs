@@ -1,4 +1,4 @@
-//! Whether the administrator took this node out, also over restarts; it must not know what follows from it.
+//! Whether the administrator took this node out, also over restarts.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Why the daemon cannot run, for whoever started it; it must not know what is done about it.
+//! Why the daemon cannot run, for whoever started it.
 
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub enum Error {
     /// An address cannot be used.
     #[error("the address of http.address, {address}, cannot be used: {source}")]
     Http {
-        /// The address.
+        /// As the settings have it.
         address: std::net::SocketAddr,
         /// Why.
         source: std::io::Error,
@@ -31,7 +31,7 @@ pub enum Error {
     /// The control socket cannot be made.
     #[error("the socket of control.socket, {}, cannot be made: {source}", path.display())]
     Control {
-        /// The path.
+        /// As the settings have it.
         path: PathBuf,
         /// Why.
         source: std::io::Error,

@@ -1,4 +1,4 @@
-//! What namespaces cost nginx, for people and for Prometheus: the largest of them and the sum; it must not know how costs are estimated.
+//! What namespaces cost nginx, for people and for Prometheus: the largest of them and the sum.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

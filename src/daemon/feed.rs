@@ -1,5 +1,4 @@
-//! Reads the source beside the main loop and passes on snapshots as they change; it must not know
-//! what is done with them.
+//! Reads the source beside the main loop and passes on snapshots as they change.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,12 +17,12 @@ use crate::source::cluster::{ClusterSource, Holder, Scope, WatchHealth, WatchOpt
 use crate::source::{DirectorySource, Snapshot};
 use crate::translate::EndpointMode;
 
-/// What the source said last.
+/// What was observed of the source last.
 #[derive(Debug, Clone, Default)]
-pub struct Reading {
+pub struct Observed {
     /// The objects; `None` until everything was read once. It stays when the source fails: stale is not gone.
     pub snapshot: Option<Arc<Snapshot>>,
-    /// Differs from reading to reading when the objects do in what nginx is configured by.
+    /// Differs from one observation to the next when the objects do in what nginx is configured by.
     pub revision: u64,
     /// When a change was first noticed that the snapshot holds.
     pub noticed: Option<Instant>,
@@ -40,7 +39,7 @@ pub struct Reading {
 /// The reader; dropped, it stops.
 #[derive(Debug)]
 pub struct Feed {
-    readings: watch::Receiver<Reading>,
+    observed: watch::Receiver<Observed>,
     task: JoinHandle<()>,
     /// `None` for a folder, of which everything is read.
     holder: Option<Holder>,
@@ -62,7 +61,7 @@ impl Feed {
 
     fn folder(folder: &Path) -> Result<Self, Error> {
         let (mut source, wake) = DirectorySource::start(folder)?;
-        let (sender, readings) = watch::channel(Reading::default());
+        let (sender, observed) = watch::channel(Observed::default());
         let task = tokio::spawn(async move {
             loop {
                 let noticed = Instant::now();
@@ -77,53 +76,53 @@ impl Feed {
                     Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                     Err(_) => return,
                 };
-                sender.send_modify(|reading| match snapshot {
+                sender.send_modify(|observed| match snapshot {
                     Ok(snapshot) => {
-                        *reading = Reading {
+                        *observed = Observed {
                             snapshot: Some(snapshot),
-                            revision: reading.revision + 1,
+                            revision: observed.revision + 1,
                             noticed: Some(noticed),
                             read: Some(Instant::now()),
                             current: true,
-                            ..Reading::default()
+                            ..Observed::default()
                         };
                     }
                     Err(error) => {
-                        if std::mem::take(&mut reading.current) {
-                            reading.read = Some(noticed);
+                        if std::mem::take(&mut observed.current) {
+                            observed.read = Some(noticed);
                         }
-                        reading.failure = Some(error.to_string().into());
+                        observed.failure = Some(error.to_string().into());
                     }
                 });
                 wake.notified().await;
             }
         });
-        Ok(Feed { readings, task, holder: None })
+        Ok(Feed { observed, task, holder: None })
     }
 
     fn cluster(link: &Link, settings: &Settings) -> Self {
         let mut source = ClusterSource::start(link.clients(), &watch_options(settings));
         let holder = Some(source.holder());
-        let (sender, readings) = watch::channel(Reading::default());
+        let (sender, observed) = watch::channel(Observed::default());
         let task = tokio::spawn(async move {
             loop {
                 let told = source.next().await;
-                sender.send_modify(|reading| {
-                    *reading = Reading {
+                sender.send_modify(|observed| {
+                    *observed = Observed {
                         read: told.confirmed(),
                         current: false,
                         failure: told.failure(),
                         // It counts what is in the snapshot: an earlier one with a later number would pass for what it is not.
-                        revision: if told.snapshot.is_some() { told.revision } else { reading.revision },
+                        revision: if told.snapshot.is_some() { told.revision } else { observed.revision },
                         // A change that was not taken yet was noticed earlier than this one.
-                        noticed: told.noticed.or(reading.noticed),
-                        snapshot: told.snapshot.or_else(|| reading.snapshot.take()),
+                        noticed: told.noticed.or(observed.noticed),
+                        snapshot: told.snapshot.or_else(|| observed.snapshot.take()),
                         watches: told.watches,
                     };
                 });
             }
         });
-        Feed { readings, task, holder }
+        Feed { observed, task, holder }
     }
 
     /// Lets the source keep these objects too, although the newest versions of others do not refer
@@ -134,16 +133,16 @@ impl Feed {
         }
     }
 
-    /// Waits for the next reading.
-    pub async fn next(&mut self) -> Reading {
-        if self.readings.changed().await.is_err() {
+    /// Waits for the next observation.
+    pub async fn next(&mut self) -> Observed {
+        if self.observed.changed().await.is_err() {
             match (&mut self.task).await {
                 Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-                // The reader ended with the process; there will be no other reading.
+                // The reader ended with the process; there will be no other one.
                 _ => std::future::pending::<()>().await,
             }
         }
-        self.readings.borrow_and_update().clone()
+        self.observed.borrow_and_update().clone()
     }
 }
 

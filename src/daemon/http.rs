@@ -1,4 +1,4 @@
-//! `/healthz`, `/readyz`, `/metrics` and `/status.json`; it must not know how what it serves comes about.
+//! `/healthz`, `/readyz`, `/metrics` and `/status.json`.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};

@@ -1,4 +1,4 @@
-//! The connection to the cluster, which outlives settings that name the same one; it must not know what it is used for.
+//! The connection to the cluster, which outlives settings that name the same one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,8 +38,7 @@ impl Link {
         Ok(Some(Link { kubeconfig: kubeconfig.to_owned(), connected }))
     }
 
-    /// Its clients.
-    pub fn clients(&self) -> &Clients {
+    pub(crate) fn clients(&self) -> &Clients {
         self.connected.clients()
     }
 

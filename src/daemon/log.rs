@@ -1,4 +1,4 @@
-//! Where log lines go and which findings are worth one; it must not know how findings come about.
+//! Where log lines go and which findings are worth one.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::IsTerminal as _;
@@ -117,7 +117,6 @@ pub struct FindingLog {
 /// What becomes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
-    /// It is written.
     Written,
     /// It is the first one about its namespace that is left out.
     FirstLeftOut,

@@ -1,21 +1,22 @@
-//! Composition: everything that can wake the daemon is an event of one loop; it must not know how any room does its work.
+//! Composition: everything that can wake the daemon is an event of one loop.
 
 pub mod access;
 mod candidates;
 mod certificate;
 mod changes;
 mod claims;
+mod commands;
 pub mod control;
 mod cycle;
 mod dns;
 mod drain;
-mod entrance;
 mod error;
 mod estimate;
 mod feed;
 mod http;
 mod last_good;
 mod link;
+mod listeners;
 pub mod log;
 mod metrics;
 mod names;
@@ -23,7 +24,6 @@ mod notify;
 mod objects;
 mod offline;
 mod options;
-mod order;
 mod pacing;
 mod pipeline;
 mod publication;
@@ -40,15 +40,15 @@ mod withdrawal;
 mod work;
 
 pub use claims::kept_in as claims_kept_in;
+pub use commands::ControlCommand;
 pub use cycle::{Cycle, Product, Report, Stages};
 pub use dns::Dns;
 pub use error::Error;
-pub use feed::{Feed, Reading};
+pub use feed::{Feed, Observed};
 pub use link::Link;
 pub use names::look_up;
 pub use offline::{Offline, without_daemon};
 pub use options::{to_look_with, under as options_under};
-pub use order::Wish;
 pub use pipeline::Pipeline;
 pub use run::{Load, Request, run};
 pub use status::{Phase, Status};

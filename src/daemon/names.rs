@@ -1,5 +1,4 @@
-//! Keeps the answers of DNS about names of Services current, beside the main loop; it must not
-//! know what they are used for.
+//! Keeps the answers of DNS about names of Services current, beside the main loop.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -12,7 +11,7 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use self::agenda::Agenda;
 use self::bulletin::Bulletin;
-use self::wishes::Wishes;
+use self::wanted::WantedNames;
 use super::dns::{Dns, Looked};
 use super::state_file;
 use crate::model::HostName;
@@ -20,7 +19,7 @@ use crate::translate::{Answer, Chosen, Limits, Names, Namespaces, Wanted};
 
 mod agenda;
 mod bulletin;
-mod wishes;
+mod wanted;
 
 /// Least time between two writes of what is known, which may be much.
 const SAVING: Duration = Duration::from_secs(1);
@@ -28,7 +27,7 @@ const SAVING: Duration = Duration::from_secs(1);
 /// The names and the task that asks for them; dropped, it stops.
 #[derive(Debug)]
 pub struct NameWatch {
-    wishes: Wishes,
+    state: WantedNames,
     wanted: watch::Sender<Wanted>,
     answers: watch::Receiver<Arc<Names>>,
     task: JoinHandle<()>,
@@ -62,31 +61,31 @@ impl NameWatch {
     pub fn start(dns: Dns, least: Duration, limits: &Limits, state: &Path) -> Self {
         let keeper = Keeper::new(dns, least, limits.clone(), state);
         let (publish, answers) = watch::channel(Arc::clone(&keeper.told));
-        let (wanted, wishes) = watch::channel(Wanted::default());
-        let task = tokio::spawn(keeper.run(wishes, publish));
-        NameWatch { wishes: Wishes::default(), wanted, answers, task }
+        let (wanted, changes) = watch::channel(Wanted::default());
+        let task = tokio::spawn(keeper.run(changes, publish));
+        NameWatch { state: WantedNames::default(), wanted, answers, task }
     }
 
     /// A newer snapshot may ask for these names.
     pub fn read(&mut self, candidates: Wanted) {
-        let wanted = self.wishes.read(candidates);
+        let wanted = self.state.read(candidates);
         self.want(wanted);
     }
 
     /// Whether the snapshot should be translated before a cycle begins, because something that is
     /// served may refer to a name without any answer.
-    pub fn are_open(&self) -> bool {
-        self.wishes.are_open(&self.answers.borrow())
+    pub fn has_unjudged(&self) -> bool {
+        self.state.has_unjudged(&self.answers.borrow())
     }
 
     /// What the newest snapshot names is being judged.
     pub fn judge(&mut self) {
-        self.wishes.begin();
+        self.state.begin();
     }
 
     /// The names to which something that is served refers, after that translation.
     pub fn judged(&mut self, served: BTreeMap<HostName, Namespaces>) {
-        let wanted = self.wishes.judged(served);
+        let wanted = self.state.judged(served);
         self.want(wanted);
     }
 
@@ -149,7 +148,7 @@ impl Keeper {
         }
     }
 
-    async fn run(mut self, mut wishes: watch::Receiver<Wanted>, publish: watch::Sender<Arc<Names>>) {
+    async fn run(mut self, mut changes: watch::Receiver<Wanted>, publish: watch::Sender<Arc<Names>>) {
         loop {
             let now = Instant::now();
             self.ask(now);
@@ -161,11 +160,11 @@ impl Keeper {
             }
             let next = [self.agenda.next(now), self.bulletin.due(), self.keeping].into_iter().flatten().min();
             tokio::select! {
-                changed = wishes.changed() => {
+                changed = changes.changed() => {
                     if changed.is_err() {
                         return;
                     }
-                    let wanted = wishes.borrow_and_update().clone();
+                    let wanted = changes.borrow_and_update().clone();
                     if self.want(&wanted, Instant::now()) {
                         publish.send_replace(self.tell(Instant::now()));
                     }

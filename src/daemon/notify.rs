@@ -1,4 +1,4 @@
-//! Messages to systemd (sd_notify); it must not know what they mean.
+//! Messages to systemd (sd_notify).
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;

@@ -1,9 +1,8 @@
-//! Carries out orders of the administrator while no daemon runs; it must not know how that was
-//! found out.
+//! Executes commands of the administrator while no daemon runs.
 
+use super::commands::{ControlCommand, execute};
 use super::control::Control;
 use super::error::Error;
-use super::order::{Wish, carry_out};
 use super::pipeline::Pipeline;
 use crate::apply::folder::Existing;
 use crate::config::Settings;
@@ -11,13 +10,13 @@ use crate::config::Settings;
 /// How it ended.
 pub type Offline = Result<Result<String, String>, Error>;
 
-/// Carries out an order in the place of the daemon, which cannot start meanwhile. The answer is
+/// Executes a command in the place of the daemon, which cannot start meanwhile. The answer is
 /// for people.
 ///
 /// # Errors
 ///
 /// When a daemon runs after all, or nginx or a folder cannot be used.
-pub fn without_daemon(settings: &Settings, wish: Wish) -> Offline {
+pub fn without_daemon(settings: &Settings, command: ControlCommand) -> Offline {
     let path = &settings.control_socket;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let control_error = |source| Error::Control { path: path.clone(), source };
@@ -25,5 +24,5 @@ pub fn without_daemon(settings: &Settings, wish: Wish) -> Offline {
     let _inside = runtime.enter();
     let _control = Control::bind(path, Existing::Shared).map_err(control_error)?;
     let mut pipeline = Pipeline::open(settings, None).map_err(|error| Error::Pipeline(Box::new(error)))?;
-    Ok(carry_out(wish, &mut pipeline))
+    Ok(execute(command, &mut pipeline))
 }

@@ -1,5 +1,5 @@
 //! The options of a translation that come from this host, beside the settings: its addresses, its
-//! clock, its memory and its certificate; it must not know objects.
+//! clock, its memory and its certificate.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};

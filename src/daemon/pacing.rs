@@ -1,4 +1,4 @@
-//! When the next cycle begins, on a clock that the caller reads; it must not know what a cycle does.
+//! When the next cycle begins, on a clock that the caller reads.
 
 use std::time::Duration;
 
@@ -50,7 +50,6 @@ struct Reload {
 pub enum Next {
     /// A look at the old workers, because the next cycle depends on them.
     Look(Duration),
-    /// A cycle.
     Cycle(Duration),
 }
 

@@ -1,4 +1,4 @@
-//! The rooms in a row for one host's nginx, from a snapshot to a running configuration; it must not know what is done about refusals.
+//! The rooms in a row for one host's nginx, from a snapshot to a running configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -13,7 +13,7 @@ use super::cycle::{Product, Stages};
 use super::publication::newest;
 use super::{options, state_file};
 use crate::apply::{
-    Applier, ApplyError, Cause, Complaint, Contents, Options, Outcome, Pinned, ServedObject, Status, Steps, Survey,
+    Applier, ApplyError, Cause, Complaint, Contents, NginxState, Options, Outcome, Pinned, ServedObject, Steps, Survey,
     System, SystemOptions, connections, ports,
 };
 use crate::config::{Layered, Settings};
@@ -56,7 +56,7 @@ pub struct Pipeline {
     gate_options: GateOptions,
     /// Why hosts do not share servers although the settings allow it: the complaint of nginx about
     /// shared ones.
-    parted: Option<String>,
+    sharing_refused: Option<String>,
     names: Arc<Names>,
     /// Those of what nginx serves.
     claims: Arc<Claims>,
@@ -140,7 +140,7 @@ impl Pipeline {
             translator,
             options,
             gate_options: settings.gate_options(),
-            parted: None,
+            sharing_refused: None,
             names: Arc::default(),
             claims: claims::kept_in(state),
             renderer,
@@ -219,11 +219,11 @@ impl Pipeline {
         self.surveyed = Instant::now();
         match look(&self.settings) {
             Ok(mut survey) => {
-                survey.neighbours.occupied = self.occupied();
+                survey.other_sites.occupied = self.occupied();
                 self.applier.set_workers_group(survey.workers_group);
                 let differs = std::mem::replace(&mut self.survey, survey) != self.survey;
                 if differs {
-                    self.join();
+                    self.resume_sharing();
                 }
                 differs
             }
@@ -234,7 +234,14 @@ impl Pipeline {
         }
     }
 
-    /// The ports of TCP and UDP services that other programs have. nginx that could not have one would take nothing that changes.
+    /// The ports that nginx needs for TCP and UDP services and for itself.
+    fn ports_of(&self, model: &Model) -> BTreeSet<Port> {
+        let inside = Port { transport: Transport::Tcp, number: self.gate_options.passthrough_port };
+        let inside = (!model.passthroughs.hosts.is_empty()).then_some(inside);
+        model.streams.iter().map(|stream| stream.listener.port).chain(inside).collect()
+    }
+
+    /// Which of these ports other programs have. nginx that could not have one would take nothing that changes.
     fn occupied(&mut self) -> BTreeSet<(Transport, SocketAddr)> {
         if self.ports.is_empty() {
             return BTreeSet::new();
@@ -248,8 +255,7 @@ impl Pipeline {
         self.applier.in_place()
     }
 
-    /// The version of nginx.
-    pub fn nginx_version(&self) -> String {
+    pub(crate) fn nginx_version(&self) -> String {
         self.survey.capabilities.version.to_string()
     }
 
@@ -259,7 +265,7 @@ impl Pipeline {
     }
 
     /// What is true of nginx now.
-    pub fn status(&mut self) -> Status {
+    pub fn status(&mut self) -> NginxState {
         self.applier.status()
     }
 
@@ -267,7 +273,10 @@ impl Pipeline {
     pub fn connections(&mut self) -> Option<usize> {
         let ports = [self.settings.gate.http_port, self.settings.gate.https_port];
         let streams = self.applier.stream_ports().into_iter();
-        let streams = streams.filter(|port| port.transport == Transport::Tcp).map(|port| port.number);
+        // By that one nginx connects to itself, for clients that are counted already.
+        let inside = self.gate_options.passthrough_port;
+        let streams = streams.filter(|port| port.transport == Transport::Tcp && port.number != inside);
+        let streams = streams.map(|port| port.number);
         let ports: Vec<_> = ports.into_iter().filter(|port| *port != 0).chain(streams).collect();
         connections::established(&ports)
     }
@@ -320,9 +329,10 @@ impl Stages for Pipeline {
             self.translate(snapshot);
         let certificates = certificates(&model);
         let costs = by_namespace(&model);
-        self.ports = model.streams.iter().map(|stream| stream.listener.port).collect();
-        self.survey.neighbours.occupied = self.occupied();
-        let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
+        self.ports = self.ports_of(&model);
+        self.survey.other_sites.occupied = self.occupied();
+        self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
+        let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);
         }
@@ -347,7 +357,7 @@ impl Stages for Pipeline {
             findings.extend_from_slice(&layered.findings);
             refused.extend(layered.refused.clone());
         }
-        findings.extend(self.parted.as_deref().map(not_shared));
+        findings.extend(self.sharing_refused.as_deref().map(not_shared));
         findings.extend((!self.survey.includes_ours).then(|| not_included(&self.survey, &self.gate_options)));
         Product { files, findings, accepted, refused, certificates, costs, claims, due, names }
     }
@@ -373,16 +383,16 @@ impl Stages for Pipeline {
         self.applier.end_weighing();
     }
 
-    fn part(&mut self, words: &str) -> bool {
+    fn stop_sharing(&mut self, words: &str) -> bool {
         let shares = std::mem::replace(&mut self.gate_options.shared_servers, false);
         if shares {
-            self.parted = Some(words.to_owned());
+            self.sharing_refused = Some(words.to_owned());
         }
         shares
     }
 
-    fn join(&mut self) {
-        if self.parted.take().is_some() {
+    fn resume_sharing(&mut self) {
+        if self.sharing_refused.take().is_some() {
             self.gate_options.shared_servers = true;
         }
     }
@@ -390,7 +400,7 @@ impl Stages for Pipeline {
     fn complaints_without_templates(&mut self, snapshot: &Snapshot) -> Option<Vec<Complaint>> {
         self.settings.templates.digest()?;
         let model = self.translate(snapshot).model;
-        let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.neighbours, &self.gate_options);
+        let (plan, _) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
         let files = Renderer::of(&self.settings.instance, &Templates::default()).render(&plan);
         match self.applier.try_out(&files) {
             Ok(complaints) => complaints,

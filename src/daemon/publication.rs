@@ -1,5 +1,4 @@
-//! Makes `Served`, the state of this host that is published, from the events of the main loop; it
-//! must not know how it is published.
+//! Makes `Served`, the state of this host that is published, from the events of the main loop.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::cycle::Report;
-use super::feed::Reading;
+use super::feed::Observed;
 use super::link::Link;
 use super::status::Status;
 use crate::apply::{Contents, Outcome, Pinned};
@@ -61,7 +60,7 @@ impl Publication {
         let options = &settings.publish;
         match earlier {
             Some(earlier) if earlier.is_as(options, link.as_ref()) => {
-                // Readings are counted anew.
+                // Revisions are counted anew.
                 return Publication { cycled: None, confirmed: None, read: None, ..earlier };
             }
             // Where the settings do not publish any more, this node is withdrawn.
@@ -177,19 +176,19 @@ impl Publication {
 
     /// The source was read. Returns whether a cycle is needed to know what of that is served, even
     /// if nothing changed.
-    pub fn read(&mut self, reading: &Reading) -> bool {
-        let Some(snapshot) = &reading.snapshot else { return false };
+    pub fn read(&mut self, observed: &Observed) -> bool {
+        let Some(snapshot) = &observed.snapshot else { return false };
         if let Some(since) = self.asked_anew {
             let needed = |watch: &&WatchHealth| watch.need == Need::Required;
-            if !reading.watches.iter().filter(needed).all(|watch| watch.heard.is_some_and(|heard| heard > since)) {
+            if !observed.watches.iter().filter(needed).all(|watch| watch.heard.is_some_and(|heard| heard > since)) {
                 return false;
             }
         }
         self.served.snapshot = Arc::clone(snapshot);
-        self.read = Some(reading.revision);
+        self.read = Some(observed.revision);
         if self.confirmed == self.read {
             // Only statuses differ: the generation includes this revision as well.
-            self.served.carries = newest(snapshot);
+            self.served.observed = newest(snapshot);
         }
         self.asked_anew.take().is_some()
     }
@@ -223,7 +222,7 @@ impl Publication {
             self.confirmed = Some(revision);
             // A status that was published meanwhile makes no new version of an object.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
-            self.served.carries = newest(latest);
+            self.served.observed = newest(latest);
             let before = self.carried_before();
             let is_served = |accepted: &&Accepted| accepted.served > 0;
             // On other nodes a host or path may have another owner, so they may serve what is
@@ -233,7 +232,7 @@ impl Publication {
             self.served.carried = Some(carried(objects, before, now));
             // What is closed is closed everywhere.
             let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
-            self.served.lacks = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
+            self.served.unserved = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
         }
     }
 
@@ -243,15 +242,15 @@ impl Publication {
         let was = std::mem::replace(&mut self.served.pinned, pinned.map(|pinned| pinned.pin.generation));
         let Some(pinned) = pinned else {
             if was.is_some() {
-                self.served.lacks = Arc::default();
+                self.served.unserved = Arc::default();
             }
             return;
         };
-        self.served.lacks = Arc::default();
+        self.served.unserved = Arc::default();
         self.confirmed = None;
         let Some(contents) = &pinned.contents else {
             // What is served is not known: published addresses stay, and none are added.
-            (self.served.carried, self.served.carries) = (None, Some(Revision(0)));
+            (self.served.carried, self.served.observed) = (None, Some(Revision(0)));
             return;
         };
         let versions = contents.objects.iter().filter(|object| object.routes > 0);
@@ -260,10 +259,10 @@ impl Publication {
         let carried = carried(versions.iter().map(|(id, version)| (*id, version, 0)), before, now);
         let is_carried = |id: &Arc<ObjectId>| carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
         let is_closed = |id: &Arc<ObjectId>| self.served.closed.binary_search(id).is_ok();
-        let lacks = self.served.accepted.iter().filter(|id| !is_carried(id) && !is_closed(id));
-        self.served.lacks = lacks.cloned().collect();
+        let unserved = self.served.accepted.iter().filter(|id| !is_carried(id) && !is_closed(id));
+        self.served.unserved = unserved.cloned().collect();
         self.served.carried = Some(carried);
-        self.served.carries = Some(Revision(contents.revision.unwrap_or_default()));
+        self.served.observed = Some(Revision(contents.revision.unwrap_or_default()));
     }
 
     /// Publishes the current state, if it differs.
@@ -372,8 +371,8 @@ mod tests {
         }
     }
 
-    fn reading(revision: u64) -> Reading {
-        Reading { snapshot: Some(Arc::default()), revision, ..Reading::default() }
+    fn observed(revision: u64) -> Observed {
+        Observed { snapshot: Some(Arc::default()), revision, ..Observed::default() }
     }
 
     fn report(accepted: Vec<Accepted>) -> Report {
@@ -384,7 +383,7 @@ mod tests {
     #[tokio::test]
     async fn what_has_no_route_is_not_served() {
         let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
-        publication.read(&reading(1));
+        publication.read(&observed(1));
         publication.began();
         publication.concluded(&report(vec![accepted("a", "1", 0), accepted("b", "1", 1)]), None, Instant::now());
         let Served { accepted, carried, .. } = publication.served();
@@ -403,7 +402,7 @@ mod tests {
         };
         let objects = vec![object("a", "1"), object("b", "1"), object("gone", "1")];
         publication.found(&Contents { objects, ..Contents::default() }, Instant::now());
-        publication.read(&reading(1));
+        publication.read(&observed(1));
         for expected in [[true, false, false]; 2] {
             publication.began();
             let now = vec![accepted("a", "1", 1), accepted("b", "2", 1), accepted("c", "1", 1)];
@@ -417,17 +416,17 @@ mod tests {
     async fn what_this_nginx_leaves_out_is_ours_and_lacking() {
         let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
         let mut conclude = |served| {
-            publication.read(&reading(1));
+            publication.read(&observed(1));
             publication.began();
             let taken = Accepted { served, ..accepted("taken", "1", 2) };
             let objects = vec![accepted("a", "1", 1), accepted("refused", "1", 0), taken];
             publication.concluded(&report(objects), None, Instant::now());
-            let Served { accepted, carried, lacks, .. } = publication.served();
+            let Served { accepted, carried, unserved, .. } = publication.served();
             let carried: Vec<_> =
                 carried.iter().flat_map(|carried| carried.iter()).map(|carried| &carried.id).collect();
             let names =
                 |ids: &mut dyn Iterator<Item = &Arc<ObjectId>>| ids.map(|id| id.name.to_string()).collect::<Vec<_>>();
-            [names(&mut accepted.iter()), names(&mut carried.into_iter()), names(&mut lacks.iter())]
+            [names(&mut accepted.iter()), names(&mut carried.into_iter()), names(&mut unserved.iter())]
                 .map(|names| names.join(","))
         };
         assert_eq!(conclude(0), ["a,taken", "a", "refused,taken"]);
@@ -438,15 +437,15 @@ mod tests {
     async fn what_is_closed_is_ours_and_neither_served_nor_lacking() {
         let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
         let mut conclude = |routes, closed, is_taken: bool| {
-            publication.read(&reading(1));
+            publication.read(&observed(1));
             publication.began();
             let object = Accepted { closed, ..accepted("a", "1", routes) };
             let failed = Outcome::Failed { why: "the disk is full".to_owned() };
             let report = report(vec![object]);
             let report = if is_taken { report } else { Report { outcome: failed, ..report } };
             publication.concluded(&report, None, Instant::now());
-            let Served { accepted, carried, lacks, closed, .. } = publication.served();
-            [accepted.len(), carried.as_ref().map_or(0, |carried| carried.len()), lacks.len(), closed.len()]
+            let Served { accepted, carried, unserved, closed, .. } = publication.served();
+            [accepted.len(), carried.as_ref().map_or(0, |carried| carried.len()), unserved.len(), closed.len()]
         };
         for (what, routes, closed, is_taken, expected) in [
             ("some of it is closed", 1, 1, true, [1, 1, 0, 0]),
@@ -472,7 +471,7 @@ mod tests {
         for (report, expected) in
             [(failed(&["a"]), 1), (report(both()), 2), (failed(&["a", "c"]), 3), (report(Vec::new()), 0)]
         {
-            publication.read(&reading(1));
+            publication.read(&observed(1));
             publication.began();
             publication.concluded(&report, None, Instant::now());
             assert_eq!(publication.served().accepted.len(), expected);
@@ -507,8 +506,8 @@ mod tests {
     #[tokio::test]
     async fn what_was_read_of_one_server_is_not_told_to_another() {
         let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
-        let mut watch = WatchHealth::new("Ingress", None, Need::Required);
-        let heard = |watch: &WatchHealth| Reading { watches: vec![watch.clone()].into(), ..reading(1) };
+        let mut watch = WatchHealth::new(crate::model::Kind::Ingress, None, Need::Required);
+        let heard = |watch: &WatchHealth| Observed { watches: vec![watch.clone()].into(), ..observed(1) };
         watch.heard = Some(Instant::now());
         assert!(!publication.read(&heard(&watch)));
         publication.began();

@@ -1,4 +1,4 @@
-//! The object versions that nginx refused, kept over restarts; it must not know how their culprits were found.
+//! The object versions that nginx refused, kept over restarts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,6 @@ use crate::source::{Snapshot, Version};
 /// Why a version is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The version.
     pub version: Version,
     /// nginx's own words.
     pub words: String,
@@ -112,8 +111,8 @@ impl Quarantine {
     /// The finding for an entry; `served` is the version that takes its place.
     pub fn finding(id: &Arc<ObjectId>, entry: &Entry, served: Option<&Version>) -> Finding {
         let instead = match served {
-            Some(_) => "its last good version goes on being served",
-            None => "there is no earlier version, so the object is left out",
+            Some(_) => "its last good version goes on being served until the object is corrected",
+            None => "there is no earlier version, so the object is left out until it is corrected",
         };
         let note = format!("nginx refuses this version: {}; {instead}", entry.words);
         Finding::new(Reason::Quarantined, Origin::field(id, entry.field.clone()), note)

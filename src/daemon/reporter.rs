@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::cycle::Report;
-use super::feed::Reading;
+use super::feed::Observed;
 use super::link::Link;
 use super::log::FindingLog;
 use super::metrics::{Cause, Metrics};
@@ -16,9 +16,8 @@ use super::publication::Publication;
 use super::status::{Phase, ReadFrom, Status};
 use super::work::Nginx;
 use crate::apply::{self, Outcome};
-use crate::model::Kind;
 use crate::publish::Outlook;
-use crate::source::{Snapshot, Version};
+use crate::source::{Row, Snapshot, Version};
 use crate::translate::{Accepted, Limits};
 
 /// The places that reports go to, which outlive each version of the settings.
@@ -80,18 +79,18 @@ impl Reporter {
     }
 
     /// The source was read, or could not be.
-    pub fn read(&self, reading: &Reading) {
+    pub fn read(&self, observed: &Observed) {
         self.change(|status| {
-            status.data_read = reading.read.or(status.data_read);
-            status.data_current = reading.current;
-            status.source_failure = reading.failure.clone();
-            status.watches = Arc::clone(&reading.watches);
-            if let Some(snapshot) = &reading.snapshot {
+            status.data_read = observed.read.or(status.data_read);
+            status.data_current = observed.current;
+            status.source_failure = observed.failure.clone();
+            status.watches = Arc::clone(&observed.watches);
+            if let Some(snapshot) = &observed.snapshot {
                 status.objects = counts(snapshot);
             }
         });
         // Each watch of a cluster logs by itself when it fails, and when it works again.
-        if let (Some(failure), true) = (&reading.failure, reading.watches.is_empty()) {
+        if let (Some(failure), true) = (&observed.failure, observed.watches.is_empty()) {
             tracing::warn!("the source cannot be read, what is served stays: {failure}");
         }
     }
@@ -185,8 +184,8 @@ impl Reporter {
         self.findings.update(&status.findings, status.generation, most, Instant::now());
     }
 
-    /// An order of the administrator was carried out, or failed.
-    pub fn obeyed(&mut self, result: &Result<String, String>, nginx: &Nginx) {
+    /// A command of the administrator was executed, or failed.
+    pub fn executed(&mut self, result: &Result<String, String>, nginx: &Nginx) {
         match result {
             Ok(what) => tracing::warn!(GENERATION = nginx.status.confirmed, "{what}"),
             Err(why) => tracing::error!(GENERATION = nginx.status.confirmed, "{why}"),
@@ -284,6 +283,11 @@ fn set_outcome(status: &mut Status, outcome: &Outcome) {
         }
     };
     (status.phase, status.why) = (phase, why);
+    status.prepared = match outcome {
+        Outcome::Ready { generation, .. } => Some(*generation),
+        Outcome::Killed { generation, .. } => *generation,
+        _ => None,
+    };
 }
 
 /// What an outcome means, and of a new generation why there is one.
@@ -329,6 +333,6 @@ pub fn describe(outcome: &Outcome) -> String {
 }
 
 fn counts(snapshot: &Snapshot) -> Vec<(&'static str, usize)> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::File | Kind::Settings | Kind::Host));
+    let kinds = Row::all().map(|row| row.kind);
     kinds.map(|kind| (kind.name(), snapshot.count(kind))).collect()
 }

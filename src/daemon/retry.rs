@@ -1,4 +1,4 @@
-//! When a failed attempt is made again, on a clock that the caller reads; it must not know what an attempt does.
+//! When a failed attempt is made again, on a clock that the caller reads.
 
 use std::time::{Duration, Instant};
 

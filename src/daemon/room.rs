@@ -1,4 +1,4 @@
-//! A limit on connections, at which slow ones give way to new ones; it must not know the protocol.
+//! A limit on connections, at which slow ones give way to new ones.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! From the start to the end, over every version of the settings; it must not know what the loop does under one of them.
+//! From the start to the end, over every version of the settings.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 use super::error::Error;
 use super::log;
 use super::reporter::Reporter;
-use super::serving::{Carried, Daemon};
+use super::serving::{Daemon, Handover};
 use super::status::Status;
 use crate::config::Settings;
 
@@ -36,12 +36,12 @@ pub async fn run(
     status: watch::Sender<Arc<Status>>,
 ) -> Result<(), Error> {
     let mut reporter = Reporter::new(status);
-    let mut daemon = Daemon::start(&settings, &mut reporter, &mut Carried::default()).await?;
+    let mut daemon = Daemon::start(&settings, &mut reporter, &mut Handover::default()).await?;
     while let Some(new) = daemon.serve(&load, &mut requests, &mut reporter).await {
         // Folders may stay the same: they have to be let go first.
-        let mut carried = daemon.close().await;
+        let mut handover = daemon.close().await;
         let mut result = Ok(());
-        daemon = match Daemon::start(&new, &mut reporter, &mut carried).await {
+        daemon = match Daemon::start(&new, &mut reporter, &mut handover).await {
             Ok(daemon) => {
                 settings = *new;
                 if let Err(error) = log::set(&settings.log) {
@@ -51,10 +51,10 @@ pub async fn run(
             }
             Err(error) => {
                 result = Err(error.to_string());
-                match Daemon::start(&settings, &mut reporter, &mut carried).await {
+                match Daemon::start(&settings, &mut reporter, &mut handover).await {
                     Ok(daemon) => daemon,
                     Err(error) => {
-                        carried.end().await;
+                        handover.end().await;
                         return Err(error);
                     }
                 }

@@ -1,5 +1,4 @@
-//! The main loop under one version of the settings: one event at a time; it must not know what
-//! snapshots or files hold, nor where reports go.
+//! The main loop under one version of the settings: one event at a time.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -10,24 +9,24 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
+use super::commands::{CommandQueue, ControlCommand, QueuedCommand};
 use super::cycle::Report;
 use super::dns::Dns;
-use super::entrance::Entrance;
 use super::error::Error;
-use super::feed::{self, Feed, Reading};
+use super::feed::{self, Feed, Observed};
 use super::link::Link;
+use super::listeners::Listeners;
 use super::metrics::{Cause, Heartbeat};
 use super::names::NameWatch;
 use super::notify;
 use super::options;
-use super::order::{Desk, Order, Wish};
 use super::pacing::{Next, Pacer};
 use super::pipeline::Memory;
 use super::publication::Publication;
 use super::reporter::Reporter;
 use super::retry::Retry;
 use super::run::{Load, Request};
-use super::work::{Done, Finished, Nginx, Work, joined};
+use super::work::{Done, Finished, Nginx, Work, task_result};
 use crate::apply::{Outcome, host_stops};
 use crate::config::Settings;
 use crate::source::Snapshot;
@@ -45,26 +44,26 @@ const SOURCE_PATIENCE: Duration = Duration::from_secs(2);
 /// Everything that can wake the loop.
 enum Event {
     Requested(Option<Request>),
-    Read(Reading),
+    Read(Observed),
     Resolved,
     Due,
     Done(Box<Done>),
     Drained,
-    Ordered(Order),
+    Command(QueuedCommand),
     Tick,
 }
 
 /// What outlives a version of the settings, handed on once nothing can fail any more.
 #[derive(Default)]
-pub struct Carried {
-    entrance: Option<Entrance>,
-    desk: Option<Desk>,
+pub struct Handover {
+    listeners: Option<Listeners>,
+    queue: Option<CommandQueue>,
     publication: Option<Publication>,
     memory: Option<Memory>,
 }
 
-impl Carried {
-    /// Ends in good order what no version of the settings could take over.
+impl Handover {
+    /// Ends what no version of the settings could take over.
     pub async fn end(self) {
         if let Some(publication) = self.publication {
             publication.stop().await;
@@ -76,9 +75,9 @@ impl Carried {
 pub struct Daemon {
     feed: Feed,
     publication: Publication,
-    entrance: Entrance,
+    listeners: Listeners,
     drained: watch::Receiver<bool>,
-    desk: Desk,
+    queue: CommandQueue,
     names: NameWatch,
     /// Addresses of the other nodes.
     peers: Arc<BTreeSet<IpAddr>>,
@@ -94,7 +93,7 @@ pub struct Daemon {
     revision: Option<u64>,
     cause: Cause,
     /// When the oldest change of the running cycle was noticed.
-    carried: Option<Instant>,
+    cycle_noticed: Option<Instant>,
     noticed: Option<Instant>,
     /// Until when a cycle waits for the first answer about a name.
     patience: Instant,
@@ -109,10 +108,10 @@ pub struct Daemon {
 
 impl Daemon {
     /// Takes addresses, folders and the source into use, and goes on from where it was under the settings before.
-    pub async fn start(settings: &Settings, reporter: &mut Reporter, earlier: &mut Carried) -> Result<Self, Error> {
+    pub async fn start(settings: &Settings, reporter: &mut Reporter, earlier: &mut Handover) -> Result<Self, Error> {
         let began = Instant::now();
-        let desk = earlier.desk.get_or_insert_with(Desk::open);
-        let entrance = Entrance::open(settings, reporter, desk.orders(), earlier.entrance.as_mut()).await?;
+        let queue = earlier.queue.get_or_insert_with(CommandQueue::open);
+        let listeners = Listeners::open(settings, reporter, queue.sender(), earlier.listeners.as_mut()).await?;
         let work = Work::open(settings, earlier.memory.take()).await?;
         reporter.found(&work.nginx_version());
         reporter.limited(&settings.translate.limits);
@@ -128,20 +127,20 @@ impl Daemon {
             publication.found(&contents, began);
         }
         reporter.connected(feed::read_from(settings, publication.link()), publication.link(), publication.outlook());
-        let (drained, heartbeat) = (entrance.drained(), entrance.heartbeat());
+        let (drained, heartbeat) = (listeners.drained(), listeners.heartbeat());
         let dns = Dns::of(&settings.names.resolvers);
         let (least, limits) = (settings.names.interval.max(SHORTEST), &settings.translate.limits);
         let names = NameWatch::start(dns, least, limits, &settings.apply.state);
-        let desk = earlier.desk.take().unwrap_or_else(Desk::open);
-        if let Some(earlier) = earlier.entrance.take() {
+        let queue = earlier.queue.take().unwrap_or_else(CommandQueue::open);
+        if let Some(earlier) = earlier.listeners.take() {
             earlier.close().await;
         }
         Ok(Daemon {
             feed,
             publication,
-            entrance,
+            listeners,
             drained,
-            desk,
+            queue,
             names,
             peers: Arc::default(),
             translate: settings.translate_options(),
@@ -153,7 +152,7 @@ impl Daemon {
             snapshot: None,
             revision: None,
             cause: Cause::Start,
-            carried: None,
+            cycle_noticed: None,
             noticed: None,
             patience: began,
             knows_names: false,
@@ -167,16 +166,16 @@ impl Daemon {
     /// Closes the folders; returns when they are free and the last good versions are kept for the
     /// next start. Publishing goes on, and requests that come meanwhile are answered under the
     /// next settings.
-    pub async fn close(mut self) -> Carried {
+    pub async fn close(mut self) -> Handover {
         let memory = let_go(self.work).await;
-        self.desk.settings_change();
-        let (entrance, desk, publication) = (Some(self.entrance), Some(self.desk), Some(self.publication));
-        Carried { entrance, desk, publication, memory }
+        self.queue.settings_change();
+        let (listeners, queue, publication) = (Some(self.listeners), Some(self.queue), Some(self.publication));
+        Handover { listeners, queue, publication, memory }
     }
 
-    /// Ends in good order. nginx goes on, unless the whole host goes down.
+    /// Ends. nginx goes on, unless the whole host goes down.
     pub async fn end(self) {
-        let Daemon { publication, work, entrance, .. } = self;
+        let Daemon { publication, work, listeners, .. } = self;
         let farewell = async {
             match tokio::task::spawn_blocking(host_stops).await {
                 Ok(true) => {
@@ -188,7 +187,7 @@ impl Daemon {
         };
         tokio::join!(farewell, let_go(work));
         // Requests that came until now get the answer that the daemon ends.
-        entrance.close().await;
+        listeners.close().await;
     }
 
     /// Serves until it is asked to stop (`None`) or to go on with other settings, which `load` reads.
@@ -228,15 +227,15 @@ impl Daemon {
             done = async { Some(self.running.as_mut()?.await) }, if running => {
                 self.running = None;
                 match done {
-                    Some(done) => Event::Done(Box::new(joined(done))),
+                    Some(done) => Event::Done(Box::new(task_result(done))),
                     None => Event::Tick,
                 }
             }
-            reading = self.feed.next() => Event::Read(reading),
+            observed = self.feed.next() => Event::Read(observed),
             // Its sender lives as long as the control socket.
             Ok(()) = self.drained.changed() => Event::Drained,
-            // An order waits for the cycle that was under way.
-            Some(order) = self.desk.next(), if idle => Event::Ordered(order),
+            // A command waits for the cycle that was under way.
+            Some(queued) = self.queue.next(), if idle => Event::Command(queued),
             () = self.names.changed() => Event::Resolved,
             () = tokio::time::sleep_until(due.unwrap_or(self.began).into()), if due.is_some() => Event::Due,
             _ = ticks.tick() => Event::Tick,
@@ -268,7 +267,7 @@ impl Daemon {
         match event {
             Event::Requested(None | Some(Request::Stop)) => self.stopping = Some(None),
             Event::Requested(Some(Request::Reload)) => self.reload(load, reporter),
-            Event::Read(reading) => self.read(reading, now, reporter),
+            Event::Read(observed) => self.read(observed, now, reporter),
             Event::Resolved => self.change(now, now),
             Event::Due if self.looks_first(now) => self.begin_glance(),
             Event::Due => self.begin_cycle(now),
@@ -276,7 +275,7 @@ impl Daemon {
             // The mark is reported with everything else after each turn; connections are counted
             // from now on.
             Event::Drained => self.begin_look(),
-            Event::Ordered(order) => self.obey(order, load, reporter),
+            Event::Command(queued) => self.execute(queued, load, reporter),
             Event::Tick => self.begin_look(),
         }
         // A cycle that runs is not cut off: it ends with a generation that is confirmed or put back.
@@ -286,20 +285,20 @@ impl Daemon {
         }
     }
 
-    fn read(&mut self, reading: Reading, now: Instant, reporter: &Reporter) {
-        reporter.read(&reading);
-        let is_new = self.publication.read(&reading);
-        let Some(snapshot) = reading.snapshot else { return };
+    fn read(&mut self, observed: Observed, now: Instant, reporter: &Reporter) {
+        reporter.read(&observed);
+        let is_new = self.publication.read(&observed);
+        let Some(snapshot) = observed.snapshot else { return };
         self.names.read(Wanted::of(&snapshot, &self.translate));
         self.snapshot = Some(snapshot);
         // Statuses are no reason to look at all objects again.
-        if self.revision.replace(reading.revision) != Some(reading.revision) || is_new {
+        if self.revision.replace(observed.revision) != Some(observed.revision) || is_new {
             // Names that are never answered must not delay earlier changes: these wait no longer
             // than they would have.
             if self.pacer.next().is_none() {
                 self.patience = now + PATIENCE;
             }
-            self.change(now, reading.noticed.unwrap_or(now));
+            self.change(now, observed.noticed.unwrap_or(now));
         }
     }
 
@@ -322,7 +321,7 @@ impl Daemon {
         let Some(work) = self.take_work() else { return };
         self.names.judge();
         // Once for each cycle: endless new names must not keep it from beginning.
-        if !std::mem::replace(&mut self.knows_names, true) && self.names.are_open() {
+        if !std::mem::replace(&mut self.knows_names, true) && self.names.has_unjudged() {
             self.running = Some(work.find_names(snapshot, self.names.answers(), Arc::clone(&self.peers)));
             return;
         }
@@ -332,18 +331,18 @@ impl Daemon {
         }
         self.retry.began();
         self.ends = None;
-        self.carried = self.noticed.take();
+        self.cycle_noticed = self.noticed.take();
         self.publication.began();
         self.running = Some(work.turn(snapshot, self.names.answers(), Arc::clone(&self.peers)));
     }
 
-    fn obey(&mut self, order: Order, load: &Load, reporter: &mut Reporter) {
-        let Some(wish) = self.desk.begin(order) else { return };
-        if wish == Wish::Reload {
+    fn execute(&mut self, queued: QueuedCommand, load: &Load, reporter: &mut Reporter) {
+        let Some(command) = self.queue.begin(queued) else { return };
+        if command == ControlCommand::Reload {
             return self.reload(load, reporter);
         }
         let Some(work) = self.take_work() else { return };
-        self.running = Some(work.obey(wish));
+        self.running = Some(work.execute(command));
     }
 
     /// Reads the settings. Those that can be read are taken into use as soon as nothing runs any more.
@@ -359,7 +358,7 @@ impl Daemon {
     pub fn reloaded(&mut self, result: Result<(), String>, reporter: &mut Reporter) {
         reporter.reloaded(&result);
         let told = result.map(|()| "the settings were read again and are in force".to_owned());
-        self.desk.obeyed(Wish::Reload, told, false);
+        self.queue.executed(ControlCommand::Reload, told, false);
     }
 
     /// Takes the tools of a cycle, unless other work has them.
@@ -408,8 +407,8 @@ impl Daemon {
                     self.pacer.changed(now - self.began);
                 }
             }
-            Finished::Obeyed { wish, result } => {
-                reporter.obeyed(&result, &nginx);
+            Finished::Executed { command, result } => {
+                reporter.executed(&result, &nginx);
                 self.publication.pin(nginx.pinned.as_ref(), now);
                 // A cycle reports what is pinned and what is not applied because of it, and what
                 // is applied again.
@@ -417,7 +416,7 @@ impl Daemon {
                 if follows {
                     self.pacer.changed(now - self.began);
                 }
-                self.desk.obeyed(wish, result, follows);
+                self.queue.executed(command, result, follows);
             }
         }
     }
@@ -437,15 +436,15 @@ impl Daemon {
         self.feed.hold(&report.held);
         self.ends =
             report.due.map(|due| now + Duration::from_secs(due.saturating_sub(options::now()).max(1).unsigned_abs()));
-        let carried = self.carried.take();
+        let noticed_first = self.cycle_noticed.take();
         if !report.outcome.is_in_place() {
             // The change still waits, and has since then.
-            self.noticed = carried.or(self.noticed);
+            self.noticed = noticed_first.or(self.noticed);
         }
-        let waited = carried.map(|noticed| now - noticed);
+        let waited = noticed_first.map(|noticed| now - noticed);
         let cause = std::mem::replace(&mut self.cause, Cause::Change);
         self.publication.concluded(&report, nginx.pinned.as_ref(), now);
-        self.desk.concluded(&report.outcome);
+        self.queue.concluded(&report.outcome);
         reporter.concluded(cause, report, nginx, waited);
     }
 }

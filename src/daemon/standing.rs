@@ -1,5 +1,4 @@
-//! The state of each Ingress of ours, from the result of the last cycle and what nginx serves; it
-//! must not know where it is shown.
+//! The state of each Ingress of ours, from the result of the last cycle and what nginx serves.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! JSON files for the daemon alone: root-only, replaced as a whole; it must not know what they hold.
+//! JSON files for the daemon alone: root-only, replaced as a whole.
 
 use std::io::{self, Write as _};
 use std::path::Path;

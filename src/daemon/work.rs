@@ -1,4 +1,4 @@
-//! Work that blocks, on a thread of its own; it must not know when or why it is started.
+//! Work that blocks, on a thread of its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::commands;
+use super::commands::ControlCommand;
 use super::cycle::{Cycle, Report};
 use super::error::Error;
-use super::order;
-use super::order::Wish;
 use super::pipeline::{Memory, Pipeline};
-use crate::apply::{Cause, Contents, Outcome, Pinned, Status};
+use crate::apply::{Cause, Contents, NginxState, Outcome, Pinned};
 use crate::config::Settings;
 use crate::finding::limit;
 use crate::model::HostName;
@@ -41,7 +41,7 @@ pub struct Done {
 #[derive(Debug)]
 pub struct Nginx {
     /// Its processes and generations.
-    pub status: Status,
+    pub status: NginxState,
     /// The version of its binary.
     pub version: String,
     /// The generation that the administrator wants to stay at.
@@ -55,7 +55,6 @@ pub struct Nginx {
 /// What came of it.
 #[derive(Debug)]
 pub enum Finished {
-    /// A cycle.
     Cycle(Box<Report>),
     /// The names behind Services to which something refers that would be served.
     Names(BTreeMap<HostName, Namespaces>),
@@ -66,10 +65,10 @@ pub enum Finished {
         /// nginx's version or another site of the host changed.
         surveyed: bool,
     },
-    /// An order of the administrator was carried out.
-    Obeyed {
+    /// A command of the administrator was executed.
+    Executed {
         /// That.
-        wish: Wish,
+        command: ControlCommand,
         /// What came of it, in words.
         result: Result<String, String>,
     },
@@ -84,7 +83,7 @@ impl Work {
             let cycle = Cycle::open(&settings.apply.state, pipeline.in_place());
             Ok(Work { cycle, pipeline, drained: false })
         });
-        joined(opening.await)
+        task_result(opening.await)
     }
 
     /// What the generation that nginx was seen to run last serves; `None` when nobody wrote it down.
@@ -150,11 +149,11 @@ impl Work {
         })
     }
 
-    /// Carries out an order of the administrator.
-    pub fn obey(mut self, wish: Wish) -> JoinHandle<Done> {
+    /// Executes a command of the administrator.
+    pub fn execute(mut self, command: ControlCommand) -> JoinHandle<Done> {
         spawn_blocking(move || {
-            let result = order::carry_out(wish, &mut self.pipeline);
-            self.done(Finished::Obeyed { wish, result })
+            let result = commands::execute(command, &mut self.pipeline);
+            self.done(Finished::Executed { command, result })
         })
     }
 
@@ -184,7 +183,7 @@ impl Work {
 
 /// The result of a thread. A thread that panicked has left its work half done, so the panic is
 /// passed on.
-pub fn joined<T>(result: Result<T, tokio::task::JoinError>) -> T {
+pub fn task_result<T>(result: Result<T, tokio::task::JoinError>) -> T {
     match result {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {

@@ -1,4 +1,4 @@
-//! An authority of the demo's own, made when it starts and gone when it ends; it must not know who uses its certificates.
+//! An authority of the demo's own, made when it starts and gone when it ends.
 
 use std::sync::Arc;
 

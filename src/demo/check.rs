@@ -1,4 +1,4 @@
-//! The demo without anybody watching: request everything, edit, break and mend a manifest; it must not know how any of it is done.
+//! The demo without anybody watching: request everything, edit, break and mend a manifest.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use super::echo::Answer;
 use super::examples::Examples;
 use super::session::{DemoError, Session};
-use super::status::Status;
+use super::status::DaemonStatus;
 use super::trial::{Kind, Trial};
 
 /// Longest time that a change may take to be seen.
@@ -96,7 +96,7 @@ impl<W: Write> Check<'_, W> {
 
         let (broken, good, bad) = BROKEN;
         self.edit(broken, good, bad)?;
-        let quarantined = |status: &Status| status.finding("Quarantined", BROKEN_INGRESS).is_some();
+        let quarantined = |status: &DaemonStatus| status.finding("Quarantined", BROKEN_INGRESS).is_some();
         self.see_status(&format!("Ingress {BROKEN_INGRESS} is quarantined"), &quarantined).await?;
         self.see_backend("http://rewrite.localhost/v1/users", "api").await?;
 
@@ -105,7 +105,7 @@ impl<W: Write> Check<'_, W> {
         self.see_status("the broken version is still reported", &quarantined).await?;
 
         self.edit(broken, bad, good)?;
-        self.see_status(&format!("Ingress {BROKEN_INGRESS} is mended"), &|status: &Status| !quarantined(status))
+        self.see_status(&format!("Ingress {BROKEN_INGRESS} is mended"), &|status: &DaemonStatus| !quarantined(status))
             .await?;
         self.see_backend("https://rewrite.localhost/v1/users", "api").await
     }
@@ -133,7 +133,7 @@ impl<W: Write> Check<'_, W> {
         Ok(())
     }
 
-    async fn see_status(&mut self, what: &str, right: &dyn Fn(&Status) -> bool) -> Result<(), DemoError> {
+    async fn see_status(&mut self, what: &str, right: &dyn Fn(&DaemonStatus) -> bool) -> Result<(), DemoError> {
         self.see(what, async |session| Ok(session.status().await?.is_some_and(|status| right(&status)))).await?;
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Sends the requests of the examples to the demo's nginx, believing the demo's authority alone; it must not know what is expected.
+//! Sends the requests of the examples to the demo's nginx, believing the demo's authority alone.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -32,11 +32,9 @@ pub struct Client {
 /// What came back.
 #[derive(Debug)]
 pub struct Answer {
-    /// The status.
     pub status: StatusCode,
     /// `grpc-status`, from the trailers or the head.
     pub grpc_status: Option<String>,
-    /// The body.
     pub body: Bytes,
 }
 

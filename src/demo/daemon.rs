@@ -1,4 +1,4 @@
-//! The daemon inside the demo's own process, exactly as `ingressd run` runs it; it must not know what it serves.
+//! The daemon inside the demo's own process, exactly as `ingressd run` runs it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,6 @@ pub struct Running {
     task: JoinHandle<Result<(), daemon::Error>>,
 }
 
-/// Starts it.
 pub fn start(settings: Settings) -> Running {
     let (requests, received) = mpsc::channel(1);
     // Whoever wants to know asks over HTTP, as users' tools do.

@@ -1,4 +1,4 @@
-//! What the demo itself has to know of the manifests: hosts, certificates to make, requests to try; it must not know what they mean to nginx.
+//! What the demo itself has to know of the manifests: hosts, certificates to make, requests to try.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,6 @@ pub enum ExamplesError {
     /// A file or folder cannot be read.
     #[error("cannot read {}: {source}; name a folder of manifests with --manifests", path.display())]
     Read {
-        /// The path.
         path: PathBuf,
         /// Why.
         source: std::io::Error,

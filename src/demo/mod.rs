@@ -1,4 +1,4 @@
-//! A private nginx and backends that answer for themselves, to try ingressd without a cluster; it must not know how a cluster is read.
+//! A private nginx and backends that answer for themselves, to try ingressd without a cluster.
 
 mod certificates;
 mod check;

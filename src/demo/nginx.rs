@@ -1,4 +1,4 @@
-//! The nginx that the demo owns, from the distribution's binary under a folder of its own; it must not know what it serves.
+//! The nginx that the demo owns, from the distribution's binary under a folder of its own.
 
 use std::io;
 use std::os::unix::process::CommandExt;

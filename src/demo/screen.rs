@@ -1,4 +1,5 @@
-//! What the demo shows while it runs: requests to try, then hosts, generation and findings whenever they change; it must not know where they come from.
+//! What the demo shows while it runs: requests to try, then hosts, generation and findings whenever
+//! they change.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use super::examples::Examples;
 use super::session::{DemoError, HTTP_PORT, HTTPS_PORT, Session};
 use super::signals;
-use super::status::{Finding, Status};
+use super::status::{DaemonStatus, Finding};
 
 /// How often the daemon is asked.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -75,7 +76,7 @@ fn how_to_edit(examples: &Path) -> String {
 }
 
 /// The status as a table.
-fn table(status: &Status) -> String {
+fn table(status: &DaemonStatus) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{}\n", state(status));
     let _ = writeln!(text, "{:<34} {:<24} {:>6}", "HOST", "INGRESS", "ROUTES");
@@ -94,12 +95,12 @@ fn table(status: &Status) -> String {
     text
 }
 
-fn line(status: &Status) -> String {
+fn line(status: &DaemonStatus) -> String {
     let findings: String = status.findings.iter().map(|finding| format!("  {}\n", describe(finding))).collect();
     format!("{}\n{findings}", state(status))
 }
 
-fn state(status: &Status) -> String {
+fn state(status: &DaemonStatus) -> String {
     let generation = status.generation.map_or("no generation yet".to_owned(), |number| format!("generation {number}"));
     let hosts: usize = status.ingresses.iter().map(|ingress| ingress.hosts.len()).sum();
     let why = status.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_table_holds_hosts_and_findings_and_no_control_characters() {
-        let status = Status {
+        let status = DaemonStatus {
             phase: "serving".into(),
             generation: Some(7),
             ingresses: vec![Ingress {
@@ -136,7 +137,7 @@ mod tests {
                 routes: 2,
             }],
             findings: vec![Finding { reason: "Quarantined".into(), note: "bad \x1b[2J".into(), ..Finding::default() }],
-            ..Status::default()
+            ..DaemonStatus::default()
         };
         let table = table(&status);
         for part in [

@@ -1,4 +1,4 @@
-//! The demo's parts put together in a temporary folder: nginx, backends, certificates, the daemon; it must not know who watches.
+//! The demo's parts put together in a temporary folder: nginx, backends, certificates, the daemon.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,7 +14,7 @@ use super::client::Client;
 use super::echo::{Echo, TlsSetupError};
 use super::examples::{Examples, ExamplesError};
 use super::nginx::{self, PrivateNginx};
-use super::status::Status;
+use super::status::DaemonStatus;
 use crate::config;
 
 /// Where nginx listens for HTTP, on loopback.
@@ -85,7 +85,7 @@ pub enum DemoError {
     /// An address is taken.
     #[error("cannot listen on {address}: {source}; does another demo or web server use it?")]
     Listen {
-        /// The address.
+        /// One of those that the demo always has.
         address: SocketAddr,
         /// Why.
         source: io::Error,
@@ -93,7 +93,7 @@ pub enum DemoError {
     /// The temporary folder cannot be filled.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// The path.
+        /// What could not be written.
         path: PathBuf,
         /// Why.
         source: io::Error,
@@ -167,13 +167,13 @@ impl Session {
     /// # Errors
     ///
     /// When nginx or the daemon has ended on its own.
-    pub async fn status(&mut self) -> Result<Option<Status>, DemoError> {
+    pub async fn status(&mut self) -> Result<Option<DaemonStatus>, DemoError> {
         if self.nginx.has_ended() {
             let log = std::fs::read_to_string(self.folder.path().join("nginx/error.log")).unwrap_or_default();
             return Err(DemoError::Nginx(log.lines().last().unwrap_or("it ended without a word").to_owned()));
         }
         self.daemon.check().await?;
-        let mut status = Status::ask(self.daemon_status).await;
+        let mut status = DaemonStatus::ask(self.daemon_status).await;
         // What the daemon watches is a link to what the user edits.
         let (link, examples) = (link(self.folder.path()).display().to_string(), self.examples.display().to_string());
         for finding in status.iter_mut().flat_map(|status| &mut status.findings) {

@@ -1,4 +1,4 @@
-//! The end of the demo, as Ctrl-C or the service manager ask for it; it must not know what ends.
+//! The end of the demo, as Ctrl-C or the service manager ask for it.
 
 use tokio::signal::unix::{SignalKind, signal};
 

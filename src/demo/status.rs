@@ -1,4 +1,4 @@
-//! What the daemon tells about itself, asked for as any tool would; it must not know how the daemon knows.
+//! What the daemon tells about itself, asked for as any tool would.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ use tokio::net::TcpStream;
 /// The part of `/status.json` that the demo shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub struct Status {
+pub struct DaemonStatus {
     /// Whether nginx serves the confirmed generation.
     pub ready: bool,
     /// Where the daemon stands.
@@ -33,11 +33,8 @@ pub struct Status {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Ingress {
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
-    /// Its hosts.
     pub hosts: Vec<String>,
     /// How many routes are its own.
     pub routes: u32,
@@ -49,9 +46,7 @@ pub struct Ingress {
 pub struct Finding {
     /// The object.
     pub kind: String,
-    /// Its namespace.
     pub namespace: String,
-    /// Its name.
     pub name: String,
     /// The place in it.
     pub field: String,
@@ -63,9 +58,9 @@ pub struct Finding {
     pub note: String,
 }
 
-impl Status {
+impl DaemonStatus {
     /// Asks the daemon; `None` while it does not answer.
-    pub async fn ask(address: SocketAddr) -> Option<Status> {
+    pub async fn ask(address: SocketAddr) -> Option<DaemonStatus> {
         let stream = TcpStream::connect(address).await.ok()?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.ok()?;
         tokio::spawn(connection);

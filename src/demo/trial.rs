@@ -1,4 +1,4 @@
-//! A request worth trying, as the examples write it, and the status to expect; it must not know how it is sent.
+//! A request worth trying, as the examples write it, and the status to expect.
 
 use std::fmt;
 
@@ -7,9 +7,7 @@ use http::{HeaderName, HeaderValue, Method, Uri};
 /// What is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// HTTP/1.1.
     Http,
-    /// gRPC.
     Grpc,
     /// A WebSocket.
     WebSocket,
@@ -22,13 +20,11 @@ pub struct Trial {
     pub status: u16,
     /// What is spoken.
     pub kind: Kind,
-    /// The method.
     pub method: Method,
     /// Where to, without a port.
     pub url: Uri,
     /// Name and password.
     pub user: Option<String>,
-    /// Headers.
     pub headers: Vec<(HeaderName, HeaderValue)>,
 }
 

@@ -1,4 +1,4 @@
-//! The table of checks as a page of documentation and as a part of the manual; it must not know what the checks do.
+//! The table of checks as a page of documentation and as a part of the manual.
 
 use super::table::CHECKS;
 

@@ -1,4 +1,4 @@
-//! What is known when checks judge: values without files, clocks or networks behind them; it must not know what is right.
+//! What is known when checks judge: values without files, clocks or networks behind them.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::model::Validity;
 use crate::publish::probe::Leases;
 use crate::setup::Layout;
-use crate::source::cluster::probe::{NodeNetworks, Server, Wish};
+use crate::source::cluster::probe::{AccessReview, NodeNetworks, Server};
 use crate::translate::EndpointMode;
 
 /// Everything that is known. What was not asked for, or could not be asked, is `None`; what was asked in vain says why.
@@ -36,6 +36,8 @@ pub struct Facts {
     pub daemon: Option<Value>,
     /// The process that answers for it; `None` when none does.
     pub daemon_process: Option<u32>,
+    /// Whether a daemon has put a generation in place on this host.
+    pub has_generation: bool,
     /// The certificates of the generation in place.
     pub certificates: Vec<Served>,
     /// Where objects come from.
@@ -75,7 +77,6 @@ pub struct Listener {
 pub struct Holder {
     /// Its number.
     pub pid: u32,
-    /// Its name.
     pub name: String,
 }
 
@@ -95,7 +96,6 @@ pub struct Confinement {
 /// A certificate that nginx serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// Its file.
     pub file: PathBuf,
     /// The names in it, or its subject.
     pub names: Vec<String>,
@@ -112,14 +112,11 @@ pub enum Source {
     None,
     /// A folder of manifests.
     Manifests(PathBuf),
-    /// A cluster.
     Cluster(Box<Cluster>),
 }
 
-/// The cluster.
 #[derive(Debug, Clone)]
 pub struct Cluster {
-    /// The kubeconfig.
     pub kubeconfig: PathBuf,
     /// Whether it can be used, or why not.
     pub credentials: Result<(), String>,
@@ -129,11 +126,9 @@ pub struct Cluster {
     pub permissions: Vec<Permission>,
     /// Whether everything is allowed.
     pub all_allowed: bool,
-    /// The Nodes.
     pub nodes: Option<Result<Vec<NodeNetworks>, String>>,
     /// How pods are reached from here: networks, the Nodes that have them, and the route.
     pub routes: Vec<Network>,
-    /// The Leases.
     pub leases: Option<Result<Leases, String>>,
 }
 
@@ -147,7 +142,7 @@ pub struct Permission {
     /// Whether anything works without it under these settings.
     pub required: bool,
     /// Each verb in each namespace, and whether it is allowed, or why that is not known.
-    pub answers: Vec<(Wish, Result<bool, String>)>,
+    pub answers: Vec<(AccessReview, Result<bool, String>)>,
 }
 
 /// Pods' addresses in one place.
@@ -168,7 +163,6 @@ pub struct Route {
     pub prefix: u8,
     /// The next router.
     pub gateway: Option<IpAddr>,
-    /// The interface.
     pub interface: Option<String>,
     /// Whether it leads to this host itself.
     pub local: bool,

@@ -1,4 +1,4 @@
-//! What the checks say, as lines and as JSON for machines; it must not know what is checked.
+//! What the checks say, as lines and as JSON for machines.
 
 use serde_json::{Value, json};
 

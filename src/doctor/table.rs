@@ -1,4 +1,4 @@
-//! Every check: its name, what it looks at, and what to do when it fails; it must not know how facts are gathered.
+//! Every check: its name, what it looks at, and what to do when it fails.
 
 use super::checks::{cluster, host, nginx, pods, publishing};
 use super::facts::Facts;
@@ -23,14 +23,13 @@ pub enum Need {
     Objects,
     /// Nodes and the routes to their pods.
     Routes,
-    /// The Leases.
+    /// Who publishes.
     Leases,
 }
 
-/// A check.
+/// What the doctor looks at under one name.
 pub struct Check {
-    /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What it looks at, one sentence.
     pub about: &'static str,
     /// What it means when it fails, and what to do.

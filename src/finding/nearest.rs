@@ -9,6 +9,11 @@ const LENGTH_DIFFERENCE: usize = 4;
 /// Words less alike than this are not proposed.
 const LIKENESS: f64 = 0.84;
 
+/// How many letters a typo may get wrong: a third of the word, as an ending that is left out.
+fn most_wrong(word: &str) -> usize {
+    word.chars().count().max(6) / 3
+}
+
 /// The known word most like this one, when one is like it.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
@@ -16,7 +21,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     }
     let near = known.into_iter().filter(|known| known.len().abs_diff(word.len()) <= LENGTH_DIFFERENCE);
     let alike = near.map(|known| (strsim::jaro_winkler(word, known), known));
-    let alike = alike.filter(|(likeness, _)| *likeness >= LIKENESS);
+    let alike = alike
+        .filter(|(likeness, known)| *likeness >= LIKENESS && strsim::osa_distance(word, known) <= most_wrong(word));
     // Equal likeness is decided by name, because what is known may have no order.
     alike.max_by(|left, right| left.0.total_cmp(&right.0).then(right.1.cmp(left.1))).map(|(_, known)| known)
 }
@@ -27,13 +33,15 @@ mod tests {
 
     #[test]
     fn typos_are_told_from_other_words() {
-        let known = ["host", "hosts", "ingressClassName", "pathType", "path", "rules"];
+        let known = ["host", "hosts", "ingressClassName", "pathType", "path", "rules", "http.remote"];
         for (word, expected) in [
             ("ingresClassName", Some("ingressClassName")),
             ("ingressClass", Some("ingressClassName")),
             ("pathTyp", Some("pathType")),
             ("hots", Some("host")),
             ("annotations", None),
+            ("http-prt", None),
+            ("htp.remote", Some("http.remote")),
             ("", None),
             (&"pathType".repeat(10), None),
         ] {

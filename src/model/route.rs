@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Behaviour, HostName, Origin, Pattern, RedirectUrl, Split, UpstreamId, UrlPath};
+use super::{Behaviour, ErrorPages, HostName, Origin, Pattern, RedirectUrl, Split, UpstreamId, UrlPath};
 
 /// Which request paths a route takes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -107,4 +107,6 @@ pub struct Route {
     pub action: Action,
     /// How it is done; shared by the routes of one object.
     pub behaviour: Arc<Behaviour>,
+    /// Which answers another backend gives.
+    pub errors: Option<Arc<ErrorPages>>,
 }

@@ -149,7 +149,7 @@ impl Server {
             match route.action {
                 Action::Closed => count.closed += 1,
                 Action::Proxy { .. } | Action::Redirect { .. } | Action::ToHost { .. } | Action::Respond { .. } => {
-                    count.open += 1
+                    count.open += 1;
                 }
             }
         }
@@ -198,7 +198,7 @@ mod tests {
         };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let behaviour = Arc::new(Behaviour { access, strict_paths, ..Behaviour::default() });
-        Route { origin, path, action, behaviour }
+        Route { origin, path, action, behaviour, errors: None }
     }
 
     fn server(routes: Vec<Route>, fallback: Route) -> Server {

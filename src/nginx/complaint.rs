@@ -1,4 +1,4 @@
-//! Reads what nginx says on its standard error when it tests a configuration; it must not know whose files it speaks of.
+//! Reads what nginx says on its standard error when it tests a configuration.
 
 /// How serious nginx is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

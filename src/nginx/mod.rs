@@ -4,11 +4,11 @@ mod capabilities;
 pub mod complaint;
 mod gate;
 pub mod lexer;
-mod neighbours;
+mod other_sites;
 mod plan;
 pub mod syntax;
 
 pub use capabilities::{Capabilities, UnknownBuild};
 pub use gate::gate;
-pub use neighbours::{HostConfiguration, NeighbourListen, Neighbours, ParsedFile, SiteName, StreamListen, survey};
-pub use plan::{Decisions, GateOptions, Http2, Listen, NamesHash, Plan, Reset};
+pub use other_sites::{HostConfiguration, OtherSites, ParsedFile, SiteListen, SiteName, StreamListen, survey};
+pub use plan::{Decisions, Entrance, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};

@@ -1,4 +1,4 @@
-//! Reads nginx configuration text into a tree of directives, exactly as nginx's own reader does; it must not know what a directive means.
+//! Reads nginx configuration text into a tree of directives, exactly as nginx's own reader does.
 
 use std::fmt;
 use std::ops::Range;

@@ -10,7 +10,7 @@ use crate::model::ObjectId;
 
 /// Whether our own confirmed generation serves an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
+pub enum Serves {
     /// It does.
     Yes,
     /// It does not.
@@ -32,7 +32,7 @@ pub struct Subject<'a> {
     /// Whether something of it closes all its routes, wherever it is served.
     pub closed: bool,
     /// Whether our own confirmed generation serves it.
-    pub carried: Carries,
+    pub carried: Serves,
     /// The revision in which its present content was first seen; `None` when the API does not count.
     pub needs: Option<Revision>,
     /// The addresses that are published in it.
@@ -92,8 +92,8 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
     let mut wanted = Vec::new();
     if !subject.accepted {
         let serves = |member: &Member| {
-            let is_lacking = member.lacks.has(subject.id, subject.needs, member.carries);
-            is_there(&member.addresses) && !is_lacking
+            let is_unserved = member.unserved.has(subject.id, subject.needs, member.observed);
+            is_there(&member.addresses) && !is_unserved
         };
         let served = nodes.others.iter().filter(|(member, _)| subject.disputed && serves(member));
         wanted.extend(served.flat_map(|(member, _)| member.addresses.iter().cloned()));
@@ -103,21 +103,21 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
     }
     let is_wanted = match subject.carried {
         _ if subject.closed => is_there(&nodes.own),
-        Carries::Yes => true,
-        Carries::Unknown => is_there(&nodes.own),
-        Carries::No => false,
+        Serves::Yes => true,
+        Serves::Unknown => is_there(&nodes.own),
+        Serves::No => false,
     };
     if is_wanted {
         wanted.extend_from_slice(&nodes.own);
     }
     for (member, life) in &nodes.others {
-        let is_served = match (subject.needs, member.carries) {
-            (Some(needs), Some(carries)) => needs <= carries,
+        let is_served = match (subject.needs, member.observed) {
+            (Some(needs), Some(observed)) => needs <= observed,
             // Nothing can be compared; that it serves is all that is known.
             (None, _) => true,
             (Some(_), None) => false,
         };
-        if member.lacks.has(subject.id, subject.needs, member.carries) {
+        if member.unserved.has(subject.id, subject.needs, member.observed) {
             continue;
         }
         if is_there(&member.addresses) || (*life == Life::Alive && is_served && !subject.closed) {
@@ -133,21 +133,21 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
 mod tests {
     use super::*;
     use crate::model::Kind;
-    use crate::publish::lacks::Lacks;
+    use crate::publish::unserved::Unserved;
 
     const A: &str = "192.0.2.1";
     const B: &str = "192.0.2.2";
 
-    fn member(node: &str, address: &str, carries: Option<u128>) -> Member {
+    fn member(node: &str, address: &str, observed: Option<u128>) -> Member {
         Member {
             identity: node.into(),
             addresses: vec![address.parse().unwrap()],
             serving: true,
             drained: false,
             generation: Some(1),
-            carries: carries.map(Revision),
+            observed: observed.map(Revision),
             pinned: None,
-            lacks: Lacks::Nothing,
+            unserved: Unserved::Nothing,
             version: "1".into(),
             phase: "serving".into(),
         }
@@ -163,14 +163,14 @@ mod tests {
 
     #[test]
     fn addresses_are_those_of_the_nodes_that_serve_the_object() {
-        let up = |carries| Some((member("b", B, carries), Life::Alive));
+        let up = |observed| Some((member("b", B, observed), Life::Alive));
         let presumed = Some((member("b", B, Some(50)), Life::Presumed));
         let expired = Some((member("b", B, Some(50)), Life::Expired));
         let drained = Some((Member { drained: true, ..member("b", B, Some(50)) }, Life::Alive));
-        let lacks = Lacks::of(&[Arc::new(cart())], false);
-        let lacks = Some((Member { lacks, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
+        let unserved = Unserved::of(&[Arc::new(cart())], false);
+        let unserved = Some((Member { unserved, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
         let down = Some((Member { serving: false, ..member("b", B, Some(50)) }, Life::Alive));
-        use Carries::{No, Unknown, Yes};
+        use Serves::{No, Unknown, Yes};
         for (what, accepted, carried, other, current, expected) in [
             ("alone", true, Yes, None, &[][..], &[A][..]),
             ("not ours", false, Yes, up(Some(50)), &[A, B], &[]),
@@ -188,8 +188,8 @@ mod tests {
             ("it may be restarting", true, Yes, presumed, &[A, B], &[A, B]),
             ("it died", true, Yes, expired, &[A, B], &[A]),
             ("it is drained", true, Yes, drained, &[A, B], &[A]),
-            ("it stays at a generation without it", true, Yes, lacks.clone(), &[A, B], &[A]),
-            ("only such a one is left", true, No, lacks, &[B], &[]),
+            ("it stays at a generation without it", true, Yes, unserved.clone(), &[A, B], &[A]),
+            ("only such a one is left", true, No, unserved, &[B], &[]),
             ("its nginx is down", true, Yes, down, &[A, B], &[A]),
             ("somebody else's address", true, Yes, None, &["203.0.113.9"], &[A]),
         ] {
@@ -207,8 +207,8 @@ mod tests {
 
     #[test]
     fn what_is_closed_gets_no_address_and_keeps_what_it_has() {
-        let other = |carries, life| Some((member("b", B, Some(carries)), life));
-        use Carries::{No, Unknown, Yes};
+        let other = |observed, life| Some((member("b", B, Some(observed)), life));
+        use Serves::{No, Unknown, Yes};
         for (what, carried, other, current, expected) in [
             ("new", No, other(50, Life::Alive), &[][..], &[][..]),
             ("new, in a generation that was not confirmed", Yes, None, &[], &[]),
@@ -233,12 +233,12 @@ mod tests {
     #[test]
     fn what_this_node_alone_refuses_keeps_the_addresses_of_those_that_serve_it() {
         let serves = member("b", B, Some(50));
-        let lacks = Member { lacks: Lacks::of(&[Arc::new(cart())], false), ..serves.clone() };
+        let refuses = Member { unserved: Unserved::of(&[Arc::new(cart())], false), ..serves.clone() };
         for (what, disputed, other, life, current, expected) in [
             ("it serves", true, &serves, Life::Alive, &[A, B][..], &[B][..]),
             ("it may be restarting", true, &serves, Life::Presumed, &[B], &[B]),
             ("nothing was published before", true, &serves, Life::Alive, &[], &[]),
-            ("it refuses, too", true, &lacks, Life::Alive, &[A, B], &[]),
+            ("it refuses, too", true, &refuses, Life::Alive, &[A, B], &[]),
             ("it died", true, &serves, Life::Expired, &[A, B], &[]),
             ("refused for what it is", false, &serves, Life::Alive, &[A, B], &[]),
         ] {
@@ -246,7 +246,7 @@ mod tests {
             let nodes = Nodes::new(&member("a", A, None), [(&other, life)].into_iter(), &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
             let (id, needs) = (cart(), Some(Revision(50)));
-            let (accepted, closed, carried) = (false, false, Carries::No);
+            let (accepted, closed, carried) = (false, false, Serves::No);
             let subject = Subject { id: &id, accepted, disputed, closed, carried, needs, current: &current };
             assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
         }
@@ -259,7 +259,7 @@ mod tests {
             accepted: true,
             disputed: false,
             closed: false,
-            carried: Carries::Yes,
+            carried: Serves::Yes,
             needs: None,
             current: &[A.parse().unwrap()],
         };

@@ -20,7 +20,7 @@ mod view;
 pub use content::{Content, Part};
 pub use engine::Unfit;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
-pub use names::stream_port;
+pub use names::{passthrough_file, stream_port};
 pub use templates::Templates;
 
 use std::sync::Arc;
@@ -148,9 +148,11 @@ impl Renderer {
             |one| lower::stream_upstream(one, engine),
             &mut all,
         );
-        let shared = [lower::cors, lower::limits, lower::sessions, lower::splits, lower::strangers];
+        let shared =
+            [lower::authentication, lower::cors, lower::limits, lower::sessions, lower::splits, lower::strangers];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
+        all.extend(lower::passthrough(plan, engine).map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
         FileSet { files: all.into_iter().collect() }
     }
@@ -189,7 +191,7 @@ fn catch_all() -> Option<Arc<Server>> {
     let path = PathMatch::Prefix { path: UrlPath::new("/").ok()?, redirect_to_slash: false };
     let answer = |path, status| {
         let action = Action::Respond { status };
-        Route { origin: origin.clone(), path, action, behaviour: Arc::default() }
+        Route { origin: origin.clone(), path, action, behaviour: Arc::default(), errors: None }
     };
     let fallback = answer(path, 404);
     // Load balancers in front of the node ask for it, as they asked ingress-nginx.

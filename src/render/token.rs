@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::model::{
     ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart,
-    UrlPath,
+    Template, TemplatePart, UrlPath,
 };
 use crate::nginx::lexer::push_quoted;
 
@@ -56,12 +56,13 @@ impl Word {
         Word(Cow::Owned(ciphers.as_str().to_owned()))
     }
 
-    /// A name of ours, such as that of an upstream or a zone: as [`Word::new`], with the mark of the instance behind the
+    /// A name of ours, such as that of an upstream, a zone or, behind an `@`, a location: as [`Word::new`], with the mark of the instance behind the
     /// first `ingressd`.
     pub fn own(name: &str) -> Result<Self, Refused> {
+        let (at, name) = name.strip_prefix('@').map_or(("", name), |name| ("@", name));
         let Word(word) = Self::new(name)?;
         match word.split_once(OURS) {
-            Some((before, after)) => Ok(Word(Cow::Owned(format!("{before}{OURS}{INSTANCE}{after}")))),
+            Some((before, after)) => Ok(Word(Cow::Owned(format!("{at}{before}{OURS}{INSTANCE}{after}")))),
             None => Err(Refused::because("it is no name of ours")),
         }
     }
@@ -85,6 +86,29 @@ impl Word {
             true => Ok(Word(Cow::Owned(format!("$http_{}", name.to_ascii_lowercase().replace('-', "_"))))),
             false => Err(Refused::because("nginx has no variable for a header of this name")),
         }
+    }
+
+    /// The name of a header, or a method.
+    ///
+    /// # Errors
+    ///
+    /// When it holds more than letters, digits, `-` and `_`.
+    pub fn header_name(name: &HeaderName) -> Result<Self, Refused> {
+        let name = name.as_str();
+        match name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+            true => Ok(Word(Cow::Owned(name.to_owned()))),
+            false => Err(Refused::because("it holds more than letters, digits, - and _")),
+        }
+    }
+
+    /// The variable of a header of the answer of a backend, or of whoever else was asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Word::header_name`].
+    pub fn answer_header(name: &HeaderName) -> Result<Self, Refused> {
+        let Word(name) = Self::header_name(name)?;
+        Ok(Word(Cow::Owned(format!("$upstream_http_{}", name.to_ascii_lowercase().replace('-', "_")))))
     }
 
     /// The variable of a cookie of requests.
@@ -249,6 +273,24 @@ impl Text {
             }
         }
         quoted.push_str("$is_args$args\"");
+        fits(quoted).map(Text)
+    }
+
+    /// Words of ours, and a template behind them; `trusts` tells whether proxies are believed about the scheme of a request.
+    pub fn template(before: &[Word], template: &Template, trusts: bool) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        before.iter().for_each(|word| quoted.push_str(&word.0));
+        for part in template.parts() {
+            match part {
+                TemplatePart::Text(text) => escape(text, true, &mut quoted)?,
+                TemplatePart::Variable(name) => drop(write!(quoted, "${{{name}}}")),
+                TemplatePart::ClientScheme if trusts => drop(write!(quoted, "${{{OURS}{INSTANCE}_scheme}}")),
+                TemplatePart::ClientScheme => quoted.push_str("${scheme}"),
+                TemplatePart::ClientHost => drop(write!(quoted, "${{{OURS}{INSTANCE}_host}}")),
+                TemplatePart::EscapedTarget => drop(write!(quoted, "${{{OURS}{INSTANCE}_escaped_uri}}")),
+            }
+        }
+        quoted.push('"');
         fits(quoted).map(Text)
     }
 

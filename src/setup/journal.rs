@@ -1,4 +1,4 @@
-//! What setup changed, with what was there before, so that every byte can be put back; it must not know what a change is for.
+//! What setup changed, with what was there before, so that every byte can be put back.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind};

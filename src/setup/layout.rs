@@ -1,4 +1,5 @@
-//! How the host's nginx is laid out: which folders its configuration includes where, and where its sites stand; it must not know what is to be changed.
+//! How the host's nginx is laid out: which folders its configuration includes where, and where its
+//! sites stand.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
 use crate::nginx::syntax::{self, Directive};
-use crate::nginx::{GateOptions, NeighbourListen, Neighbours};
+use crate::nginx::{GateOptions, OtherSites, SiteListen};
 
 /// How deep files may include each other.
 const DEEPEST: u8 = 16;
@@ -62,8 +63,9 @@ impl Layout {
     }
 
     /// The sites that have the requests for unknown hosts on sockets of ours.
-    pub fn default_sites(&self, neighbours: &Neighbours, options: &GateOptions) -> Vec<&Site> {
-        let places: BTreeSet<_> = claims(neighbours, options).into_iter().map(|listen| listen.place.as_str()).collect();
+    pub fn default_sites(&self, other_sites: &OtherSites, options: &GateOptions) -> Vec<&Site> {
+        let places: BTreeSet<_> =
+            claims(other_sites, options).into_iter().map(|listen| listen.place.as_str()).collect();
         let claims = |site: &&Site| {
             site.listens.iter().any(|line| places.contains(format!("{}:{line}", site.file.display()).as_str()))
         };
@@ -73,11 +75,11 @@ impl Layout {
 
 /// The `listen` lines of other sites that make them the default server of a socket of ours: those that say so, and where
 /// nobody does, the first that nginx reads, if it reads it before our files.
-pub fn claims<'n>(neighbours: &'n Neighbours, options: &GateOptions) -> Vec<&'n NeighbourListen> {
+pub fn claims<'n>(other_sites: &'n OtherSites, options: &GateOptions) -> Vec<&'n SiteListen> {
     let ports = [options.http_port, options.https_port].into_iter().filter(|port| *port != 0);
     let sockets = ports.flat_map(|port| options.addresses.iter().map(move |address| (*address, port)));
     let claim = |socket: (std::net::IpAddr, u16)| {
-        let same = || neighbours.listens.iter().filter(move |listen| listen.address == socket.into());
+        let same = || other_sites.listens.iter().filter(move |listen| listen.address == socket.into());
         same().find(|listen| listen.default_server).or_else(|| same().next().filter(|listen| listen.before_ours))
     };
     sockets.filter_map(claim).collect()
@@ -199,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_default_server_is_who_says_so_or_comes_first() {
-        let listen = |place: &str, port: u16, default_server: bool, before_ours: bool| NeighbourListen {
+        let listen = |place: &str, port: u16, default_server: bool, before_ours: bool| SiteListen {
             place: place.to_owned(),
             address: ([0, 0, 0, 0], port).into(),
             default_server,
@@ -219,8 +221,8 @@ mod tests {
         ];
         for (listens, expected) in rows {
             let listens = listens.iter().map(|(place, port, default, before)| listen(place, *port, *default, *before));
-            let neighbours = Neighbours { listens: listens.collect(), ..Neighbours::default() };
-            let found = claims(&neighbours, &GateOptions::default());
+            let other_sites = OtherSites { listens: listens.collect(), ..OtherSites::default() };
+            let found = claims(&other_sites, &GateOptions::default());
             assert_eq!(found.iter().map(|listen| listen.place.as_str()).collect::<Vec<_>>(), *expected);
         }
     }

@@ -1,4 +1,4 @@
-//! Makes this host's nginx ready for ingressd, step by step, and takes every step back; it must not know the cluster.
+//! Makes this host's nginx ready for ingressd, step by step, and takes every step back.
 
 mod edit;
 mod journal;
@@ -11,7 +11,7 @@ mod steps;
 mod undo;
 
 pub use layout::{Layout, claims};
-pub use run::{Error, Setup, Wishes};
+pub use run::{Choices, Error, Setup};
 pub use script::undo_script;
 pub use steps::{Planned, STEPS, Step};
 pub use undo::Undone;

@@ -1,4 +1,4 @@
-//! The moments between which a run of setup may be cut off; it must not know what is done between them.
+//! The moments between which a run of setup may be cut off.
 
 /// The variable that lets a process of a debug build abort at the moment of this number, from 1, as if it were killed there.
 #[cfg(debug_assertions)]

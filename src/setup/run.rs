@@ -1,4 +1,4 @@
-//! Carries steps out, each between two tests by nginx, and takes back what nginx refuses; it must not know what a step is for.
+//! Carries steps out, each between two tests by nginx, and takes back what nginx refuses.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub enum Error {
         .words.trim_end()
     )]
     KeptByNginx {
-        /// The step.
+        /// Its name.
         step: String,
         /// What it changed.
         path: PathBuf,
@@ -40,7 +40,7 @@ pub enum Error {
     /// nginx refuses its configuration after a step, which was taken back.
     #[error("nginx refuses its configuration after the step {step}, which was taken back:\n{}", .words.trim_end())]
     TakenBack {
-        /// The step.
+        /// Its name.
         step: String,
         /// What nginx said.
         words: String,
@@ -80,7 +80,7 @@ impl Error {
 
 /// What is asked for beyond what every host needs.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wishes {
+pub struct Choices {
     /// The distribution's default site is moved out of the way.
     pub disable_default_site: bool,
 }
@@ -90,7 +90,7 @@ pub struct Wishes {
 pub struct Setup<'s> {
     settings: &'s Settings,
     settings_folder: PathBuf,
-    wishes: Wishes,
+    choices: Choices,
     pub(super) host: System,
 }
 
@@ -100,7 +100,7 @@ impl<'s> Setup<'s> {
     /// # Errors
     ///
     /// When there is no nginx.
-    pub fn open(settings: &'s Settings, settings_folder: &Path, wishes: Wishes) -> Result<Self, Error> {
+    pub fn open(settings: &'s Settings, settings_folder: &Path, choices: Choices) -> Result<Self, Error> {
         let nginx = &settings.nginx;
         let host = System::new(SystemOptions {
             binary: nginx.binary.clone(),
@@ -109,7 +109,7 @@ impl<'s> Setup<'s> {
             pid_file: nginx.pid_file.clone(),
             ..SystemOptions::default()
         })?;
-        Ok(Setup { settings, settings_folder: settings_folder.to_owned(), wishes, host })
+        Ok(Setup { settings, settings_folder: settings_folder.to_owned(), choices, host })
     }
 
     /// The folder of the journal.
@@ -175,7 +175,7 @@ impl<'s> Setup<'s> {
         Ok(Ground {
             settings: self.settings,
             settings_folder: &self.settings_folder,
-            disable_default_site: self.wishes.disable_default_site,
+            disable_default_site: self.choices.disable_default_site,
             survey,
             layout,
         })

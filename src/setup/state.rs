@@ -1,4 +1,4 @@
-//! What stands at a path, read and put back exactly; it must not know why it changes.
+//! What stands at a path, read and put back exactly.
 
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, ErrorKind, Write as _};
@@ -18,7 +18,6 @@ use crate::model::Digest;
 pub enum State {
     /// Nothing.
     Absent,
-    /// A file.
     File(Content),
     /// A symbolic link, with its target as written.
     Link(PathBuf),

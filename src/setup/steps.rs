@@ -1,4 +1,4 @@
-//! Every step of setup: what it is for, and what it would change on this host; it must not know how changes are carried out.
+//! Every step of setup: what it is for, and what it would change on this host.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,8 +23,7 @@ const FOREIGN: u32 = 0o077;
 /// A step of setup.
 #[derive(Debug)]
 pub struct Step {
-    /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What it does, one sentence for the manual.
     pub about: &'static str,
     /// What it would do here and now.
@@ -33,7 +32,6 @@ pub struct Step {
 
 /// What steps are judged by.
 pub struct Ground<'a> {
-    /// The settings.
     pub settings: &'a Settings,
     /// The folder of the settings file.
     pub settings_folder: &'a Path,
@@ -262,13 +260,13 @@ fn edited(step: &str, path: &Path, edit: impl FnOnce(&str) -> Option<String>) ->
 
 fn default_site(ground: &Ground<'_>) -> io::Result<Planned> {
     let (layout, gate) = (&ground.layout, ground.settings.gate_options());
-    let neighbours = &ground.survey.neighbours;
-    if !ground.survey.includes_ours && claims(neighbours, &gate).iter().any(|claim| !claim.default_server) {
+    let other_sites = &ground.survey.other_sites;
+    if !ground.survey.includes_ours && claims(other_sites, &gate).iter().any(|claim| !claim.default_server) {
         // Who is read first is known when our files are read at all.
         let words = "whether another site has the requests for unknown hosts is seen when nginx includes our files";
         return Ok(Planned::Left(words.to_owned()));
     }
-    let sites = layout.default_sites(neighbours, &gate);
+    let sites = layout.default_sites(other_sites, &gate);
     if sites.is_empty() {
         return Ok(Planned::Nothing("no other site has the requests for unknown hosts on our ports".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Puts back what setup changed, as far as nobody changed it since; it must not know what the steps were for.
+//! Puts back what setup changed, as far as nobody changed it since.
 
 use std::path::PathBuf;
 

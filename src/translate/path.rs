@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::HTTPIngressPath;
 
-use super::reading::SessionWish;
+use super::reading::RequestedSession;
 use super::{Dialect, Reading};
 use crate::model::{
     Behaviour, CookiePath, PathMatch, Pattern, Refused, Rewrite, RewritePattern, RewriteTarget, Session, UrlPath,
@@ -109,7 +109,7 @@ pub fn behaviour(
     path: &UrlPath,
 ) -> Result<Arc<Behaviour>, Refused> {
     let rewrite = rewrite(reading, dialect, kind, matching, path)?;
-    let session = reading.session.as_ref().map(|wish| session(wish, matching, path));
+    let session = reading.session.as_ref().map(|requested| session(requested, matching, path));
     match rewrite.is_none() && session.is_none() {
         true => Ok(Arc::clone(shared)),
         false => Ok(Arc::new(Behaviour { rewrite, session, ..Behaviour::clone(shared) })),
@@ -136,12 +136,12 @@ fn rewrite(
 }
 
 /// The cookie of a path. That of an expression is for all paths, as is that of one that a cookie cannot name.
-fn session(wish: &SessionWish, matching: Matching, path: &UrlPath) -> Session {
+fn session(requested: &RequestedSession, matching: Matching, path: &UrlPath) -> Session {
     let own = match matching {
         Matching::Exact | Matching::Prefix => CookiePath::new(path),
         Matching::Regex | Matching::Caseless => None,
     };
-    Session { cookie: Arc::clone(&wish.cookie), path: wish.path.clone().or(own).unwrap_or_default() }
+    Session { cookie: Arc::clone(&requested.cookie), path: requested.path.clone().or(own).unwrap_or_default() }
 }
 
 fn is(target: &RewriteTarget, path: &UrlPath) -> bool {

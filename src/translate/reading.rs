@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::Canary;
+use super::value::Whereabouts;
 use crate::finding::Finding;
 use crate::model::{
-    Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath, Directive, Origin,
-    PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
+    AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath,
+    Directive, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.
@@ -51,9 +52,22 @@ pub struct HostAliases {
     pub origin: Origin,
 }
 
+/// Which answers another backend gives.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ErrorOptions {
+    /// Those with these statuses, each once, in order.
+    pub statuses: Vec<u16>,
+    /// The field that lists them.
+    pub statuses_at: Option<Origin>,
+    /// Only those of nginx's own, and not those of the backend.
+    pub passes_backend_errors: bool,
+    /// The Service that gives them, and the field that names it; without it that of the settings.
+    pub default_backend: Option<(Arc<str>, Origin)>,
+}
+
 /// A cookie that keeps clients at one endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionWish {
+pub struct RequestedSession {
     /// The cookie.
     pub cookie: Arc<SessionCookie>,
     /// For which requests clients send it; `None` follows the path of the route.
@@ -62,7 +76,7 @@ pub struct SessionWish {
 
 /// How TLS is spoken to backends, with what that needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BackendTlsWish {
+pub struct RequestedBackendTls {
     /// How it is spoken.
     pub tls: Arc<BackendTls>,
     /// The field that asked for it.
@@ -71,6 +85,21 @@ pub struct BackendTlsWish {
     pub authority: Option<Arc<Authority>>,
     /// The certificate that it names.
     pub certificate: Option<Arc<Certificate>>,
+}
+
+/// A service that says who may pass, before it is known which endpoints it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedAuthentication {
+    /// The field that asked for it.
+    pub origin: Origin,
+    /// The administrator asked for it, for all objects.
+    pub is_everywhere: bool,
+    /// Where it is.
+    pub whereabouts: Whereabouts,
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// What it is asked, and what follows.
+    pub policy: Arc<AuthenticationPolicy>,
 }
 
 /// The annotations of one object after every value was proven.
@@ -89,17 +118,25 @@ pub struct Reading {
     /// How an endpoint of its backends is chosen; `None` takes each in its turn.
     pub balance: Option<Arc<Balance>>,
     /// The cookie of its sessions, but for the path; `path` is the one that the object names, if it does.
-    pub session: Option<SessionWish>,
+    pub session: Option<RequestedSession>,
     /// Clients may change sides of a canary, whatever their session.
     pub changes_side: bool,
     /// What the object says of the hosts that it has.
     pub host: HostOptions,
     /// How TLS is spoken to its backends, where they speak it.
-    pub backend_tls: Option<Arc<BackendTlsWish>>,
+    pub backend_tls: Option<Arc<RequestedBackendTls>>,
+    /// Which answers another backend gives.
+    pub errors: ErrorOptions,
     /// Backends are reached by the cluster address of their Service.
     pub by_cluster_address: bool,
+    /// TLS of its hosts goes to the backend of their path `/` unopened, where that is its own: the field that asks for it.
+    pub passthrough: Option<Origin>,
     /// The object takes some of the requests for the paths of another one.
     pub canary: Option<Arc<Canary>>,
+    /// The service that the administrator names for all objects is not asked.
+    pub opts_out: bool,
+    /// The service that says who may pass.
+    pub authentication: Option<Arc<RequestedAuthentication>>,
     /// The password file that `behaviour.basic_authentication` names.
     pub password_file: Option<Arc<PasswordFile>>,
     /// Something that protects the routes is wrong: they answer 503. The finding says what.

@@ -1,24 +1,26 @@
 //! From the paths of a host to a server with its routes; it must not know how paths were contended for.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
-use super::annotation::{self, Context};
+use super::authentication;
 use super::backend::{BackendReference, Backends};
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
+use super::passthrough::{self, Passed};
 use super::path::{self, Matching};
 use super::port::PortReference;
 use super::site::{self, Claim, Site};
 use super::subject::Subject;
 use super::tls::Tls;
-use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
+use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, Field, Handover, Hsts, Kind, ObjectId,
-    Origin, PathMatch, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
+    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId,
+    UrlPath, catalogue,
 };
 use crate::source::{Snapshot, Version};
 
@@ -68,10 +70,14 @@ pub struct Servers<'a> {
     pub canaries: &'a Canaries<'a, 'a>,
     /// Rules about certificates of clients of objects that are not served.
     pub unserved_rules: &'a client_certificates::Unserved,
+    /// The dialect and behaviour where no object has a say.
+    pub everywhere: &'a Everywhere,
     /// Numbers of those that have another one's path.
     pub taken: BTreeSet<usize>,
     /// Certificates.
     pub tls: Tls<'a>,
+    /// Hosts whose TLS is passed on.
+    pub passed: Passed,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Object versions with a path that cannot be served as written: an earlier one is better, where there is one.
@@ -120,7 +126,22 @@ impl<'a> Servers<'a> {
             let all = server.routes.iter_mut().chain([&mut server.fallback]);
             all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
         }
+        let decider = passthrough::decider(&server.name, site);
+        passthrough::settle(&mut server, decider, site, &mut self.findings);
+        if let Some(claim) = decider {
+            self.pass(&server.name, claim);
+        }
+        authentication::exempt(&mut server, self.options);
+        authentication::apply(self, &mut server, site);
         Some(server)
+    }
+
+    /// Has TLS of a host go where a claim leads. What its object closes is closed.
+    fn pass(&mut self, name: &ServerName, claim: &Claim<'_, 'a>) {
+        let is_closed = claim.closed || claim.subject.reading.closed;
+        let reference = self.reference(claim.subject, Some(claim.backend), &claim.origin).ok();
+        let reference = reference.filter(|_| !is_closed);
+        self.passed.add(name, claim, reference.as_ref(), &mut self.backends, &mut self.findings);
     }
 
     /// Sends requests for `/` elsewhere, where that is asked for and no other namespace has them.
@@ -140,11 +161,12 @@ impl<'a> Servers<'a> {
         // Whatever is in front of nginx, the path of the same host is meant.
         let relative = Directive { row, arguments: vec![Argument::Switch(false)], origin: root.origin.clone() };
         let behaviour = Arc::new(Behaviour { directives: vec![relative], ..Behaviour::default() });
-        routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour });
+        routes.insert(0, Route { origin: root.origin.clone(), path, action, behaviour, errors: None });
     }
 
     /// Takes over what another built on.
     pub fn merge(&mut self, other: Servers<'_>) {
+        self.passed.merge(other.passed);
         self.backends.merge(other.backends);
         self.taken.extend(other.taken);
         self.tls.merge(other.tls);
@@ -156,8 +178,12 @@ impl<'a> Servers<'a> {
     pub fn build_catch_all(&mut self) -> Option<Server> {
         self.options.default_backend.as_ref()?;
         let origin = Origin::object(&settings());
-        let (dialect, behaviour) = self.without_object();
-        let fallback = Route { origin: origin.clone(), path: root()?, action: self.daemon_backend(dialect), behaviour };
+        let (dialect, behaviour) = (self.everywhere.dialect, Arc::clone(&self.everywhere.behaviour));
+        let action = if self.everywhere.closed { Action::Closed } else { self.daemon_backend(dialect) };
+        let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
+        if let Some(requested) = &self.everywhere.authentication {
+            authentication::apply_to(self, &mut fallback, requested);
+        }
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();
         let (handover, client_certificates, directives) = (handover(dialect), None, Vec::new());
@@ -180,8 +206,9 @@ impl<'a> Servers<'a> {
                     true => Action::Closed,
                     false => self.action(claim.subject, Some(claim.backend), &claim.origin),
                 };
+                let (action, errors) = self.with_errors(action, claim.subject, Some(claim.backend));
                 let action = self.with_canary(action, claim.subject, offer);
-                Ok(Route { origin: claim.origin.clone(), path, action, behaviour })
+                Ok(Route { origin: claim.origin.clone(), path, action, behaviour, errors })
             }
             (Err(refused), _) | (_, Err(refused)) => {
                 // Without a route its requests would fall to another one, perhaps one that is not protected.
@@ -195,7 +222,13 @@ impl<'a> Servers<'a> {
                 let path = path::path_match(Matching::Caseless, dialect, &above, true);
                 let path = path.unwrap_or(PathMatch::Prefix { path: above, redirect_to_slash: false });
                 let behaviour = Arc::clone(shared);
-                Err(Box::new(Route { origin: claim.origin.clone(), path, action: Action::Closed, behaviour }))
+                Err(Box::new(Route {
+                    origin: claim.origin.clone(),
+                    path,
+                    action: Action::Closed,
+                    behaviour,
+                    errors: None,
+                }))
             }
         }
     }
@@ -242,7 +275,9 @@ impl<'a> Servers<'a> {
                 _ => self.daemon_backend(dialect),
             },
         };
-        Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour) })
+        let backend = owner.and_then(Subject::default_backend);
+        let (action, errors) = self.with_errors(action, subject, backend);
+        Some(Route { origin, path: root()?, action, behaviour: Arc::clone(&subject.behaviour), errors })
     }
 
     /// The action of a path with its canary, where it has one.
@@ -302,16 +337,102 @@ impl<'a> Servers<'a> {
         }
     }
 
+    /// The action of a path with the backend that answers in the place of its own, where the object names one. That takes all
+    /// requests while the path's own backend is away.
+    fn with_errors(
+        &mut self,
+        action: Action,
+        subject: &Subject<'a>,
+        backend: Option<&'a IngressBackend>,
+    ) -> (Action, Option<Arc<ErrorPages>>) {
+        let asked = &subject.reading.errors;
+        let is_away = action == UNAVAILABLE && asked.default_backend.is_some();
+        let has_answers = !asked.statuses.is_empty() && action.upstream().is_some();
+        let Some(origin) = asked.default_backend.as_ref().map(|(_, origin)| origin).or(asked.statuses_at.as_ref())
+        else {
+            return (action, None);
+        };
+        if !is_away && !has_answers {
+            return (action, None);
+        }
+        let Some(other) = self.other_backend(subject, origin) else { return (action, None) };
+        let Action::Proxy { upstream, .. } = &other else { return (action, None) };
+        let named = backend.and_then(|backend| backend.service.as_ref());
+        let port = named.and_then(|service| service.port.as_ref());
+        let number = port.and_then(|port| port.number).map(|number| number.to_string());
+        let pages = ErrorPages {
+            upstream: upstream.clone(),
+            statuses: asked.statuses.clone(),
+            intercepts: !asked.passes_backend_errors,
+            stands_in: is_away,
+            service: named.map(|service| service.name.as_str()).unwrap_or_default().into(),
+            port: number.or_else(|| port?.name.clone()).unwrap_or_default().into(),
+            origin: origin.clone(),
+        };
+        (if is_away { other } else { action }, Some(Arc::new(pages)))
+    }
+
+    /// The backend that an object names for answers of others, else that of the settings.
+    fn other_backend(&mut self, subject: &Subject<'a>, origin: &Origin) -> Option<Action> {
+        let dialect = subject.rule.dialect;
+        let named = subject.reading.errors.default_backend.as_ref();
+        let found = match named {
+            Some((service, _)) => {
+                // The reading lives as long as what was read; a name of the snapshot lives as long as everything.
+                let id = &subject.stored.id;
+                let service = self.snapshot.service(&id.namespace, service).map(|stored| &*stored.id.name);
+                let Some(service) = service else {
+                    let note = format!("there is no Service {:?} in the namespace {:?}", named?.0, id.namespace);
+                    self.findings.push(Finding::new(Reason::MissingService, origin.clone(), note));
+                    return None;
+                };
+                self.other(&id.namespace, service, subject.mode(self.options), dialect, origin)
+            }
+            None => {
+                let Some((namespace, service)) = &self.options.default_backend else {
+                    let note = "there is no default backend that could give these answers: name one in default-backend, or in \
+                                the setting default-backend";
+                    self.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
+                    return None;
+                };
+                self.other(namespace, service, self.options.endpoints, dialect, origin)
+            }
+        };
+        Some(found).filter(|action| action.upstream().is_some())
+    }
+
+    fn other(
+        &mut self,
+        namespace: &'a str,
+        service: &'a str,
+        mode: EndpointMode,
+        dialect: Dialect,
+        origin: &Origin,
+    ) -> Action {
+        let reference = BackendReference {
+            namespace,
+            service,
+            port: PortReference::First,
+            dialect,
+            mode,
+            by_cluster_address: false,
+            protocol: Some(Protocol::Http),
+            balance: None,
+            tls: None,
+        };
+        self.proxy(&reference, origin)
+    }
+
     /// Whoever asks how TLS is spoken to a backend expects that it is.
     fn tell_without_tls(&mut self, subject: &Subject<'a>, action: &Action) {
-        if let (Some(wish), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
+        if let (Some(requested), Some(upstream)) = (&subject.reading.backend_tls, action.upstream())
             && upstream.tls.is_none()
         {
             let note = format!(
                 "it has no effect on the requests for Service {:?}, to which no TLS is spoken; set backend-protocol: HTTPS or GRPCS",
                 &*upstream.service
             );
-            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, wish.origin.clone(), note));
+            self.findings.push(Finding::new(Reason::UnsupportedAnnotation, requested.origin.clone(), note));
         }
     }
 
@@ -335,7 +456,7 @@ impl<'a> Servers<'a> {
         let (namespace, dialect) = (&*subject.id().namespace, subject.rule.dialect);
         let mode = subject.mode(self.options);
         let protocol = subject.reading.protocol;
-        let tls = subject.reading.backend_tls.as_ref().map(|wish| Arc::clone(&wish.tls));
+        let tls = subject.reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
         let (balance, by_cluster_address) = (subject.reading.balance.clone(), subject.reading.by_cluster_address);
         let service = &service.name;
         let reference =
@@ -371,18 +492,6 @@ impl<'a> Servers<'a> {
         self.proxy(&reference, &Origin::object(&settings()))
     }
 
-    /// The dialect and behaviour where no object has a say: what the settings ask for everywhere.
-    fn without_object(&self) -> (Dialect, Arc<Behaviour>) {
-        let (dialect, table) = match self.options.classes.first() {
-            Some(rule) => (rule.dialect, rule.annotations),
-            None => (Dialect::Specification, &ANNOTATIONS),
-        };
-        let (object, snapshot, options) = (&settings(), self.snapshot, self.options);
-        let context = Context { object, namespace: "", dialect, table, snapshot, options };
-        let reading = annotation::read(&context, &BTreeMap::new());
-        (dialect, Arc::new(reading.behaviour))
-    }
-
     fn hsts(&self, dialect: Dialect) -> Option<Hsts> {
         let hsts = self.options.hsts;
         let (max_age, include_subdomains, preload) = (hsts.max_age, hsts.include_subdomains, hsts.preload);
@@ -395,7 +504,7 @@ impl<'a> Servers<'a> {
 fn health(dialect: Dialect) -> Option<Route> {
     let path = UrlPath::new(HEALTH).ok().filter(|_| dialect == Dialect::IngressNginx)?;
     let (path, action) = (PathMatch::Exact { path, redirect_to_slash: false }, Action::Respond { status: 200 });
-    Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default() })
+    Some(Route { origin: Origin::object(&settings()), path, action, behaviour: Arc::default(), errors: None })
 }
 
 /// As backends of the dialect are used to.

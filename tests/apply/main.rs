@@ -308,9 +308,9 @@ fn the_host_is_surveyed_without_our_own_files() {
         &Instance::default(),
     );
     let survey = survey.unwrap();
-    let listens: Vec<_> = survey.neighbours.listens.iter().map(|listen| listen.address).collect();
+    let listens: Vec<_> = survey.other_sites.listens.iter().map(|listen| listen.address).collect();
     assert_eq!(listens, [other]);
-    assert!(survey.neighbours.http_directives.contains("gzip"));
+    assert!(survey.other_sites.http_directives.contains("gzip"));
     assert_eq!((survey.pid_file, survey.configuration), (nginx.path("nginx.pid"), configuration));
     let missing = Survey::of(
         "/usr/sbin/nginx".as_ref(),

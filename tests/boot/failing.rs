@@ -86,11 +86,11 @@ pub async fn starts_from_disk_when_the_cluster_is_away(node: &mut Node) {
 /// The whole host goes down: nobody keeps its address for the grace period, which is for a daemon alone.
 pub async fn is_withdrawn_when_the_host_goes_down(node: &mut Node) {
     node.until_published().await;
-    let neighbour = node.neighbour.as_ref().expect("somebody who withdraws it").address.clone();
+    let other_node = node.other_node.as_ref().expect("somebody who withdraws it").address.clone();
     let mark = node.shop.mark();
     node.machine.reboot();
     node.serves().await;
     node.until_published().await;
     let seen = node.shop.since(mark);
-    assert!(seen.contains(&vec![neighbour]), "it stayed published while it was down: {seen:?}");
+    assert!(seen.contains(&vec![other_node]), "it stayed published while it was down: {seen:?}");
 }

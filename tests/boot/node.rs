@@ -7,7 +7,7 @@ use super::machine::{Disk, Machine};
 use super::rig::client::{Request, get};
 use super::rig::load::Load;
 use super::rig::manifests::{ingress, tls_secret};
-use super::surroundings::{Neighbour, Surroundings};
+use super::surroundings::{OtherNode, Surroundings};
 
 /// The host that is served.
 pub const HOST: &str = "shop.example";
@@ -17,7 +17,7 @@ pub struct Node {
     /// The machine.
     pub machine: Machine,
     /// A node beside it, once there is one.
-    pub neighbour: Option<Neighbour>,
+    pub other_node: Option<OtherNode>,
     /// The addresses in the status of the Ingress, over time.
     pub shop: History<Vec<String>>,
     /// What is around it.
@@ -33,7 +33,7 @@ impl Node {
         let shop = ingress("shop").host(HOST, "web").tls(&[HOST], "shop");
         around.objects.apply(shop.annotation("ssl-redirect", "false").annotation("proxy-body-sizes", "1m")).await;
         let shop = around.objects.follow_addresses("shop").await;
-        Node { machine: Machine::boot_in(disk, &around.network), neighbour: None, shop, around }
+        Node { machine: Machine::boot_in(disk, &around.network), other_node: None, shop, around }
     }
 
     /// The address that the node publishes.
@@ -60,15 +60,15 @@ impl Node {
         }
     }
 
-    /// Waits until the node is published, beside its neighbour if it has one.
+    /// Waits until the node is published, beside the other node if it has one.
     pub async fn until_published(&self) {
         self.shop.until_published(&sorted(&self.everybody())).await;
     }
 
-    /// Waits until the neighbour alone is.
+    /// Waits until the other node alone is.
     pub async fn until_withdrawn(&self) {
-        let neighbour = self.neighbour.as_ref().expect("somebody who withdraws it");
-        self.shop.until_published(&[&neighbour.address]).await;
+        let other_node = self.other_node.as_ref().expect("somebody who withdraws it");
+        self.shop.until_published(&[&other_node.address]).await;
     }
 
     /// Does something while clients go on, each of whom has to be answered; the node stays published.
@@ -113,8 +113,8 @@ impl Node {
     }
 
     fn everybody(&self) -> Vec<String> {
-        let neighbour = self.neighbour.iter().map(|neighbour| neighbour.address.clone());
-        neighbour.chain([self.address()]).collect()
+        let other_node = self.other_node.iter().map(|other_node| other_node.address.clone());
+        other_node.chain([self.address()]).collect()
     }
 }
 

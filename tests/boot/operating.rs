@@ -28,7 +28,7 @@ fn from_installation_to_purge(release: &'static str) {
         takes_new_settings(&node).await;
         is_restarted_unnoticed(&node).await;
 
-        node.neighbour = Some(node.around.start_neighbour(&kubeconfig).await);
+        node.neighbour = Some(node.around.start_other_node(&kubeconfig).await);
         node.until_published().await;
         is_stopped_for_a_while_unnoticed(&node).await;
         is_withdrawn_after_the_grace_period(&node).await;
@@ -146,10 +146,10 @@ async fn is_stopped_for_a_while_unnoticed(node: &Node) {
         machine.run("systemctl stop ingressd");
         assert_eq!(node.property("Result"), "success");
         // The other leads now, and publishes what is new without whoever does not look after it.
-        let neighbour = node.neighbour.as_ref().unwrap();
+        let other_node = node.other_node.as_ref().unwrap();
         let (objects, cart) = (&node.around.objects, ingress("cart"));
         objects.apply(cart.host("cart.example", "web")).await;
-        objects.until_published("cart", &[&neighbour.address]).await;
+        objects.until_published("cart", &[&other_node.address]).await;
         machine.run("systemctl start ingressd");
         node.serves().await;
         objects.delete("Ingress", "cart").await;

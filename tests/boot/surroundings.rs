@@ -70,7 +70,7 @@ impl Surroundings {
     }
 
     /// A second node with this kubeconfig, beside clients and pods. It serves already when this returns.
-    pub async fn start_neighbour(&self, kubeconfig: &str) -> Neighbour {
+    pub async fn start_other_node(&self, kubeconfig: &str) -> OtherNode {
         let nginx = Nginx::prepare(&self.folder.path().join("nginx"));
         let file = self.folder.path().join("kubeconfig");
         write_for_owner(&file, kubeconfig);
@@ -80,17 +80,17 @@ impl Surroundings {
             ingress_nginx: "k8s.io/ingress-nginx".to_owned(),
         };
         let mut daemon = Daemon::prepare(self.folder.path(), &nginx, source);
-        daemon.set("publish.node", "neighbour");
+        daemon.set("publish.node", "other");
         daemon.set("publish.addresses", &format!("[\"{}\"]", self.here));
         nginx.start();
         daemon.start();
         daemon.ready().await;
-        Neighbour { address: self.here.to_string(), _daemon: daemon, _nginx: nginx }
+        OtherNode { address: self.here.to_string(), _daemon: daemon, _nginx: nginx }
     }
 }
 
 /// Another node, which notices what becomes of the first.
-pub struct Neighbour {
+pub struct OtherNode {
     /// Where clients reach it, which it publishes.
     pub address: String,
     _daemon: Daemon,

@@ -5,6 +5,7 @@
 mod blocks;
 mod commands;
 mod decisions;
+mod figures;
 mod generated;
 mod lines;
 mod links;

@@ -92,8 +92,8 @@ fn a_host_that_serves_has_no_error_and_tells_what_it_has() {
         // The daemon is not needed for any of it.
         assert!(rig.daemon.stop().await.success());
         let told = doctor(rig, &[]);
-        assert_eq!((told.checks_at("error"), told.code), (vec![], Some(0)), "{:#}", told.json);
-        told.expect("daemon", "note", "no daemon answers");
+        assert_eq!((told.checks_at("error"), told.code), (vec![], Some(1)), "{:#}", told.json);
+        told.expect("daemon", "warning", "nothing that changes is served");
         told.expect("nginx-running", "ok", "with 2 workers");
     });
 }

@@ -89,7 +89,9 @@ fn ciphers_that_do_not_exist_harm_their_object_alone() {
 fn a_host_has_other_names_another_beginning_and_its_twin() {
     rig::run(async |rig| {
         let shop = |name: &str, path: &str| {
-            ingress(name).class("nginx").path("shop.test", "Prefix", path, "web").tls(&["shop.test"], "cert")
+            let base =
+                ingress(name).class("nginx").path("shop.test", "Prefix", path, "web").tls(&["shop.test"], "cert");
+            base.annotation("ssl-redirect", "false")
         };
         rig.manifests.write(
             "objects.yaml",
@@ -99,7 +101,6 @@ fn a_host_has_other_names_another_beginning_and_its_twin() {
                     .annotation("server-alias", "alias.test, *.alias.test, taken.test")
                     .annotation("from-to-www-redirect", "true")
                     .annotation("app-root", "/start")
-                    .annotation("ssl-redirect", "false")
                     .build(),
                 shop("api", "/api").annotation("permanent-redirect", "https://api.example/").build(),
                 ingress("taken").class("nginx").path("taken.test", "Prefix", "/", "web").build(),

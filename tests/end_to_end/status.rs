@@ -293,3 +293,37 @@ fn colours_and_broken_lines_are_for_terminals() {
         assert!(!piped.contains('\u{1b}') && problems(&piped) > Some(80), "{piped}");
     });
 }
+
+/// At night one line has to say that nothing is served, and no other may sound as if something were.
+#[test]
+fn while_nginx_is_down_nothing_is_told_as_served() {
+    rig::run(async |rig| {
+        rig.daemon.set("pacing.recheck", "20ms");
+        rig.manifests.write("a.yaml", &[ingress("a").host("a.example", "web").build()]);
+        rig.start().await;
+        let generation = rig.daemon.status().await.unwrap()["generation"].as_u64().unwrap();
+        rig.nginx.stop().await;
+        rig.manifests.write("b.yaml", &[ingress("b").host("b.example", "web").build()]);
+        let prepared = |status: &Value| status["prepared"].as_u64() == Some(generation + 1);
+        rig.daemon.status_when("a generation that is ready", prepared).await;
+        let (code, text) = status_of(rig, &[]);
+        assert_eq!(code, Some(1), "{text}");
+        let first = text.lines().next().unwrap();
+        let ready = format!("; generation {} is ready for its start", generation + 1);
+        assert!(first.starts_with("not serving: nginx does not run (") && first.ends_with(&ready), "{text}");
+        assert!(text.contains("`systemctl status nginx` and `ingressd doctor`"), "{text}");
+        let words: Vec<Vec<_>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let states = words.iter().filter(|line| line.first() == Some(&"default")).map(|line| line[2]);
+        assert_eq!(states.collect::<Vec<_>>(), ["down", "down"], "{text}");
+        assert!(text.contains("\nwould serve ") && !text.contains("\nserves "), "{text}");
+        let (code, text) = status_of(rig, &["default/b"]);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.starts_with("Ingress default/b  down: nginx does not run\n"), "{text}");
+
+        rig.nginx.start();
+        let serves = |status: &Value| status["ready"] == true && status["prepared"].is_null();
+        rig.daemon.status_when("what was ready", serves).await;
+        let (code, text) = status_of(rig, &[]);
+        assert!(code == Some(0) && text.contains("\nserves ") && !text.contains("down"), "{text}");
+    });
+}

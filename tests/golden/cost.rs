@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use ingressd::model::catalogue::Version;
 use ingressd::model::cost::{self, Cost};
-use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
+use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::translate::Translator;
 
@@ -137,6 +137,7 @@ const SORTS: &[Sort] = &[
     },
     Sort { name: "canaries", paths: 5, ..PLAIN },
     Sort { name: "streams", services: true, ..PLAIN },
+    Sort { name: "passthrough", annotations: |_| annotation("ssl-passthrough", "true"), services: true, ..PLAIN },
     Sort {
         name: "long texts",
         annotations: |_| annotation("permanent-redirect", &format!("https://example.org/{}", "x".repeat(2000))),
@@ -156,6 +157,7 @@ fn manifests(sort: &Sort, objects: usize) -> String {
         });
         let paths = paths.collect::<Vec<_>>().join(", ");
         let paths = if sort.name == "rewrites" { paths } else { paths.replace("/(.*)", "") };
+        let paths = if sort.name == "passthrough" { paths.replace("/p0", "/") } else { paths };
         // One that does not name the host is served nevertheless.
         let class = if sort.certificates { "ingressd" } else { "nginx" };
         let tls = match sort.certificates {
@@ -233,8 +235,8 @@ fn made(sort: &Sort, objects: usize) -> (FileSet, Cost) {
     cost::by_namespace(&translation.model).into_iter().for_each(|(_, cost)| sum += cost);
     // What hosts share is cheaper than what is estimated.
     let options = GateOptions { shared_servers: false, ..GateOptions::default() };
-    let neighbours = Neighbours { worker_connections: Some(2048), ..Neighbours::default() };
-    let (plan, _) = nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &neighbours, &options);
+    let other_sites = OtherSites { worker_connections: Some(2048), ..OtherSites::default() };
+    let (plan, _) = nginx::gate(translation.model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options);
     (Renderer::default().render(&plan), sum)
 }
 

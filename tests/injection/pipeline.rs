@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ingressd::finding::Finding;
 use ingressd::model::catalogue::Version;
 use ingressd::nginx::syntax::{self, Directive};
-use ingressd::nginx::{self, Capabilities, GateOptions, Neighbours};
+use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
 use ingressd::render::{File, FilePath, FileSet, Renderer};
 use ingressd::source::Snapshot;
 use ingressd::translate::{Answer, Names, Options, Translator, Wanted};
@@ -62,7 +62,7 @@ pub fn produce(snapshot: &Snapshot, versions: &[Version]) -> Vec<Outcome> {
         let capabilities = Capabilities::profile(*version);
         let gate = |shared_servers| {
             let options = GateOptions { shared_servers, ..GateOptions::default() };
-            nginx::gate(translation.model.clone(), &capabilities, &Neighbours::default(), &options)
+            nginx::gate(translation.model.clone(), &capabilities, &OtherSites::default(), &options)
         };
         // Each host by itself, to be told apart.
         let (plan, gated) = gate(false);

@@ -180,7 +180,7 @@ fn keepalived_moves_the_address_to_a_node_that_serves() {
 
 /// The router that the nodes tell of their addresses, in the test's own network.
 fn router(cluster: &cluster::Cluster, nodes: &[Node]) -> Running {
-    let neighbours: Vec<_> = (nodes.iter().enumerate())
+    let peers: Vec<_> = (nodes.iter().enumerate())
         .map(|(number, node)| {
             format!(
                 "protocol bgp edge{number} {{\n local as 64600;\n neighbor {} as 64601;\n \
@@ -192,7 +192,7 @@ fn router(cluster: &cluster::Cluster, nodes: &[Node]) -> Running {
     let text = format!(
         "router id {};\nprotocol device {{}}\nprotocol kernel {{ ipv4 {{ import none; export all; }}; }}\n{}",
         cluster.address,
-        neighbours.concat()
+        peers.concat()
     );
     let folder = cluster.folder();
     let file = write(folder, "router.conf", &text);

@@ -27,6 +27,7 @@ pub mod minute;
 pub mod mount;
 pub mod namespace;
 pub mod nginx;
+pub mod prometheus;
 pub mod signals;
 pub mod status;
 pub mod systemd;

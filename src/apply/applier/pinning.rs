@@ -1,4 +1,4 @@
-//! Stays at a kept generation because the administrator wants it, until he does not; it must not know how he is asked.
+//! Stays at a kept generation because the administrator wants it, until he does not.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What may be too much for nginx, and how long it is looked for; it must not know whose it is.
+//! What may be too much for nginx, and how long it is looked for.
 
 use std::time::{Duration, Instant};
 
@@ -32,8 +32,7 @@ impl<H: Host> Applier<H> {
         accepts
     }
 
-    /// Ends that.
-    pub fn end_weighing(&mut self) {
+    pub(crate) fn end_weighing(&mut self) {
         self.weighs = false;
         self.host.limit_tests(None);
     }

@@ -1,4 +1,4 @@
-//! What the doctor's checks say, for people: what is wrong first, then how many checks are fine; it must not know what is checked.
+//! What the doctor's checks say, for people: what is wrong first, then how many checks are fine.
 
 use std::collections::BTreeSet;
 
@@ -19,8 +19,21 @@ pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
         if level == Level::Ok && !all {
             continue;
         }
-        for (check, line) in report.lines.iter().filter(|(_, line)| line.level == level) {
+        let mut lines: Vec<_> = report.lines.iter().filter(|(_, line)| line.level == level).collect();
+        while !lines.is_empty() {
+            let (check, line) = lines.remove(0);
             text += &shown(check, line, longest, width);
+            // What several checks say alike is read once.
+            let (alike, others) = lines.into_iter().partition::<Vec<_>, _>(|(name, other)| {
+                name != check && (&other.text, &other.remedy) == (&line.text, &line.remedy)
+            });
+            if !alike.is_empty() {
+                let names = alike.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+                let indent = INDENT + longest + 2;
+                let words = format!("(so say {names})");
+                text += &format!("{}{}\n", " ".repeat(indent), wrapped(&words, width, indent, indent));
+            }
+            lines = others;
         }
     }
     text + &summary(report, all, width) + "\n"
@@ -78,6 +91,7 @@ mod tests {
                 ("rights", Line::warning("one is missing", "grant it")),
                 ("limits", Line::error("too \u{1b}[2J\u{202e}few\nfiles", "raise them")),
                 ("clock", Line::note("unknown")),
+                ("routes", Line::note("unknown")),
             ],
         }
     }
@@ -94,6 +108,7 @@ error    limits  too \\u{1b}[2J\\u{202e}few | files
 warning  rights  one is missing
                  -> grant it
 note     clock   unknown
+                 (so say routes)
 ";
         assert_eq!(plain(false, None), format!("{expected}1 error, 1 warning; 1 check is fine (--all lists them)\n"));
         let fine = "ok       ports   free\nok       rights  some\n";

@@ -1,4 +1,4 @@
-//! How commands ask the daemon, and what they say where nobody answers; it must not know what is asked.
+//! How commands ask the daemon, and what they say where nobody answers.
 
 use std::io;
 
@@ -26,7 +26,14 @@ pub fn nobody(settings: &Settings, error: &io::Error) -> String {
     let path = settings.control_socket.display();
     match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => {
-            format!("no daemon runs here: nobody answers on {path}")
+            let unit = match settings.instance.name() {
+                "" => "ingressd".to_owned(),
+                name => format!("ingressd@{name}"),
+            };
+            format!(
+                "no daemon runs here: nobody answers on {path}; nginx goes on with what it has, and nothing that changes is \
+                 served: `systemctl status {unit}` says why"
+            )
         }
         _ => format!("the daemon cannot be asked on {path}: {error}"),
     }

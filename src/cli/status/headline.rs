@@ -1,4 +1,5 @@
-//! The first line of `ingressd status`: what an administrator means by state, and whether it is well; it must not know what else is shown.
+//! The first line of `ingressd status`: what an administrator means by state, and whether it is
+//! well.
 
 use serde_json::Value;
 
@@ -58,7 +59,7 @@ impl Mood {
 
 fn not_serving(status: &Value) -> (String, Mood) {
     let why = status["why"].as_str().map(printable);
-    let generation = status["generation"].as_u64();
+    let generation = status["prepared"].as_u64().or(status["generation"].as_u64());
     let words = match (status["phase"].as_str().unwrap_or_default(), generation) {
         ("stopping", _) => "the daemon stops; nginx goes on with what it has".to_owned(),
         ("starting", _) => match status["source_failure"].as_str() {
@@ -255,6 +256,12 @@ mod tests {
                 json!({"ready": false, "phase": "nginx-down", "why": "no nginx.pid"}),
                 Mood::Bad,
                 "not serving: nginx does not run (no nginx.pid); generation 12 is ready for its start",
+            ),
+            // What changed meanwhile is in a generation that nginx has never run.
+            (
+                json!({"ready": false, "phase": "nginx-down", "why": "no nginx.pid", "prepared": 13}),
+                Mood::Bad,
+                "not serving: nginx does not run (no nginx.pid); generation 13 is ready for its start",
             ),
             (
                 json!({"ready": false, "phase": "starting", "generation": null, "source_failure": "Ingress: refused"}),

@@ -1,4 +1,4 @@
-//! Everything about a node, for people: the state, what is wrong, the host, other nodes, Ingresses; it must not know how it was asked for.
+//! Everything about a node, for people: the state, what is wrong, the host, other nodes, Ingresses.
 
 use serde_json::Value;
 
@@ -63,9 +63,15 @@ pub fn list(value: &Value, most: usize) -> String {
     }
 }
 
-/// The word for the state of an Ingress.
-pub fn state(ingress: &Value) -> String {
+/// Whether nginx does not run: nothing is served then, whatever is ready for its start.
+pub fn is_down(status: &Value) -> bool {
+    status["phase"] == "nginx-down"
+}
+
+/// The word for the state of an Ingress on a node with this status.
+pub fn state(status: &Value, ingress: &Value) -> String {
     match ingress["state"].as_str() {
+        Some("ok" | "partly" | "last good") if is_down(status) => "down".to_owned(),
         Some("closed") => "closed (503)".to_owned(),
         Some("partly") => {
             let closed = ingress["closed"].as_u64().filter(|closed| *closed > 0);
@@ -80,7 +86,7 @@ pub fn style_of(state: &str) -> Option<anstyle::Style> {
     match state {
         "ok" => Some(GOOD),
         "last good" | "waiting" | "not ours" => Some(DOUBTFUL),
-        "refused" | "closed (503)" | "absent" => Some(BAD),
+        "refused" | "closed (503)" | "absent" | "down" => Some(BAD),
         partly if partly.starts_with("partly") => Some(DOUBTFUL),
         _ => None,
     }
@@ -104,23 +110,36 @@ fn facts(status: &Value, width: Option<usize>) -> Vec<String> {
         ),
     )];
     if let Some((hosts, routes)) = status["hosts"].as_u64().zip(status["routes"].as_u64()) {
-        facts.push(("serves", format!("{}, {}", count(hosts, "host", "hosts"), count(routes, "route", "routes"))));
+        let serves = if is_down(status) { "would serve" } else { "serves" };
+        facts.push((serves, format!("{}, {}", count(hosts, "host", "hosts"), count(routes, "route", "routes"))));
     }
     facts.push(("role", text(&status["role"])));
     facts.extend(status["leader"].as_str().map(|leader| ("leader", printable(leader))));
     facts.extend(estimate(&status["estimate"]).map(|estimate| ("estimate", estimate)));
-    facts.extend(rows(status, "watches").iter().filter_map(watch).map(|watch| ("watch", watch)));
+    facts.extend(watches(rows(status, "watches")).into_iter().map(|watch| ("watch", watch)));
     facts.iter().map(|(name, fact)| format!("{name:12}{}", wrapped(fact, width, 12, 12))).collect()
 }
 
-/// A watch that does not tell what comes.
-fn watch(watch: &Value) -> Option<String> {
+/// The watches that do not tell what comes; those that fail alike are told together.
+fn watches(watches: &[Value]) -> Vec<String> {
+    let mut alike: Vec<(String, String)> = Vec::new();
+    for (kind, words) in watches.iter().filter_map(watch) {
+        match alike.iter_mut().find(|(_, known)| *known == words) {
+            Some((kinds, _)) => kinds.push_str(&format!(", {kind}")),
+            None => alike.push((kind, words)),
+        }
+    }
+    alike.into_iter().map(|(kinds, words)| format!("{kinds}{words}")).collect()
+}
+
+/// The kind of a watch that does not tell what comes, and what is the matter with it.
+fn watch(watch: &Value) -> Option<(String, String)> {
     let state = watch["state"].as_str().filter(|state| *state != "current")?;
     let namespace = watch["namespace"].as_str().map(|namespace| format!(" in {}", printable(namespace)));
     let age = watch["age_seconds"].as_u64().map(|age| format!(", as of {} ago", duration(age)));
     let failure = watch["failure"].as_str().map(|failure| format!(": {}", printable(failure)));
     let [namespace, age, failure] = [namespace, age, failure].map(Option::unwrap_or_default);
-    Some(format!("{}{namespace} is {}{age}{failure}", text(&watch["kind"]), printable(state)))
+    Some((text(&watch["kind"]), format!("{namespace}: {}{age}{failure}", printable(state))))
 }
 
 /// What nginx needs for what is served, and which namespaces need the most of it.
@@ -172,7 +191,7 @@ fn ingresses(status: &Value) -> Vec<String> {
         [
             namespace,
             name,
-            state(ingress),
+            state(status, ingress),
             text(&ingress["routes"]),
             since,
             addresses,
@@ -204,7 +223,8 @@ mod tests {
             "role": "standalone", "source": {"kind": "folder", "path": "/srv/manifests"},
             "nginx": {"version": "1.22.1", "master": 12, "workers": 2, "draining": 0},
             "watches": [{"kind": "Ingress", "state": "current"},
-                {"kind": "Secret", "namespace": "shop", "state": "stale", "age_seconds": 240, "failure": "not allowed"}],
+                {"kind": "Secret", "namespace": "shop", "state": "stale", "age_seconds": 240, "failure": "not allowed"},
+                {"kind": "Service", "namespace": "shop", "state": "stale", "age_seconds": 240, "failure": "not allowed"}],
             "members": [{"node": "edge-1_ab", "state": "alive", "serving": true, "drained": true, "generation": 7,
                 "version": "0.1.0", "addresses": ["192.0.2.1"]}],
             "ingresses": [
@@ -227,7 +247,7 @@ error    Ingress shop/older  this version of the object is not served (Quarantin
 nginx       1.22.1, master 12, 2 workers, 0 draining
 serves      1 host, 2 routes
 role        standalone
-watch       Secret in shop is stale, as of 4 min ago: not allowed
+watch       Secret, Service in shop: stale, as of 4 min ago: not allowed
 
 NODE       STATE           GENERATION  VERSION  ADDRESSES
 edge-1_ab  alive, drained  7           0.1.0    192.0.2.1

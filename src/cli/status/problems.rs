@@ -1,4 +1,5 @@
-//! What is wrong, for people: errors first, each namespace in its turn, and no more than anybody reads at night; it must not know where it comes from.
+//! What is wrong, for people: errors first, each namespace in its turn, and no more than anybody
+//! reads at night.
 
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
-//! One Ingress or one host, for people; it must not know how it was asked for.
+//! One Ingress or one host, for people.
 
 use serde_json::Value;
 
-use super::overview::{first_line, list, section, state, style_of, text};
+use super::overview::{first_line, is_down, list, section, state, style_of, text};
 use super::problems::problem;
 use crate::cli::page::{self, FAINT, STRONG, aligned, count, duration, styled, wrapped};
 use crate::finding::printable;
@@ -11,8 +11,8 @@ use crate::finding::printable;
 pub fn subject(status: &Value, width: Option<usize>) -> String {
     let subject = &status["subject"];
     let (mut lines, is_host) = match subject["kind"].as_str() {
-        Some("Host") => (host(subject, width), true),
-        _ => (ingress(subject, width), false),
+        Some("Host") => (host(status, width), true),
+        _ => (ingress(status, width), false),
     };
     let findings = subject["findings"].as_array().map_or(&[][..], Vec::as_slice);
     // Why it is not ours is told already.
@@ -44,11 +44,12 @@ pub fn is_well(status: &Value) -> bool {
     status["ready"] == true && is_served && !findings.iter().any(is_wrong)
 }
 
-fn ingress(subject: &Value, width: Option<usize>) -> Vec<String> {
-    let state = state(subject);
+fn ingress(status: &Value, width: Option<usize>) -> Vec<String> {
+    let subject = &status["subject"];
+    let state = state(status, subject);
     let shown = style_of(&state).map_or(state.clone(), |style| styled(style, &state));
     let name = format!("Ingress {}/{}", text(&subject["namespace"]), text(&subject["name"]));
-    let meaning = meaning(&subject["state"]);
+    let meaning = if state == "down" { ": nginx does not run" } else { meaning(&subject["state"]) };
     let mut lines = vec![format!("{}  {shown}{meaning}", styled(STRONG, &name))];
     let mut fact = |name: &str, words: String| {
         lines.push(format!("{name:12}{}", wrapped(&words, width, 12, 12)));
@@ -64,11 +65,17 @@ fn ingress(subject: &Value, width: Option<usize>) -> Vec<String> {
     fact("since", subject["served_seconds"].as_u64().map_or("-".to_owned(), duration));
     let closed = subject["closed"].as_u64().filter(|closed| *closed > 0);
     let closed = closed.map(|closed| format!(", {closed} closed (503)")).unwrap_or_default();
-    fact("routes", format!("{} served{closed}", text(&subject["routes"])));
+    let served = if is_down(status) { "ready" } else { "served" };
+    fact("routes", format!("{} {served}{closed}", text(&subject["routes"])));
     fact("addresses", list(&subject["addresses"], usize::MAX).replace(',', ", "));
     let entries = subject["tls"].as_array().map_or(&[][..], Vec::as_slice);
     entries.iter().for_each(|entry| fact("certificate", certificate(entry)));
-    section(&mut lines, routes(&[subject]));
+    // The table has what is written now, which may be what is not served.
+    let mut routes = routes(&[subject]);
+    if !routes.is_empty() && matches!(subject["state"].as_str(), Some("last good" | "waiting" | "refused")) {
+        routes.insert(0, styled(FAINT, "What its newest version asks for, which is not served:"));
+    }
+    section(&mut lines, routes);
     lines
 }
 
@@ -99,7 +106,8 @@ fn certificate(entry: &Value) -> String {
     format!("{secret}{served}, for {hosts}")
 }
 
-fn host(subject: &Value, width: Option<usize>) -> Vec<String> {
+fn host(status: &Value, width: Option<usize>) -> Vec<String> {
+    let subject = &status["subject"];
     let written = text(&subject["host"]);
     let ingresses: Vec<_> = subject["ingresses"].as_array().into_iter().flatten().collect();
     let title = styled(STRONG, &format!("Host {written}"));
@@ -118,7 +126,7 @@ fn host(subject: &Value, width: Option<usize>) -> Vec<String> {
             format!("{} was first asked for by namespace {}{}", text(&claim["host"]), claimant(first), behind(others));
         lines.push(format!("{:12}{}", "owner", wrapped(&words, width, 12, 12)));
     }
-    section(&mut lines, table(&ingresses));
+    section(&mut lines, table(status, &ingresses));
     section(&mut lines, routes(&ingresses));
     lines
 }
@@ -140,12 +148,12 @@ fn behind(others: &[Value]) -> String {
 }
 
 /// Ingresses of the host.
-fn table(ingresses: &[&Value]) -> Vec<String> {
+fn table(status: &Value, ingresses: &[&Value]) -> Vec<String> {
     let mut table = vec![["INGRESS", "STATE", "SINCE", "ADDRESSES"].map(str::to_owned)];
     table.extend(ingresses.iter().map(|ingress| {
         let name = format!("{}/{}", text(&ingress["namespace"]), text(&ingress["name"]));
         let since = ingress["served_seconds"].as_u64().map_or("-".to_owned(), duration);
-        [name, state(ingress), since, list(&ingress["addresses"], usize::MAX)]
+        [name, state(status, ingress), since, list(&ingress["addresses"], usize::MAX)]
     }));
     let style = |row: usize, column: usize| match (row, column) {
         (0, _) => page::header(row, column),
@@ -215,6 +223,7 @@ addresses   192.0.2.1
 certificate Secret cart-tls, served, ends 1970-01-01T00:00:00Z, for a.example
 certificate Secret gone, not served, for b.example
 
+What its newest version asks for, which is not served:
 HOST       PATH         TYPE    BEHIND IT                                      OF
 a.example  /            Prefix  Service web:80, 3 endpoints                    shop/cart
 b.example  /\\u{1b}[2J  Exact   Service none:http, no such Service or port  shop/cart
@@ -276,5 +285,18 @@ serving generation 7, as the folder /m says
         let nobody = status(json!({"kind": "Host", "host": "b.example", "is_name": true, "ingresses": []}));
         assert!(plain(&nobody).starts_with("Host b.example  no Ingress that was read has a rule for it"));
         assert!(!is_well(&nobody));
+    }
+
+    #[test]
+    fn what_is_asked_for_is_not_taken_for_what_is_served() {
+        let asks = json!([{"host": "a.example", "path": "/new", "path_type": "Prefix", "service": "web", "port": "80",
+            "endpoints": 1}]);
+        for (state, marked) in [("last good", true), ("waiting", true), ("refused", true), ("ok", false)] {
+            let subject =
+                json!({"kind": "Ingress", "namespace": "shop", "name": "cart", "state": state, "asks": asks.clone()});
+            let told = plain(&status(subject));
+            let mark = "\nWhat its newest version asks for, which is not served:\nHOST ";
+            assert_eq!(told.contains(mark), marked, "{told}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `ingressd status --watch`: shows an answer again and again until somebody ends it; it must not know what is shown.
+//! `ingressd status --watch`: shows an answer again and again until somebody ends it.
 
 use std::io::{IsTerminal as _, stdout};
 use std::os::fd::AsFd as _;

@@ -2,12 +2,13 @@
 
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Refused};
-use crate::translate::annotation::value::{address_list, boolean, byte_size, integer, seconds};
+use crate::translate::ANNOTATIONS;
+use crate::translate::annotation::Compared;
+use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
 
 /// From a value as the ConfigMap has it to the text of a setting.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
-/// One key.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -15,6 +16,23 @@ pub(super) struct Key {
 }
 
 impl Key {
+    /// What it does, beside what it does with ingress-nginx.
+    pub(super) fn compared(&self) -> Compared {
+        if let Some((_, compared)) = COMPARED.iter().find(|(name, _)| *name == self.name) {
+            return *compared;
+        }
+        match self.effect {
+            Effect::Annotation(name) => ANNOTATIONS.find(name).map_or(Compared::Equal, |row| row.compared),
+            Effect::Setting(..) | Effect::Server(..) | Effect::Forwarded(_) => Compared::Equal,
+            Effect::Host(_) => Compared::Different(
+                "It belongs to nginx.conf of each node, which is not ours to write.",
+                "set it there",
+            ),
+            Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
+            Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
+        }
+    }
+
     /// Whether somebody could get further than before while its value cannot be used.
     pub(super) fn protects(&self) -> bool {
         match self.effect {
@@ -27,6 +45,32 @@ impl Key {
         }
     }
 }
+
+/// What is told of these beside ingress-nginx; of the others their effect tells it.
+const COMPARED: &[(&str, Compared)] = &[
+    (
+        "annotation-value-word-blocklist",
+        Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
+    ),
+    ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
+    ("lua-shared-dicts", Compared::Equal),
+    ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    ("proxy-headers-hash-bucket-size", Compared::Equal),
+    ("proxy-headers-hash-max-size", Compared::Equal),
+    (
+        "strict-validate-path-type",
+        Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
+    ),
+    (
+        "upstream-keepalive-connections",
+        Compared::Different("It counts for each upstream, not for all backends together.", ""),
+    ),
+    (
+        "use-forwarded-headers",
+        Compared::Stricter("Only proxies that are trusted are believed, also about host and scheme.", ""),
+    ),
+];
 
 /// What a key does.
 #[derive(Debug, Clone, Copy)]
@@ -47,6 +91,10 @@ pub(super) enum Effect {
 
 const fn annotation(name: &'static str) -> Key {
     Key { name, effect: Effect::Annotation(name) }
+}
+
+const fn global(name: &'static str, annotation: &'static str) -> Key {
+    Key { name, effect: Effect::Annotation(annotation) }
 }
 
 const fn setting(name: &'static str, setting: &'static str, written: Written) -> Key {
@@ -76,7 +124,6 @@ const LOG: &str = "the log_format of nginx.conf counts, which log lines of Ingre
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
 const TRACING: &str = "tracing is not served yet";
 const FIREWALL: &str = "ModSecurity is not served yet";
-const GLOBAL_AUTH: &str = "external authentication is not served yet; use auth-type: basic or an address list";
 const GZIP: &str = "set gzip in nginx.conf of each node, which hosts of Ingresses follow";
 
 /// Every key, sorted by name.
@@ -113,11 +160,15 @@ pub(super) const KEYS: &[Key] = &[
     unserved("disable-http-access-log", "false", "set access_log off in nginx.conf of each node"),
     unserved("disable-ipv6", "false", "leave IPv6 addresses out of listen.addresses"),
     unserved("disable-ipv6-dns", "false", "addresses of both families are used"),
-    unserved("disable-proxy-intercept-errors", "false", NOT_YET),
+    annotation("disable-proxy-intercept-errors"),
     unserved("disable-stream-access-log", "false", "set access_log in the stream block of nginx.conf"),
     unserved("enable-access-log-for-default-backend", "false", LOG),
     unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),
-    unserved("enable-auth-access-log", "false", GLOBAL_AUTH),
+    unserved(
+        "enable-auth-access-log",
+        "false",
+        "questions to the service of auth-url are not in the access log; its own log has them",
+    ),
     unserved("enable-brotli", "false", "brotli is not served"),
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
@@ -141,16 +192,16 @@ pub(super) const KEYS: &[Key] = &[
     unserved("generate-request-id", "true", "each request that brings no X-Request-ID gets one"),
     unserved("geoip2-autoreload-in-minutes", "0", "set up geoip2 in nginx.conf of each node"),
     unserved("global-allowed-response-headers", "", NOT_YET),
-    unserved("global-auth-always-set-cookie", "false", GLOBAL_AUTH),
-    unserved("global-auth-cache-duration", "200 202 401 5m", GLOBAL_AUTH),
-    unserved("global-auth-cache-key", "", GLOBAL_AUTH),
-    unserved("global-auth-method", "", GLOBAL_AUTH),
-    unserved("global-auth-request-redirect", "", GLOBAL_AUTH),
-    unserved("global-auth-response-headers", "", GLOBAL_AUTH),
-    unserved("global-auth-signin", "", GLOBAL_AUTH),
-    unserved("global-auth-signin-redirect-param", "rd", GLOBAL_AUTH),
-    unserved("global-auth-snippet", "", GLOBAL_AUTH),
-    Key { name: "global-auth-url", effect: Effect::Annotation("auth-url") },
+    global("global-auth-always-set-cookie", "auth-always-set-cookie"),
+    global("global-auth-cache-duration", "auth-cache-duration"),
+    global("global-auth-cache-key", "auth-cache-key"),
+    global("global-auth-method", "auth-method"),
+    global("global-auth-request-redirect", "auth-request-redirect"),
+    global("global-auth-response-headers", "auth-response-headers"),
+    global("global-auth-signin", "auth-signin"),
+    global("global-auth-signin-redirect-param", "auth-signin-redirect-param"),
+    unserved("global-auth-snippet", "", SNIPPETS),
+    global("global-auth-url", "auth-url"),
     unserved("grpc-buffer-size-kb", "0", "use proxy-buffer-size, which counts for gRPC too"),
     unserved("gzip-disable", "", GZIP),
     unserved("gzip-level", "1", GZIP),
@@ -191,7 +242,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("modsecurity-snippet", "", FIREWALL),
     unserved("nginx-status-ipv4-whitelist", "127.0.0.1", "metrics are served by ingressd: see section http"),
     unserved("nginx-status-ipv6-whitelist", "::1", "metrics are served by ingressd: see section http"),
-    unserved("no-auth-locations", "/.well-known/acme-challenge", GLOBAL_AUTH),
+    setting("no-auth-locations", "access.no-authentication", same),
     unserved("no-tls-redirect-locations", "/.well-known/acme-challenge", NOT_YET),
     unserved("opentelemetry-config", "", TRACING),
     unserved("opentelemetry-operation-name", "", TRACING),

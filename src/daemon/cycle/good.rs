@@ -1,5 +1,4 @@
-//! Which versions in a confirmed generation become last good versions; it must not know how they
-//! are kept.
+//! Which versions in a confirmed generation become last good versions.
 
 use std::sync::PoisonError;
 

@@ -1,5 +1,4 @@
-//! What follows from nginx's complaints: which objects go into quarantine, and which search
-//! begins; it must not know how files are made or applied.
+//! What follows from nginx's complaints: which objects go into quarantine, and which search begins.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
@@ -36,11 +35,11 @@ impl Attempt<'_> {
 
     /// Objects that have a host in common with this one: also an object without a line in the file
     /// may change what its lines mean.
-    fn neighbours(&self, id: &ObjectId) -> impl Iterator<Item = &Arc<ObjectId>> {
+    fn on_same_hosts(&self, id: &ObjectId) -> impl Iterator<Item = &Arc<ObjectId>> {
         let hosts = self.accepted.iter().find(|accepted| *accepted.id == *id).map(|accepted| &accepted.hosts);
         let is_shared = move |host: &Arc<str>| hosts.into_iter().flatten().any(|own| own.eq_ignore_ascii_case(host));
-        let neighbours = self.accepted.iter().filter(move |accepted| accepted.hosts.iter().any(&is_shared));
-        neighbours.map(|accepted| &accepted.id)
+        let on_same_hosts = self.accepted.iter().filter(move |accepted| accepted.hosts.iter().any(&is_shared));
+        on_same_hosts.map(|accepted| &accepted.id)
     }
 }
 
@@ -131,9 +130,9 @@ impl Cycle {
         if let Some(culprit) = culprit.filter(|id| is_new(id) || !complaint.ran_before) {
             return (vec![attempt.suspect(culprit)], 1);
         }
-        let neighbours = culprit.into_iter().flat_map(|culprit| attempt.neighbours(culprit));
+        let on_same_hosts = culprit.into_iter().flat_map(|culprit| attempt.on_same_hosts(culprit));
         let mut seen = BTreeSet::new();
-        let all = complaint.suspects.iter().chain(neighbours);
+        let all = complaint.suspects.iter().chain(on_same_hosts);
         let all = all.filter(|id| can_be_taken_out(id) && seen.insert(Arc::clone(id)));
         let (new, old): (Vec<_>, Vec<_>) = all.partition(|id| is_new(id));
         let old = match culprit {

@@ -1,4 +1,4 @@
-//! Which objects an attempt leaves out, and for which search; it must not know versions or files.
+//! Which objects an attempt leaves out, and for which search.
 
 use super::trial::{Suspect, Trial};
 

@@ -1,4 +1,4 @@
-//! Namespaces whose changes come after those of everybody else, because they cost so much; it must not know how that was found out.
+//! Namespaces whose changes come after those of everybody else, because they cost so much.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The search for culprits, with files and an nginx that exist only as rules; it must not know how real ones behave.
+//! The search for culprits, with files and an nginx that exist only as rules.
 
 use std::collections::BTreeSet;
 
@@ -74,9 +74,9 @@ struct Rules {
     bad_by_templates: Option<BTreeSet<&'static str>>,
     /// Refuses whatever it is given.
     hopeless: bool,
-    /// Everybody shares a file, until they are parted; whether nginx refuses that as such.
+    /// Everybody shares a file, until sharing stops; whether nginx refuses that as such.
     shares: Option<bool>,
-    parted: bool,
+    sharing_refused: bool,
     judge: &'static str,
     made: Vec<String>,
     applied: Vec<Vec<String>>,
@@ -122,18 +122,18 @@ impl Stages for Rules {
 
     fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
 
-    fn part(&mut self, _: &str) -> bool {
-        self.shares.is_some() && !std::mem::replace(&mut self.parted, true)
+    fn stop_sharing(&mut self, _: &str) -> bool {
+        self.shares.is_some() && !std::mem::replace(&mut self.sharing_refused, true)
     }
 
-    fn join(&mut self) {
-        self.parted = false;
+    fn resume_sharing(&mut self) {
+        self.sharing_refused = false;
     }
 
     fn apply(&mut self, _: &FileSet) -> Outcome {
         self.applied.push(self.made.clone());
         let is_bad = |name: &String| self.bad.contains(name.as_str());
-        if let (Some(is_refused), false) = (self.shares, self.parted)
+        if let (Some(is_refused), false) = (self.shares, self.sharing_refused)
             && (is_refused || self.made.iter().any(is_bad))
         {
             let suspects = self.made.iter().map(|name| id(name.split_once('@').unwrap().0)).collect();
@@ -223,7 +223,7 @@ fn nobody_is_blamed_for_what_is_wrong_with_sharing() {
     let mut cycle = Cycle::open(state.path(), None);
     let mut rules = Rules { shares: Some(true), ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1"]), &mut rules);
-    assert_eq!((quarantined(&report), report.attempts, rules.parted), (Vec::new(), 2, true));
+    assert_eq!((quarantined(&report), report.attempts, rules.sharing_refused), (Vec::new(), 2, true));
     // It is not tried again with each change.
     let report = cycle.turn(&snapshot(&["a@2", "b@1", "c@1"]), &mut rules);
     assert_eq!((quarantined(&report), report.attempts), (Vec::new(), 1));
@@ -236,7 +236,10 @@ fn whoever_harms_those_with_whom_it_shares_is_found_alone_and_the_others_share_a
     let mut rules = Rules { shares: Some(false), bad: ["c@1"].into(), ..Rules::default() };
     let report = cycle.turn(&snapshot(&["a@1", "b@1", "c@1", "d@1"]), &mut rules);
     assert_eq!(quarantined(&report), ["Ingress shop/c: spec.rules[2]"]);
-    assert_eq!((rules.made, report.attempts, rules.parted), (vec!["a@1".into(), "b@1".into(), "d@1".into()], 3, false));
+    assert_eq!(
+        (rules.made, report.attempts, rules.sharing_refused),
+        (vec!["a@1".into(), "b@1".into(), "d@1".into()], 3, false)
+    );
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! The search among several objects for those that caused a complaint; it must not know versions,
-//! files or how nginx is tested.
+//! The search among several objects for those that caused a complaint.
 
 use std::sync::Arc;
 

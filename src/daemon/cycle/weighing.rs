@@ -1,5 +1,5 @@
 //! The search for the namespace whose changes are too much for nginx as a whole, and the queue of
-//! namespaces that come last; it must not know how nginx is tested.
+//! namespaces that come last.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};

@@ -1,5 +1,4 @@
-//! Which name is requested next, and when again: each namespace has its share of the queries; it
-//! must not know DNS or answers.
+//! Which name is requested next, and when again: each namespace has its share of the queries.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

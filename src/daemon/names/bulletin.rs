@@ -1,5 +1,5 @@
 //! When changed answers are passed on: a namespace whose names change all the time delays only its
-//! own; it must not know answers.
+//! own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The status as one JSON value, from which every answer about all of it is drawn; it must not know who asks.
+//! The status as one JSON value, from which every answer about all of it is drawn.
 
 use std::time::Instant;
 
@@ -38,6 +38,7 @@ impl Status {
             "publishes": view.as_ref().map(publishes),
             "members": view.iter().flat_map(|view| &view.members).map(member).collect::<Vec<_>>(),
             "generation": self.generation,
+            "prepared": self.prepared,
             "served": self.served,
             "pinned": self.pinned.as_ref().map(|pinned| json!({
                 "generation": pinned.pin.generation,
@@ -116,7 +117,7 @@ impl Status {
     fn watches_json(&self, now: Instant) -> Value {
         let watch = |watch: &crate::source::cluster::WatchHealth| {
             json!({
-                "kind": watch.kind,
+                "kind": watch.kind.name(),
                 "namespace": watch.section.as_deref(),
                 "state": watch.state(),
                 "age_seconds": watch.heard.map(|heard| (now - heard).as_secs()),

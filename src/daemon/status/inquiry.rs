@@ -1,4 +1,4 @@
-//! The answer to a request about one Ingress or one host; it must not know who asks.
+//! The answer to a request about one Ingress or one host.
 
 use std::cmp::Reverse;
 use std::time::Instant;
@@ -24,7 +24,6 @@ const MOST_NAMESAKES: usize = 5;
 pub enum Inquiry {
     /// All there is.
     Everything,
-    /// One Ingress.
     Ingress(ObjectId),
     /// One host, as it is written in rules; `*` for those that nobody has.
     Host(String),

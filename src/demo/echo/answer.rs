@@ -1,4 +1,4 @@
-//! What a backend tells about a request, as a value that tests read back; it must not know how it is sent.
+//! What a backend tells about a request, as a value that tests read back.
 
 use std::net::SocketAddr;
 
@@ -16,7 +16,7 @@ pub struct Answer {
     pub address: SocketAddr,
     /// Where the connection came from.
     pub client: SocketAddr,
-    /// The method.
+    /// As it arrived: `GET`, or what a proxy made of it.
     pub method: String,
     /// The request target as it was received: path and query.
     pub path: String,

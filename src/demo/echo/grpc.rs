@@ -1,4 +1,4 @@
-//! One method of gRPC, answered by hand: `grpc.health.v1.Health/Check`; it must not know other services.
+//! One method of gRPC, answered by hand: `grpc.health.v1.Health/Check`.
 
 use std::convert::Infallible;
 

@@ -1,4 +1,5 @@
-//! A backend that tells what reached it: over HTTP/1.1, HTTP/2, WebSocket and gRPC, plain or over TLS; it must not know nginx or the daemon.
+//! A backend that tells what reached it: over HTTP/1.1, HTTP/2, WebSocket and gRPC, plain or over
+//! TLS.
 
 mod answer;
 mod grpc;

@@ -1,4 +1,4 @@
-//! From one request to its answer; it must not know how connections come about.
+//! From one request to its answer.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! What the query of a request asks a backend to do otherwise; it must not know how it is done.
+//! What the query of a request asks a backend to do otherwise.
 
 use std::str::FromStr;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! TLS for a backend under a certificate made for the purpose; it must not know the certificates that nginx serves.
+//! TLS for a backend under a certificate made for the purpose.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The server's end of a WebSocket that returns each message; it must not know other kinds of requests.
+//! The server's end of a WebSocket that returns each message.
 
 use std::convert::Infallible;
 

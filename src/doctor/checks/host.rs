@@ -1,19 +1,21 @@
-//! Judges what else is on this host: sockets, limits, confinement, the daemon; it must not know files.
+//! Judges what else is on this host: sockets, limits, confinement, the daemon.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::doctor::facts::{Facts, Holder, Listener};
 use crate::doctor::report::Line;
+use crate::nginx::Inside;
 
 /// What nginx takes for `worker_connections` when nothing is said.
 const USUAL_CONNECTIONS: u64 = 512;
 
-/// `ports`.
 pub fn ports(facts: &Facts) -> Vec<Line> {
     let gate = facts.settings.gate_options();
     let ports = [gate.http_port, gate.https_port].into_iter().filter(|port| *port != 0);
     let of_nginx = ports.flat_map(|port| gate.addresses.iter().map(move |address| SocketAddr::new(*address, port)));
-    let of_nginx: Vec<_> = of_nginx.chain([gate.status]).collect();
+    let inside = Inside::ALL.map(|address| SocketAddr::new(address, gate.passthrough_port));
+    let inside = inside.into_iter().filter(|_| facts.settings.translate.passthrough);
+    let of_nginx: Vec<_> = of_nginx.chain([gate.status]).chain(inside).collect();
     let daemon = facts.settings.http.address;
     let mut lines = Vec::new();
     let mut told = Vec::new();
@@ -107,12 +109,11 @@ fn overlap(wanted: SocketAddr, taken: SocketAddr) -> bool {
         }
 }
 
-/// `limits`.
 pub fn limits(facts: &Facts) -> Vec<Line> {
     let Ok(nginx) = &facts.nginx else {
         return vec![Line::note("not looked at: there is no nginx, see nginx-version")];
     };
-    let said = nginx.survey.neighbours.worker_connections.map(u64::from);
+    let said = nginx.survey.other_sites.worker_connections.map(u64::from);
     let connections = said.unwrap_or(USUAL_CONNECTIONS);
     let mut lines = Vec::new();
     match nginx.worker_files {
@@ -145,7 +146,6 @@ pub fn limits(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// `confinement`.
 pub fn confinement(facts: &Facts) -> Vec<Line> {
     let found = &facts.confinement;
     let mut lines = Vec::new();
@@ -173,11 +173,18 @@ pub fn confinement(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// `daemon`.
 pub fn daemon(facts: &Facts) -> Vec<Line> {
     let Some(status) = &facts.daemon else {
         let socket = facts.settings.control_socket.display();
-        return vec![Line::note(format!("no daemon answers on {socket}; `systemctl enable --now ingressd` starts it"))];
+        return vec![match facts.has_generation {
+            true => Line::warning(
+                format!(
+                    "no daemon answers on {socket}: nginx goes on with what it has, and nothing that changes is served"
+                ),
+                "`systemctl status ingressd` says why it ended, `systemctl enable --now ingressd` starts it",
+            ),
+            false => Line::note(format!("no daemon answers on {socket}; `systemctl enable --now ingressd` starts it")),
+        }];
     };
     let (phase, generation) = (status["phase"].as_str().unwrap_or("unknown"), &status["generation"]);
     let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! Judges whether requests can reach pods from here, and in which endpoint mode; it must not know how it was tried.
+//! Judges whether requests can reach pods from here, and in which endpoint mode.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,6 @@ pub const fn word(mode: EndpointMode) -> &'static str {
     }
 }
 
-/// `objects`.
 pub fn objects(facts: &Facts) -> Vec<Line> {
     if !matches!(facts.source, Source::Manifests(_))
         && let Err(lines) = answering(facts)
@@ -42,7 +41,8 @@ pub fn objects(facts: &Facts) -> Vec<Line> {
         _ => Line::ok(format!("{accepted} of {ingresses} Ingresses are ours, with {hosts} hosts")),
     };
     let findings = (errors + warnings > 0).then(|| {
-        let text = format!("{errors} errors and {warnings} warnings about objects");
+        let number = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+        let text = format!("{} and {} about objects", number(*errors, "error"), number(*warnings, "warning"));
         let remedy =
             "`ingressd status` lists them where a daemon runs, `kubectl get events` tells their authors".to_owned();
         Line { level: if *errors > 0 { Level::Warning } else { Level::Note }, text, remedy }
@@ -55,7 +55,6 @@ fn sample(facts: &Facts, mode: EndpointMode) -> Option<&Sample> {
     objects.samples.iter().find(|sample| sample.mode == mode)
 }
 
-/// `routes`.
 pub fn routes(facts: &Facts) -> Vec<Line> {
     let cluster = match answering(facts) {
         Ok(cluster) => cluster,
@@ -122,7 +121,6 @@ pub fn routes(facts: &Facts) -> Vec<Line> {
     lines
 }
 
-/// `endpoints`.
 pub fn endpoints(facts: &Facts) -> Vec<Line> {
     let objects = match &facts.objects {
         Some(Ok(objects)) => objects,

@@ -1,4 +1,4 @@
-//! Judges who publishes, and the certificates that are served; it must not know how either was read.
+//! Judges who publishes, and the certificates that are served.
 
 use jiff::Timestamp;
 
@@ -16,7 +16,6 @@ const RENEW: &str = "renew it in its Secret; where cert-manager does that, look 
 /// Seconds that a clock may be ahead without being told.
 const TOLERATED: i64 = 5;
 
-/// `leases`.
 pub fn leases(facts: &Facts) -> Vec<Line> {
     let cluster = match answering(facts) {
         Ok(cluster) => cluster,
@@ -91,7 +90,6 @@ fn seconds<T>(kept: &Kept<T>) -> i64 {
     i64::try_from(kept.duration.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// `certificates`.
 pub fn certificates(facts: &Facts) -> Vec<Line> {
     let root = facts.settings.apply.root.join("current");
     if facts.certificates.is_empty() {

@@ -147,15 +147,15 @@ const ROWS: &[Row] = &[
     (
         "limits",
         |facts| {
-            nginx(facts).survey.neighbours.worker_connections = None;
+            nginx(facts).survey.other_sites.worker_connections = None;
             nginx(facts).worker_files = Some(511);
         },
         Warning,
         "512 connections",
     ),
     ("limits", |facts| nginx(facts).worker_files = None, Note, "when nginx runs"),
-    ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 3.9 us"),
-    ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 65.0 us"),
+    ("shared-servers", |facts| objects(facts).upstreams = 300, Good, "up to 2.7 us"),
+    ("shared-servers", |facts| objects(facts).upstreams = 5000, Note, "up to 45.0 us"),
     ("shared-servers", |facts| facts.objects = None, Note, "the objects are not known"),
     (
         "shared-servers",
@@ -170,7 +170,7 @@ const ROWS: &[Row] = &[
         "shared-servers",
         |facts| {
             objects(facts).upstreams = 5000;
-            nginx(facts).survey.neighbours.tells_server_name = true;
+            nginx(facts).survey.other_sites.tells_server_name = true;
         },
         Good,
         "$server_name",
@@ -196,7 +196,8 @@ const ROWS: &[Row] = &[
     ("confinement", |facts| facts.confinement.selinux_enforces = Some(false), Note, "permissive"),
     ("confinement", |facts| facts.confinement.denials.push("avc: denied".into()), Warning, "avc: denied"),
     ("confinement", |facts| facts.confinement.apparmor = Some("nginx (enforce)".into()), Note, "nginx (enforce)"),
-    ("daemon", |facts| facts.daemon = None, Note, "no daemon answers"),
+    ("daemon", |facts| facts.daemon = None, Warning, "nothing that changes is served"),
+    ("daemon", |facts| (facts.daemon, facts.has_generation) = (None, false), Note, "no daemon answers"),
     (
         "daemon",
         |facts| facts.daemon = Some(json!({"phase": "serving", "ready": true, "pinned": {"generation": 5}})),
@@ -258,7 +259,7 @@ const ROWS: &[Row] = &[
     ("permissions", |facts| cluster(facts).all_allowed = true, Warning, "open everything"),
     ("objects", |facts| facts.objects = Some(Err("Secret: forbidden".into())), Error, "forbidden"),
     ("objects", |facts| objects(facts).accepted = 0, Warning, "none of 3"),
-    ("objects", |facts| objects(facts).errors = 1, Warning, "1 errors"),
+    ("objects", |facts| objects(facts).errors = 1, Warning, "1 error and 0 warnings"),
     ("objects", |facts| objects(facts).errors = 2, Warning, "2 errors"),
     ("objects", |facts| objects(facts).warnings = 2, Note, "2 warnings"),
     (

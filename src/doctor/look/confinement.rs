@@ -1,4 +1,4 @@
-//! SELinux and AppArmor as the kernel and the logs show them; it must not know what should be allowed.
+//! SELinux and AppArmor as the kernel and the logs show them.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -21,7 +21,7 @@ const LATELY: i64 = 86_400;
 
 /// Where everything is.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct Paths {
     /// SELinux' file system.
     pub selinux: PathBuf,
     /// AppArmor's file of profiles.
@@ -32,9 +32,9 @@ pub struct Places {
     pub kernel: PathBuf,
 }
 
-impl Default for Places {
+impl Default for Paths {
     fn default() -> Self {
-        Places {
+        Paths {
             selinux: "/sys/fs/selinux".into(),
             apparmor: "/sys/kernel/security/apparmor/profiles".into(),
             logs: ["/var/log/audit/audit.log", "/var/log/kern.log", "/var/log/syslog", "/var/log/messages"]
@@ -46,11 +46,11 @@ impl Default for Places {
 }
 
 /// Looks; `now` is in seconds since 1970.
-pub fn look(places: &Places, now: i64) -> Confinement {
-    let read = |name: &str| fs::read_to_string(places.selinux.join(name)).ok();
-    let profiles = fs::read_to_string(&places.apparmor).unwrap_or_default();
-    let logs = places.logs.iter().map(|log| tail(log));
-    let texts: Vec<_> = logs.chain([kernel(&places.kernel)]).collect();
+pub fn look(paths: &Paths, now: i64) -> Confinement {
+    let read = |name: &str| fs::read_to_string(paths.selinux.join(name)).ok();
+    let profiles = fs::read_to_string(&paths.apparmor).unwrap_or_default();
+    let logs = paths.logs.iter().map(|log| tail(log));
+    let texts: Vec<_> = logs.chain([kernel(&paths.kernel)]).collect();
     let lines = texts.iter().flat_map(|text| text.lines()).filter(|line| is_denial(line));
     // The same record may be in several logs, and the last is shown.
     let mut denials: Vec<_> = lines.filter_map(|line| Some((second(line)?, line))).collect();
@@ -148,18 +148,18 @@ mod tests {
         ] {
             fs::write(path(name), text).unwrap();
         }
-        let places = Places {
+        let paths = Paths {
             selinux: path("selinux"),
             apparmor: path("profiles"),
             logs: vec![path("none"), path("audit.log")],
             kernel: path("kmsg"),
         };
-        let found = look(&places, NOW);
+        let found = look(&paths, NOW);
         assert_eq!((found.selinux_enforces, found.may_connect), (Some(true), Some(false)));
         assert_eq!(found.apparmor.as_deref(), Some("/usr/sbin/nginx (complain)"));
         assert_eq!(found.denials.len(), 2, "{:?}", found.denials);
         assert!(found.denials[1].contains("name_connect"), "the last one made is the last: {:?}", found.denials);
-        let nowhere = Places { selinux: path("no"), apparmor: path("no"), logs: Vec::new(), kernel: path("no") };
+        let nowhere = Paths { selinux: path("no"), apparmor: path("no"), logs: Vec::new(), kernel: path("no") };
         assert_eq!(look(&nowhere, NOW), Confinement::default());
     }
     #[test]
@@ -173,7 +173,7 @@ mod tests {
             fs::write(&log, text).unwrap();
             let nowhere = || folder.path().join("none");
             let (logs, kernel) = (vec![log.clone()], nowhere());
-            look(&Places { selinux: nowhere(), apparmor: nowhere(), logs, kernel }, NOW).denials.len()
+            look(&Paths { selinux: nowhere(), apparmor: nowhere(), logs, kernel }, NOW).denials.len()
         };
         assert_eq!(denials(&(record(NOW - DAY) + &record(NOW - DAY + 1) + &record(NOW))), 2);
         assert_eq!(denials(&record(NOW - 21 * DAY)), 0);

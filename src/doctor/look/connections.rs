@@ -1,4 +1,4 @@
-//! Connections to a sample of addresses, each within a deadline; it must not know whose addresses they are.
+//! Connections to a sample of addresses, each within a deadline.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! The certificates of the generation in place, and the hosts that use them; it must not know where they came from.
+//! The certificates of the generation in place, and the hosts that use them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -31,6 +31,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
         confinement: super::facts::Confinement::default(),
         daemon: None,
         daemon_process: None,
+        has_generation: settings.apply.root.join("current").exists(),
         certificates: Vec::new(),
         source: Source::None,
         objects: None,
@@ -42,7 +43,7 @@ pub async fn look(settings: &Settings, needs: &BTreeSet<Need>) -> Facts {
     }
     if needed(Need::Host) {
         facts.listeners = sockets::listeners();
-        facts.confinement = confinement::look(&confinement::Places::default(), facts.now);
+        facts.confinement = confinement::look(&confinement::Paths::default(), facts.now);
     }
     if needed(Need::Generation) {
         facts.certificates = generation::certificates(&settings.apply.root.join("current"));

@@ -1,4 +1,4 @@
-//! Looks at nginx: what it is, its files and its processes; it must not know what is right.
+//! Looks at nginx: what it is, its files and its processes.
 
 use procfs::process::LimitValue;
 
@@ -38,7 +38,7 @@ pub fn look(settings: &Settings, model: Model) -> Result<Nginx, String> {
         system.table(master).ok_or_else(|| format!("process {} ended while it was looked at", master.pid))
     });
     let worker_files = master.as_ref().ok().and_then(worker_files);
-    let (_, findings) = gate(model, &survey.capabilities, &survey.neighbours, &settings.gate_options());
+    let (_, findings) = gate(model, &survey.capabilities, &survey.other_sites, &settings.gate_options());
     Ok(Nginx { survey, layout, tested, master, worker_files, findings })
 }
 

@@ -1,4 +1,4 @@
-//! Reads the objects once and translates them as the daemon would, in each endpoint mode; it must not know what is right.
+//! Reads the objects once and translates them as the daemon would, in each endpoint mode.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;

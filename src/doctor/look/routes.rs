@@ -1,4 +1,4 @@
-//! Where this host sends packets for pods, asked of the kernel's routing table by netlink; it must not know who needs it.
+//! Where this host sends packets for pods, asked of the kernel's routing table by netlink.
 
 use std::collections::BTreeSet;
 use std::ffi::CString;

@@ -1,4 +1,4 @@
-//! Who listens on this host, from `/proc`; it must not know who should.
+//! Who listens on this host, from `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
-//! The size of nginx's table of server names; it must not know anything else.
+//! The size of nginx's table of server names.
 
 use crate::model::{Model, ServerName};
-use crate::nginx::{NamesHash, Neighbours};
+use crate::nginx::{NamesHash, OtherSites};
 
 /// Longest name that a bucket of this many bytes takes: nginx adds a pointer, a length and an end to each.
 const fn longest(bucket_size: u32) -> usize {
@@ -12,8 +12,8 @@ const fn longest(bucket_size: u32) -> usize {
 const SMALLEST_BUCKET: u32 = 64;
 
 /// The sizes to write and the longest name that fits. A host that sets one of them keeps it: twice is an error.
-pub fn table(model: &Model, neighbours: &Neighbours) -> (Option<NamesHash>, usize) {
-    let sets = |name: &str| neighbours.http_directives.contains(name);
+pub fn table(model: &Model, other_sites: &OtherSites) -> (Option<NamesHash>, usize) {
+    let sets = |name: &str| other_sites.http_directives.contains(name);
     if sets("server_names_hash_bucket_size") || sets("server_names_hash_max_size") {
         return (None, longest(SMALLEST_BUCKET));
     }

@@ -1,16 +1,13 @@
-//! Where we listen beside the host's other sites; it must not know routes.
+//! Where we listen beside the host's other sites.
 
 use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
-use crate::model::Model;
-use crate::model::catalogue::{Module, Version};
-use crate::nginx::{Capabilities, GateOptions, Http2, Listen, NeighbourListen, Neighbours};
+use crate::model::catalogue::{self, Module};
+use crate::model::{Model, Transport};
+use crate::nginx::{Capabilities, Entrance, GateOptions, Http2, Listen, OtherSites, SiteListen, StreamListen};
 
-use super::host;
-
-/// The version that made HTTP/2 a directive of its own.
-const HTTP2_DIRECTIVE: Version = Version(1, 25, 1);
+use super::{host, streams};
 
 /// Where we listen.
 pub struct Sockets {
@@ -26,7 +23,7 @@ pub struct Sockets {
 pub fn choose(
     model: &Model,
     capabilities: &Capabilities,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Sockets {
@@ -47,26 +44,26 @@ pub fn choose(
         }
         for address in &options.addresses {
             let address = SocketAddr::new(*address, port);
-            if let Some(listen) = socket(address, ssl, neighbours, options, findings) {
+            if let Some(listen) = socket(address, ssl, other_sites, options, findings) {
                 sockets.default_server_taken |= ssl && !listen.default_server;
                 sockets.listens.push(listen);
             }
         }
     }
-    sockets.http2 = http2(&sockets.listens, capabilities, neighbours, options, findings);
+    sockets.http2 = http2(&sockets.listens, capabilities, other_sites, options, findings);
     sockets
 }
 
 fn socket(
     address: SocketAddr,
     ssl: bool,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Option<Listen> {
     let mut tell = |reason, words: String| findings.push(Finding::new(reason, host(), words));
-    let others = || neighbours.listens.iter();
-    let both = |other: &&NeighbourListen| {
+    let others = || other_sites.listens.iter();
+    let both = |other: &&SiteListen| {
         other.dual_stack && other.address.ip().is_unspecified() && other.address.port() == address.port()
     };
     if address.ip() == IpAddr::from([0, 0, 0, 0])
@@ -74,6 +71,16 @@ fn socket(
         && !others().any(|other| other.address == address)
     {
         let words = format!("{} takes IPv4 on port {} with its IPv6 socket; so do we", other.place, address.port());
+        tell(Reason::HostConflict, words);
+        return None;
+    }
+    let meets = |other: &&StreamListen| other.transport == Transport::Tcp && streams::meet(other.address, address);
+    if let Some(other) = other_sites.stream_listens.iter().find(meets) {
+        let words = format!(
+            "{} has {} for connections of a stream block, and nginx gives an address to one block alone: nothing is served on \
+             {address}",
+            other.place, other.address
+        );
         tell(Reason::HostConflict, words);
         return None;
     }
@@ -101,7 +108,7 @@ fn socket(
         };
         tell(Reason::HostConflict, words);
     }
-    let narrower = |other: &&NeighbourListen| {
+    let narrower = |other: &&SiteListen| {
         address.ip().is_unspecified()
             && !other.address.ip().is_unspecified()
             && other.address.port() == address.port()
@@ -141,13 +148,13 @@ fn socket(
         }
         (None, None) => true,
     };
-    Some(Listen { address, ssl, proxy_protocol, default_server })
+    Some(Listen { address, ssl, proxy_protocol, default_server, entrance: Entrance::Outside })
 }
 
 fn http2(
     listens: &[Listen],
     capabilities: &Capabilities,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) -> Http2 {
@@ -161,14 +168,14 @@ fn http2(
     if !capabilities.has(Module::Http2) {
         return off("nginx has no ngx_http_v2_module: HTTP/2 is not offered".to_owned());
     }
-    if capabilities.version >= HTTP2_DIRECTIVE {
+    if capabilities.knows(&catalogue::HTTP2) {
         return Http2::Directive;
     }
     // The parameter belongs to the socket: ours would switch HTTP/2 on for the other site too.
-    let without = |other: &&NeighbourListen| {
+    let without = |other: &&SiteListen| {
         !other.http2 && listens.iter().any(|listen| listen.ssl && listen.address == other.address)
     };
-    match neighbours.listens.iter().find(without) {
+    match other_sites.listens.iter().find(without) {
         Some(other) => {
             off(format!("{} shares its socket with us and has no http2: HTTP/2 is not offered", other.place))
         }

@@ -1,12 +1,12 @@
-//! Which TCP and UDP services this nginx can serve, and which ports others of the host have; it must not know routes.
+//! Which TCP and UDP services this nginx can serve, and which ports others of the host have.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{Model, Port, Transport};
-use crate::nginx::{Capabilities, GateOptions, Neighbours};
+use crate::nginx::{Capabilities, GateOptions, OtherSites};
 
 use super::host;
 
@@ -17,30 +17,28 @@ const CONNECTIONS: u32 = 512;
 pub fn fit(
     model: &mut Model,
     capabilities: &Capabilities,
-    neighbours: &Neighbours,
+    other_sites: &OtherSites,
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) {
-    if model.streams.is_empty() && model.stream_upstreams.is_empty() {
+    if model.streams.is_empty() {
         return;
     }
-    if let Some(words) = impossible(capabilities, neighbours, options) {
+    if let Some(words) = impossible(capabilities, other_sites, options) {
         let words = format!("{} TCP and UDP services are left out: {words}", model.streams.len());
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
         model.streams.clear();
     }
     model.streams.retain(|stream| {
         let port = stream.listener.port;
-        let holder = holder(port, neighbours, options);
+        let holder = holder(port, other_sites, options);
         if let Some(holder) = &holder {
             let words = format!("nothing is served on {port}, because {holder}: take another port, or free this one");
             findings.push(Finding::new(Reason::PortConflict, stream.origin.clone(), words));
         }
         holder.is_none()
     });
-    findings.extend(too_many(model, neighbours, options));
-    let used: BTreeSet<_> = model.streams.iter().map(|stream| &stream.upstream).collect();
-    model.stream_upstreams.retain(|upstream| used.contains(&upstream.id));
+    findings.extend(too_many(model, other_sites, options));
     let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
     if accepts && !model.forwarded.trusted.is_empty() && !capabilities.has(Module::StreamRealIp) {
         let words = "nginx has no ngx_stream_realip_module: what trusted proxies say of their clients by the PROXY protocol \
@@ -49,8 +47,15 @@ pub fn fit(
     }
 }
 
+/// Leaves out the endpoints that nothing refers to any more.
+pub fn leave_out_unused(model: &mut Model) {
+    let of_hosts = model.passthroughs.hosts.iter().filter_map(|host| host.upstream.as_ref());
+    let used: BTreeSet<_> = model.streams.iter().map(|stream| &stream.upstream).chain(of_hosts).collect();
+    model.stream_upstreams.retain(|upstream| used.contains(&upstream.id));
+}
+
 /// Why nothing at all can be served, and what to do.
-fn impossible(capabilities: &Capabilities, neighbours: &Neighbours, options: &GateOptions) -> Option<String> {
+pub fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options: &GateOptions) -> Option<String> {
     if !capabilities.has_stream() {
         return Some(
             "this nginx has no ngx_stream_module; install it (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and \
@@ -64,13 +69,13 @@ fn impossible(capabilities: &Capabilities, neighbours: &Neighbours, options: &Ga
             options.current.display()
         )
     };
-    neighbours.leaves_streams_out.then(include)
+    other_sites.leaves_streams_out.then(include)
 }
 
 /// Leaves out the services with the highest ports, where nginx has no room for the sockets of all of them: each takes one of the
 /// connections that a worker has, and nginx that has too few takes no configuration at all.
-fn too_many(model: &mut Model, neighbours: &Neighbours, options: &GateOptions) -> Option<Finding> {
-    let connections = neighbours.worker_connections.unwrap_or(CONNECTIONS);
+fn too_many(model: &mut Model, other_sites: &OtherSites, options: &GateOptions) -> Option<Finding> {
+    let connections = other_sites.worker_connections.unwrap_or(CONNECTIONS);
     let (all, addresses) = (model.streams.len(), options.addresses.len().max(1));
     let room = usize::try_from(connections / 2).unwrap_or(usize::MAX) / addresses;
     model.streams.truncate(room);
@@ -86,25 +91,32 @@ fn too_many(model: &mut Model, neighbours: &Neighbours, options: &GateOptions) -
 }
 
 /// Who has the port on one of our addresses.
-fn holder(port: Port, neighbours: &Neighbours, options: &GateOptions) -> Option<String> {
-    let meets = |other: std::net::SocketAddr| {
+fn holder(port: Port, other_sites: &OtherSites, options: &GateOptions) -> Option<String> {
+    let meets = |other: SocketAddr| {
         other.port() == port.number && options.addresses.iter().any(|own| overlap(*own, other.ip()))
     };
-    let mut sites = neighbours.listens.iter().filter(|_| port.transport == Transport::Tcp);
+    let mut sites = other_sites.listens.iter().filter(|_| port.transport == Transport::Tcp);
     if let Some(site) = sites.find(|site| meets(site.address)) {
         return Some(format!("{} listens on {}", site.place, site.address));
     }
-    let mut streams = neighbours.stream_listens.iter().filter(|other| other.transport == port.transport);
+    let mut streams = other_sites.stream_listens.iter().filter(|other| other.transport == port.transport);
     if let Some(other) = streams.find(|other| meets(other.address)) {
         return Some(format!("{} listens on {}", other.place, other.address));
     }
-    let mut programs = neighbours.occupied.iter().filter(|(transport, _)| *transport == port.transport);
+    let mut programs = other_sites.occupied.iter().filter(|(transport, _)| *transport == port.transport);
     let (_, address) = programs.find(|(_, address)| meets(*address))?;
     Some(format!("another program of this host has {address}"))
 }
 
+/// Whether two blocks of nginx cannot both listen there. Its sockets of IPv6 take no IPv4 unless they are told to.
+pub fn meet(one: SocketAddr, other: SocketAddr) -> bool {
+    let (own, ip) = (one.ip(), other.ip());
+    let covers = own.is_ipv4() == ip.is_ipv4() && (own.is_unspecified() || ip.is_unspecified());
+    one.port() == other.port() && (own == ip || covers)
+}
+
 /// Whether two sockets of one port get in each other's way. One of IPv6 for all addresses may take IPv4 too.
-fn overlap(own: IpAddr, other: IpAddr) -> bool {
+pub fn overlap(own: IpAddr, other: IpAddr) -> bool {
     let (own, other) = (own.to_canonical(), other.to_canonical());
     let is_same_family = own.is_ipv4() == other.is_ipv4();
     own == other
@@ -121,7 +133,7 @@ mod tests {
     use crate::model::{
         Cidr, Kind, Listener, ObjectId, Origin, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId,
     };
-    use crate::nginx::{NeighbourListen, StreamListen};
+    use crate::nginx::{SiteListen, StreamListen};
 
     /// A model with TCP and UDP services on the port 53 and a TCP service on the port 5432.
     fn model() -> Model {
@@ -138,13 +150,14 @@ mod tests {
         model
     }
 
-    fn fitted(capabilities: &Capabilities, neighbours: &Neighbours, addresses: &[&str]) -> (String, Vec<Finding>) {
+    fn fitted(capabilities: &Capabilities, other_sites: &OtherSites, addresses: &[&str]) -> (String, Vec<Finding>) {
         let mut model = model();
         model.forwarded.trusted = vec!["10.0.0.0/8".parse::<Cidr>().unwrap()];
         let addresses: Vec<_> = addresses.iter().map(|address| address.parse().unwrap()).collect();
         let options = GateOptions { addresses, ..GateOptions::default() };
         let mut findings = Vec::new();
-        fit(&mut model, capabilities, neighbours, &options, &mut findings);
+        fit(&mut model, capabilities, other_sites, &options, &mut findings);
+        leave_out_unused(&mut model);
         assert_eq!(model.streams.len(), model.stream_upstreams.len(), "no endpoints without a service");
         let left: Vec<_> = model.streams.iter().map(|stream| stream.listener.port.to_string()).collect();
         (left.join(", "), findings)
@@ -156,11 +169,11 @@ mod tests {
     fn what_nginx_lacks_is_told_with_its_remedy() {
         let all = Capabilities::profile(Version(1, 22, 1));
         let both = ["0.0.0.0", "::"];
-        assert_eq!(fitted(&all, &Neighbours::default(), &both), (ALL.to_owned(), Vec::new()));
+        assert_eq!(fitted(&all, &OtherSites::default(), &both), (ALL.to_owned(), Vec::new()));
         let without = |module| {
             let mut capabilities = all.clone();
             capabilities.modules.remove(&module);
-            fitted(&capabilities, &Neighbours::default(), &both)
+            fitted(&capabilities, &OtherSites::default(), &both)
         };
         let told = |findings: &[Finding]| match findings {
             [finding] if finding.reason == Reason::MissingCapability => finding.note.to_string(),
@@ -171,13 +184,13 @@ mod tests {
         assert!(told(&findings).contains("libnginx-mod-stream"), "{findings:?}");
         let (left, findings) = without(Module::StreamRealIp);
         assert!(left == ALL && told(&findings).contains("PROXY protocol"), "{findings:?}");
-        let (left, findings) = fitted(&all, &Neighbours { leaves_streams_out: true, ..Neighbours::default() }, &both);
+        let (left, findings) = fitted(&all, &OtherSites { leaves_streams_out: true, ..OtherSites::default() }, &both);
         assert!(left.is_empty() && told(&findings).contains("ingressd setup"), "{findings:?}");
         let nothing = &mut Model::default();
         let mut findings = Vec::new();
         let options = GateOptions::default();
-        let neighbours = Neighbours { leaves_streams_out: true, ..Neighbours::default() };
-        fit(nothing, &all, &neighbours, &options, &mut findings);
+        let other_sites = OtherSites { leaves_streams_out: true, ..OtherSites::default() };
+        fit(nothing, &all, &other_sites, &options, &mut findings);
         assert_eq!(findings, [], "whoever serves none needs nothing");
     }
 
@@ -185,7 +198,7 @@ mod tests {
     fn sockets_leave_room_for_connections() {
         let all = Capabilities::profile(Version(1, 22, 1));
         let of = |connections, addresses: &[&str]| {
-            fitted(&all, &Neighbours { worker_connections: Some(connections), ..Neighbours::default() }, addresses)
+            fitted(&all, &OtherSites { worker_connections: Some(connections), ..OtherSites::default() }, addresses)
         };
         let both = ["0.0.0.0", "::"];
         assert_eq!(of(12, &both), (ALL.to_owned(), Vec::new()));
@@ -200,7 +213,7 @@ mod tests {
 
     #[test]
     fn ports_of_others_stay_theirs() {
-        let site = |address: &str| NeighbourListen {
+        let site = |address: &str| SiteListen {
             place: "site:1".to_owned(),
             address: address.parse().unwrap(),
             default_server: false,
@@ -215,14 +228,14 @@ mod tests {
             transport,
             address: address.parse().unwrap(),
         };
-        let program = |transport, address: &str| Neighbours {
+        let program = |transport, address: &str| OtherSites {
             occupied: BTreeSet::from([(transport, address.parse().unwrap())]),
-            ..Neighbours::default()
+            ..OtherSites::default()
         };
-        let of_site = |address| Neighbours { listens: vec![site(address)], ..Neighbours::default() };
-        let of_stream = |transport, address| Neighbours {
+        let of_site = |address| OtherSites { listens: vec![site(address)], ..OtherSites::default() };
+        let of_stream = |transport, address| OtherSites {
             stream_listens: vec![stream(transport, address)],
-            ..Neighbours::default()
+            ..OtherSites::default()
         };
         let (tcp, udp) = (Transport::Tcp, Transport::Udp);
         let (both, one) = (&["0.0.0.0", "::"][..], &["192.0.2.1"][..]);
@@ -241,9 +254,9 @@ mod tests {
             (program(tcp, "[::ffff:192.0.2.1]:5432"), one, "TCP port 53, UDP port 53", "another program"),
             (program(udp, "0.0.0.0:5432"), both, ALL, ""),
         ];
-        for (neighbours, addresses, expected, words) in rows {
-            let (left, findings) = fitted(&Capabilities::profile(Version(1, 22, 1)), &neighbours, addresses);
-            assert_eq!(left, expected, "{neighbours:?}");
+        for (other_sites, addresses, expected, words) in rows {
+            let (left, findings) = fitted(&Capabilities::profile(Version(1, 22, 1)), &other_sites, addresses);
+            assert_eq!(left, expected, "{other_sites:?}");
             let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
             match words {
                 "" => assert_eq!(notes, []),

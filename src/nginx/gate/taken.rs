@@ -1,4 +1,4 @@
-//! Which hosts of the cluster other sites of the host have already; it must not know routes.
+//! Which hosts of the cluster other sites of the host have already.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -6,7 +6,7 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use crate::finding::{Finding, Reason};
 use crate::model::{Model, ServerName};
-use crate::nginx::{Neighbours, SiteName};
+use crate::nginx::{OtherSites, SiteName};
 
 /// A name that nobody has: an expression that takes it takes whatever is left, as a default server does.
 const NOBODY: &[u8] = b"nobody.ingressd.invalid";
@@ -26,8 +26,13 @@ struct Taken<'n> {
 /// Leaves to other sites the names that they have. nginx would give a host of ours to us: where both have the name, to
 /// whom it reads first, and where the other has a wildcard or an expression, always. Whoever may write an Ingress would take over the
 /// host's own sites.
-pub fn leave(model: &mut Model, neighbours: &Neighbours, ports: &BTreeSet<u16>, findings: &mut Vec<Finding>) {
-    let taken = Taken::of(neighbours, ports);
+pub fn drop_taken_hosts(
+    model: &mut Model,
+    other_sites: &OtherSites,
+    ports: &BTreeSet<u16>,
+    findings: &mut Vec<Finding>,
+) {
+    let taken = Taken::of(other_sites, ports);
     if taken.is_empty() {
         return;
     }
@@ -52,7 +57,7 @@ pub fn leave(model: &mut Model, neighbours: &Neighbours, ports: &BTreeSet<u16>, 
 }
 
 impl<'n> Taken<'n> {
-    fn of(neighbours: &'n Neighbours, ports: &BTreeSet<u16>) -> Self {
+    fn of(other_sites: &'n OtherSites, ports: &BTreeSet<u16>) -> Self {
         let mut taken = Taken {
             exact: HashMap::new(),
             below: Vec::new(),
@@ -60,7 +65,7 @@ impl<'n> Taken<'n> {
             expressions: Vec::new(),
             unread: Vec::new(),
         };
-        for site in neighbours.server_names.iter().filter(|site| !site.ports.is_disjoint(ports)) {
+        for site in other_sites.server_names.iter().filter(|site| !site.ports.is_disjoint(ports)) {
             let name = site.name.as_str();
             if let Some(expression) = name.strip_prefix('~') {
                 match read(expression) {
@@ -149,7 +154,7 @@ mod tests {
         let origin = Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", "a")), field: Field::Object };
         let path = PathMatch::Prefix { path: UrlPath::new("/").unwrap(), redirect_to_slash: false };
         let action = Action::Respond { status: 404 };
-        let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::default() };
+        let fallback = Route { origin: origin.clone(), path, action, behaviour: Arc::default(), errors: None };
         Server {
             name,
             origin,
@@ -192,7 +197,7 @@ mod tests {
         for (names, port, host, expected) in rows {
             let named =
                 |name: &&str| SiteName { place: "site:7".to_owned(), name: (*name).to_owned(), ports: [*port].into() };
-            let neighbours = Neighbours { server_names: names.iter().map(named).collect(), ..Neighbours::default() };
+            let other_sites = OtherSites { server_names: names.iter().map(named).collect(), ..OtherSites::default() };
             let name = match host.strip_prefix("*.") {
                 _ if host.is_empty() => ServerName::CatchAll,
                 Some(parent) => ServerName::Wildcard(HostName::new(parent).unwrap()),
@@ -200,7 +205,7 @@ mod tests {
             };
             let mut model = Model { servers: vec![Arc::new(server(name))], ..Model::default() };
             let mut findings = Vec::new();
-            leave(&mut model, &neighbours, &[80, 443].into(), &mut findings);
+            drop_taken_hosts(&mut model, &other_sites, &[80, 443].into(), &mut findings);
             let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
             assert_eq!(model.servers.is_empty(), *expected == KEPT, "{host}: {notes:?}");
             match expected.is_empty() {

@@ -1,10 +1,11 @@
-//! What an nginx or its neighbours lack, and what becomes of sockets.
+//! What an nginx lacks or other sites have, and what becomes of sockets.
 
 use super::*;
+use crate::model::catalogue::Version;
 use crate::model::{Certificate, CertificateId, Protocol, SecretBytes, Upstream, UpstreamId};
-use crate::nginx::NeighbourListen;
+use crate::nginx::SiteListen;
 
-fn model() -> Model {
+pub fn model() -> Model {
     let id = CertificateId::SelfSigned;
     let key = SecretBytes(Arc::from(&b""[..]));
     let certificate = Certificate {
@@ -17,9 +18,9 @@ fn model() -> Model {
     Model { certificates: vec![Arc::new(certificate)], default_certificate: Some(id), ..Model::default() }
 }
 
-fn neighbour(address: &str, flags: &[&str]) -> NeighbourListen {
+pub fn listen(address: &str, flags: &[&str]) -> SiteListen {
     let has = |name: &str| flags.contains(&name);
-    NeighbourListen {
+    SiteListen {
         place: "site:1".to_owned(),
         address: address.parse().expect("an address"),
         default_server: has("default_server"),
@@ -59,9 +60,9 @@ fn connections_that_cannot_last_are_told() {
         [(384, Some(768), 32, false), (385, Some(768), 32, true), (385, Some(768), 0, false), (385, None, 32, false)]
     {
         let model = Model { upstreams: (0..upstreams).map(upstream).collect(), ..model() };
-        let neighbours = Neighbours { worker_connections: connections, ..Neighbours::default() };
+        let other_sites = OtherSites { worker_connections: connections, ..OtherSites::default() };
         let options = GateOptions { upstream_keepalive: keepalive, ..GateOptions::default() };
-        let findings = gate(model, &Capabilities::profile(Version(1, 22, 1)), &neighbours, &options).1;
+        let findings = gate(model, &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options).1;
         let notes: Vec<_> = findings.iter().map(|finding| finding.note.to_string()).collect();
         assert_eq!(notes.iter().any(|note| note.contains("worker_connections to at least 1540")), told, "{notes:?}");
     }
@@ -121,9 +122,9 @@ fn sockets_live_beside_those_of_other_sites() {
         (old, &[("127.0.0.1:8080", &["default_server"])], ALL, Parameter, &[]),
     ];
     for (version, others, expected, http2, reasons) in table {
-        let listens = others.iter().map(|(address, flags)| neighbour(address, flags)).collect();
-        let neighbours = Neighbours { listens, ..Neighbours::default() };
-        let (plan, findings) = gate(model(), &Capabilities::profile(*version), &neighbours, &GateOptions::default());
+        let listens = others.iter().map(|(address, flags)| listen(address, flags)).collect();
+        let other_sites = OtherSites { listens, ..OtherSites::default() };
+        let (plan, findings) = gate(model(), &Capabilities::profile(*version), &other_sites, &GateOptions::default());
         let found: Vec<_> = findings.iter().map(|finding| finding.reason).collect();
         assert_eq!(
             (sockets(&plan).as_str(), plan.decisions.http2, &*found),
@@ -137,7 +138,7 @@ fn sockets_live_beside_those_of_other_sites() {
 fn without_a_default_certificate_or_the_module_there_is_no_tls() {
     let capabilities = Capabilities::profile(Version(1, 22, 1));
     let bare = |model: Model, capabilities: &Capabilities| {
-        sockets(&gate(model, capabilities, &Neighbours::default(), &GateOptions::default()).0)
+        sockets(&gate(model, capabilities, &OtherSites::default(), &GateOptions::default()).0)
     };
     let mut lacking = capabilities.clone();
     lacking.modules.remove(&Module::Ssl);
@@ -155,7 +156,7 @@ fn without_an_indispensable_module_nothing_is_served_out_loud() {
     ] {
         let mut lacking = Capabilities::profile(Version(1, 22, 1));
         lacking.modules.remove(&module);
-        let (plan, findings) = gate(model(), &lacking, &Neighbours::default(), &GateOptions::default());
+        let (plan, findings) = gate(model(), &lacking, &OtherSites::default(), &GateOptions::default());
         let notes: Vec<_> = findings.iter().map(|finding| (finding.reason, &*finding.note)).collect();
         let words = format!("nginx has no {name}: nothing can be served");
         assert_eq!((plan, notes), (Plan::default(), vec![(Reason::MissingCapability, &*words)]), "{name}");
@@ -179,10 +180,10 @@ fn the_proxy_protocol_is_spoken_on_whole_sockets() {
         (false, &[("0.0.0.0:8080", &["proxy_protocol"])], None),
     ];
     for (proxy_protocol, others, expected) in rows {
-        let listens = others.iter().map(|(address, flags)| neighbour(address, flags)).collect();
-        let neighbours = Neighbours { listens, ..Neighbours::default() };
+        let listens = others.iter().map(|(address, flags)| listen(address, flags)).collect();
+        let other_sites = OtherSites { listens, ..OtherSites::default() };
         let options = GateOptions { proxy_protocol: *proxy_protocol, ..GateOptions::default() };
-        let (plan, findings) = gate(model(), &Capabilities::profile(Version(1, 22, 1)), &neighbours, &options);
+        let (plan, findings) = gate(model(), &Capabilities::profile(Version(1, 22, 1)), &other_sites, &options);
         assert!(plan.decisions.listens.iter().all(|listen| listen.proxy_protocol == *proxy_protocol));
         assert_eq!(plan.decisions.listens.len(), 4, "{others:?}");
         let conflicts = findings.iter().filter(|finding| finding.reason == Reason::HostConflict);
@@ -201,7 +202,7 @@ fn who_is_believed_by_the_proxy_protocol_is_not_believed_by_headers() {
     let gated = |capabilities: &Capabilities, proxy_protocol| {
         let model = Model { forwarded: forwarded.clone(), ..model() };
         let options = GateOptions { proxy_protocol, ..GateOptions::default() };
-        let (plan, findings) = gate(model, capabilities, &Neighbours::default(), &options);
+        let (plan, findings) = gate(model, capabilities, &OtherSites::default(), &options);
         (plan.model.forwarded.trusted, plan.decisions.proxies.clone(), findings.len())
     };
     let capabilities = Capabilities::profile(Version(1, 22, 1));

@@ -9,7 +9,7 @@ use crate::model::{
     Action, Argument, Behaviour, ByteSize, Directive, Field, HostName, Kind, Model, ObjectId, Origin, PathMatch,
     Pattern, Protocol, Rewrite, RewritePattern, RewriteTarget, Route, ServerName, TlsTermination, UpstreamId, UrlPath,
 };
-use crate::nginx::{Capabilities, GateOptions, Neighbours, Plan, gate};
+use crate::nginx::{Capabilities, GateOptions, OtherSites, Plan, gate};
 use crate::render::{FileSet, Renderer};
 
 /// The object called after a host.
@@ -38,7 +38,7 @@ fn prefix(path: &str) -> PathMatch {
 }
 
 fn route(object: &str, path: PathMatch, action: Action) -> Route {
-    Route { origin: origin(object), path, action, behaviour: Arc::default() }
+    Route { origin: origin(object), path, action, behaviour: Arc::default(), errors: None }
 }
 
 /// A host with `/` and `/api`, each with a Service of its own.
@@ -72,7 +72,7 @@ fn render(renderer: &mut Renderer, servers: &[Arc<Server>], options: &GateOption
     servers.sort_by(|one, other| one.name.cmp(&other.name));
     let model = Model { servers, ..Model::default() };
     let Plan { decisions, .. } =
-        gate(model.clone(), &Capabilities::profile(Version(1, 22, 1)), &Neighbours::default(), options).0;
+        gate(model.clone(), &Capabilities::profile(Version(1, 22, 1)), &OtherSites::default(), options).0;
     // Not the gate's model: it answers 503 where it sees no endpoints.
     renderer.render(&Plan { model, decisions })
 }

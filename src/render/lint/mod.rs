@@ -14,7 +14,7 @@ use handlebars::template::{HelperTemplate, Parameter, TemplateElement};
 use handlebars::{Path, Template};
 use serde_json::Value;
 
-pub use position::Place;
+pub use position::ValueContext;
 use position::{Kind, Position};
 
 /// What is wrong: the line, where it is known, and the words.
@@ -26,7 +26,7 @@ pub struct Uses {
     /// Every value that it reads, by its path from the view.
     read: BTreeSet<String>,
     /// Where those stand that must not stand elsewhere: texts in quotes, and whatever is a first word.
-    bound: BTreeSet<(String, Place)>,
+    bound: BTreeSet<(String, ValueContext)>,
     /// Names of ours that it holds.
     names: BTreeSet<String>,
     /// The blocks that it leaves open.
@@ -59,8 +59,8 @@ impl Uses {
     pub fn allow(&self, other: &Uses, defines: bool) -> Result<(), String> {
         if let Some((path, place)) = other.bound.difference(&self.bound).next() {
             let place = match place {
-                Place::First { .. } => "as a first word there".to_owned(),
-                Place::Argument { name, .. } => format!("there as an argument of {name}"),
+                ValueContext::First { .. } => "as a first word there".to_owned(),
+                ValueContext::Argument { name, .. } => format!("there as an argument of {name}"),
             };
             return Err(format!("{path} cannot stand {place}: the embedded template has it elsewhere"));
         }
@@ -217,7 +217,7 @@ impl Walk<'_> {
             _ => return Err(format!("{path} is for {{{{#each}}}}, not a text")),
         };
         let place = position.value(kind, &path)?;
-        if kind == Kind::Whole || matches!(place, Place::First { .. }) {
+        if kind == Kind::Whole || matches!(place, ValueContext::First { .. }) {
             self.uses.bound.insert((path, place));
         }
         Ok(())

@@ -15,7 +15,7 @@ pub enum Kind {
 
 /// Where a value stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum ValueContext {
     /// It is, or is part of, the first word of a statement within this block.
     First {
         /// The first word of what opened the block; empty outside of any.
@@ -97,7 +97,7 @@ impl Position {
     /// # Errors
     ///
     /// When it cannot stand there.
-    pub fn value(&mut self, kind: Kind, path: &str) -> Result<Place, String> {
+    pub fn value(&mut self, kind: Kind, path: &str) -> Result<ValueContext, String> {
         let refuse = |why: &str| Err(format!("{path} {why}"));
         match (self.lexer.part, kind) {
             (Part::Comment, _) => return refuse("cannot stand in a comment"),
@@ -185,10 +185,10 @@ impl Position {
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> ValueContext {
         match &self.statement {
-            None => Place::First { block: self.open.last().cloned().unwrap_or_default() },
-            Some(Statement { name, words }) => Place::Argument { name: name.clone(), number: *words },
+            None => ValueContext::First { block: self.open.last().cloned().unwrap_or_default() },
+            Some(Statement { name, words }) => ValueContext::Argument { name: name.clone(), number: *words },
         }
     }
 

@@ -52,7 +52,9 @@ impl Writer {
 
     /// Notes a route that cannot be written.
     pub fn leave_out(&mut self, origin: &Origin) {
-        self.unwritten.push(origin.clone());
+        if !self.unwritten.contains(origin) {
+            self.unwritten.push(origin.clone());
+        }
     }
 
     /// Whether everything could be written.
@@ -83,6 +85,12 @@ impl Writer {
             next += 1;
         }
         self.own(next, &place.route.origin);
+    }
+
+    /// A block of these parts and its last line, which one field caused.
+    pub fn add_block(&mut self, texts: Vec<Filled>, origin: &Origin) {
+        texts.into_iter().for_each(|text| self.add(text, origin));
+        self.end(origin);
     }
 
     fn own(&mut self, line: u32, origin: &Origin) {

@@ -36,7 +36,14 @@ fn remarks(row: &Row) -> String {
         },
         Ceiling::NoNumber | Ceiling::NotNeeded(_) => String::new(),
     };
-    format!("{aliases}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}").trim_end().to_owned()
+    let default = match row.default {
+        "" => String::new(),
+        default => format!("Default: {default}. "),
+    };
+    let takes = row.form.described().map(|form| format!("Takes {form}. ")).unwrap_or_default();
+    format!("{aliases}{takes}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
+        .trim_end()
+        .to_owned()
 }
 
 fn outcome(gives: Gives) -> (&'static str, &'static str) {
@@ -58,18 +65,15 @@ pub fn summary(table: &Table) -> String {
     let served = |rows: &[Row]| rows.iter().filter(|row| row.is_served()).count();
     let (all, ours) =
         table.families.iter().fold((0, 0), |(all, ours), family| (all + family.rows.len(), ours + served(family.rows)));
-    let some = table.families.iter().filter(|family| served(family.rows) > 0);
-    let some: Vec<_> =
-        some.map(|family| format!("{} ({} of {})", family.title, served(family.rows), family.rows.len())).collect();
-    let none = table.families.iter().filter(|family| served(family.rows) == 0);
-    let none: Vec<_> = none.map(|family| family.title).collect();
-    let prefix = table.prefix;
-    format!(
-        "Of the {all} annotations `{prefix}*`, {ours} are served as ingress-nginx does, or more strictly: {}. Nothing yet of: {}. Each of the others is a finding that \
-         says what to use instead.\n",
-        some.join(", "),
-        none.join(", ")
-    )
+    let mut text = format!(
+        "{ours} of the {all} annotations `{}*`\nare served as ingress-nginx does, or more strictly. Each of the others is a \
+         finding that says\nwhat to use instead.\n\n| family | served |\n| --- | --- |\n",
+        table.prefix
+    );
+    for family in table.families {
+        text.push_str(&format!("| {} | {} of {} |\n", family.title, served(family.rows), family.rows.len()));
+    }
+    text
 }
 
 /// The page `docs/annotations.md`.

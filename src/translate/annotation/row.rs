@@ -1,6 +1,7 @@
 //! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
 
 use super::draft::{Context, Draft, Entry};
+use super::value::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Argument, ByteSize, Refused};
@@ -33,6 +34,9 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// All of them, from the least on.
+    pub const ALL: [Trust; 4] = [Trust::Low, Trust::Medium, Trust::High, Trust::Critical];
+
     /// As settings and documentation call it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -156,6 +160,31 @@ impl Ceiling {
     }
 }
 
+/// What the key does here, beside what it does with ingress-nginx. What holds for some values only is in findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// The same.
+    Equal,
+    /// Less gets through, or less is believed: why, and what to do; nothing has to be done where that is empty.
+    Stricter(&'static str, &'static str),
+    /// Something else: why, and what to do.
+    Different(&'static str, &'static str),
+    /// Nothing: why, and what to do.
+    Refused(&'static str, &'static str),
+}
+
+impl Compared {
+    /// Why, and what to do.
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Compared::Equal => ("", ""),
+            Compared::Stricter(why, remedy) | Compared::Different(why, remedy) | Compared::Refused(why, remedy) => {
+                (why, remedy)
+            }
+        }
+    }
+}
+
 /// What a value in a [`Try`] gives.
 #[derive(Debug, Clone, Copy)]
 pub enum Gives {
@@ -187,14 +216,22 @@ pub struct Row {
     pub on_error: OnError,
     /// How far its number may go.
     pub ceiling: Ceiling,
+    /// What counts where nobody says anything, as it would be written; empty where that cannot be said.
+    pub default: &'static str,
+    /// What its values look like to whoever has no parser, such as an API server; rows that are not served need none.
+    pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
+    /// The administrator's value counts together with his others of the family, whatever an object says itself.
+    pub stands_alone: bool,
     /// Annotations that the tries need beside them.
     pub beside: &'static [(&'static str, &'static str)],
     /// Examples.
     pub tries: &'static [Try],
     /// What it does.
     pub effect: Effect,
+    /// Whether that is what ingress-nginx does.
+    pub compared: Compared,
 }
 
 impl Row {
@@ -206,10 +243,14 @@ impl Row {
         trust: Trust::Low,
         on_error: OnError::Skip,
         ceiling: Ceiling::NoNumber,
+        default: "",
+        form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
+        stands_alone: false,
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },
+        compared: Compared::Equal,
     };
 
     /// Whether the row has an effect of its own.
@@ -248,9 +289,29 @@ impl Row {
         Row { trust, ..self }
     }
 
+    /// The row beside ingress-nginx.
+    pub const fn compared(self, compared: Compared) -> Self {
+        Row { compared, ..self }
+    }
+
     /// The row with this consequence.
     pub const fn on_error(self, on_error: OnError) -> Self {
         Row { on_error, ..self }
+    }
+}
+
+impl Row {
+    /// The form of the values that have an effect. Of a number that asks for more than its ceiling the parser makes the ceiling, so
+    /// that no number is too large.
+    pub fn form(&self, limits: &Limits) -> Form {
+        let Ceiling::Setting { of, .. } = self.ceiling else { return self.form };
+        let ceiling = of(limits);
+        let reaches = |most: u64| if ceiling > 0 && ceiling <= most { u64::MAX } else { most };
+        match self.form {
+            Form::Integer { least, most } => Form::Integer { least, most: reaches(most) },
+            Form::Size { least, most } => Form::Size { least, most: reaches(most) },
+            form => form,
+        }
     }
 }
 
@@ -261,7 +322,13 @@ pub const fn unserved(
     documentation: &'static str,
     instead: &'static str,
 ) -> Row {
-    Row { key, documentation, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
+    let compared = Compared::Refused(documentation, instead);
+    Row { key, documentation, compared, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
+}
+
+/// What a row's default means, by the parser of the row.
+pub fn built_in<T: Default>(default: &str, parse: impl FnOnce(&str) -> Result<T, Refused>) -> T {
+    parse(default).unwrap_or_default()
 }
 
 /// Whether a value asks for something else than what happens anyway.

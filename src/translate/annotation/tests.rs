@@ -1,56 +1,30 @@
 //! Properties of the table as a whole, and what must never be possible; it must not know how a row does what it does.
 
+mod ceilings;
 mod defaults;
+mod effective;
+mod forms;
+mod keys;
+mod objects;
+mod rows;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
+use self::objects::{secret, snapshot};
 use super::{Ceiling, Context, Effect, Gives, OnError, Row, Scope, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
+use crate::model::catalogue::{self, AskedFor};
+use crate::model::{Argument, ByteSize, Kind, ObjectId};
+use crate::source::Snapshot;
 use crate::source::cluster::may_refer;
-use crate::source::{Snapshot, Stored, Version};
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 
 /// Every key that ingress-nginx documents or has documented, and the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
-
-fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret> {
-    let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
-    let data = values.iter().map(|(key, value)| ((*key).to_owned(), bytes(value))).collect();
-    Stored {
-        id: Arc::new(ObjectId::new(Kind::Secret, namespace, name)),
-        version: Version("1".into()),
-        object: Arc::new(Secret { data: Some(data), ..Secret::default() }),
-        published: None,
-        place: None,
-    }
-}
-
-/// A certificate and its key, which is its own authority.
-static SIGNED: LazyLock<(String, String)> = LazyLock::new(|| {
-    let key = rcgen::KeyPair::generate().unwrap();
-    let certificate =
-        rcgen::CertificateParams::new(vec!["backend.test".to_owned()]).unwrap().self_signed(&key).unwrap();
-    (certificate.pem(), key.serialize_pem())
-});
-
-fn snapshot() -> Snapshot {
-    let (certificate, key) = &*SIGNED;
-    let secrets = vec![
-        secret("default", "authority", &[("ca.crt", certificate)]),
-        secret("default", "backend", &[("ca.crt", certificate), ("tls.crt", certificate), ("tls.key", key)]),
-        secret("default", "users", &[("auth", "ada:$apr1$x$y\n")]),
-        secret("default", "users-map", &[("ada", "$apr1$x$y")]),
-        secret("elsewhere", "users", &[("auth", "eve:$apr1$x$y\n")]),
-    ];
-    Snapshot { secrets: secrets.into(), ..Snapshot::default() }
-}
 
 fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
@@ -58,10 +32,10 @@ fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &
     read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
 }
 
-/// Reads keys without their prefix by the semantics of the specification and default settings.
+/// Reads keys without their prefix by the semantics of the specification and default settings, but that allow whatever is off.
 fn given(annotations: &[(&str, &str)]) -> Reading {
     let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
-    read_all(&full, Dialect::Specification, &Options::default())
+    read_all(&full, Dialect::Specification, &Options { passthrough: true, ..Options::default() })
 }
 
 fn tried(row: &Row, key: &str, value: &str) -> Reading {
@@ -94,10 +68,8 @@ const IMPOSSIBLE: &[Impossible] = &[
     ("CVE-2025-1097", &[("auth-tls-match-cn", "CN=x #(\n){}\n }}")], End::Closed),
     ("CVE-2025-1098", &[("mirror-target", "x\"; }")], End::Skipped),
     ("CVE-2025-15566", &[("auth-proxy-set-headers", "default/x"), ("auth-url", "http://a")], End::Closed),
-    ("CVE-2026-1580", &[("auth-method", "GET; }")], End::Skipped),
-    ("CVE-2026-24513", &[("auth-url", "http://a"), ("custom-http-errors", "401,403")], End::Closed),
+    ("CVE-2026-1580", &[("auth-url", "http://a"), ("auth-method", "GET; }")], End::Closed),
     ("CVE-2026-3288", &[("rewrite-target", "/\"; root /; #")], End::Skipped),
-    ("CVE-2026-4342", &[("auth-url", "http://a"), ("auth-keepalive", "1")], End::Closed),
     ("CVE-2026-42945", &[("rewrite-target", "/$1?x")], End::Skipped),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-always-set-cookie", "yes")], End::Closed),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-cache-duration", "200 5m;")], End::Closed),
@@ -167,23 +139,13 @@ fn a_refused_try_has_the_consequence_of_its_row() {
 }
 
 #[test]
-fn rows_are_sorted_and_keys_are_unique() {
-    let mut seen = BTreeSet::new();
-    for family in ANNOTATIONS.families {
-        assert!(family.rows.is_sorted_by_key(|row| row.key), "{}", family.title);
-    }
-    for row in ANNOTATIONS.rows() {
-        for name in std::iter::once(&row.key).chain(row.aliases) {
-            assert!(seen.insert(*name), "{name} is there twice");
-        }
-    }
-}
-
-#[test]
 fn whatever_names_a_secret_is_known_to_the_source() {
     for row in ANNOTATIONS.rows() {
-        let is_about_secret =
-            row.tries().iter().any(|(_, gives)| matches!(gives, Gives::Sets(line) if line.contains("Secret ")));
+        let is_about_secret = row.tries().iter().any(|(_, gives)| match gives {
+            Gives::Sets(line) => line.contains("Secret "),
+            Gives::Refused(text) => text.contains("name of a ConfigMap"),
+            _ => false,
+        });
         if is_about_secret && !row.beside.iter().any(|(key, _)| may_refer(key)) {
             let mut keys = std::iter::once(&row.key).chain(row.aliases);
             assert!(keys.all(|key| may_refer(&format!("{PREFIX}{key}"))), "{}", row.key);
@@ -223,81 +185,6 @@ fn whatever_takes_a_size_time_or_count_has_a_ceiling() {
 }
 
 #[test]
-fn a_ceiling_takes_the_place_of_what_asks_for_more() {
-    // Whatever a row takes, nothing above a ceiling of one byte, second or piece comes through.
-    let least = Limits {
-        body_size: ByteSize(1),
-        body_buffer: ByteSize(1),
-        answer_buffers: ByteSize(16384),
-        answer_file: ByteSize(1),
-        timeout: std::time::Duration::from_secs(1),
-        tries: 1,
-        ..Limits::default()
-    };
-    let none = Limits {
-        body_size: ByteSize(0),
-        body_buffer: ByteSize(0),
-        answer_buffers: ByteSize(0),
-        answer_file: ByteSize(0),
-        timeout: std::time::Duration::ZERO,
-        tries: 0,
-        ..Limits::default()
-    };
-    let read = |key: &str, value: &str, limits: &Limits| {
-        let annotations = BTreeMap::from([(format!("{PREFIX}{key}"), value.to_owned())]);
-        let options = Options { limits: limits.clone(), ..Options::default() };
-        let reading = read_all(&annotations, Dialect::Specification, &options);
-        let reasons: Vec<_> = reading.findings.iter().map(|finding| finding.reason).collect();
-        (outline(&reading), reasons)
-    };
-    let has_ceiling = |row: &&Row| matches!(row.ceiling, Ceiling::Setting { .. });
-    assert_eq!(ANNOTATIONS.rows().filter(has_ceiling).count(), 11);
-    for row in ANNOTATIONS.rows().filter(has_ceiling) {
-        let Ceiling::Setting { key, unit, zero_is_unlimited, of } = row.ceiling else { continue };
-        assert!(key.starts_with("limits."), "{}", row.key);
-        let ceiling = of(&least);
-        let (at, above) = (unit.written(ceiling), unit.written(ceiling + 1));
-        assert_eq!(read(row.key, &above, &least).0, read(row.key, &at, &least).0, "{}", row.key);
-        assert_eq!(read(row.key, &above, &least).1, [Reason::AboveCeiling], "{}", row.key);
-        assert_eq!(read(row.key, &above, &none).1, [], "{}", row.key);
-        if zero_is_unlimited {
-            assert_eq!(read(row.key, "0", &least), read(row.key, &above, &least), "{}", row.key);
-            assert_eq!(read(row.key, "0", &none).1, [], "{}", row.key);
-        }
-    }
-}
-
-#[test]
-fn all_buffers_of_an_answer_stay_below_their_ceiling() {
-    let total = Limits::default().answer_buffers.0;
-    for (count, size) in
-        [(None, "1g"), (Some("4096"), "1g"), (Some("100"), "64k"), (Some("4"), "512k"), (Some("8"), "128k")]
-    {
-        let mut annotations = vec![("proxy-buffer-size", size), ("proxy-busy-buffers-size", size)];
-        annotations.extend(count.map(|count| ("proxy-buffers-number", count)));
-        let reading = given(&annotations);
-        let arguments = |name: &str| {
-            let found = reading.behaviour.directives.iter().find(|directive| directive.row.name == name).unwrap();
-            found
-                .arguments
-                .iter()
-                .map(|argument| match argument {
-                    Argument::Number(number) => *number,
-                    Argument::Size(size) => size.0,
-                    other => panic!("{other:?}"),
-                })
-                .collect::<Vec<_>>()
-        };
-        let (buffers, busy) = (arguments("proxy_buffers"), arguments("proxy_busy_buffers_size")[0]);
-        assert!(buffers[0] * buffers[1] <= total, "{buffers:?}");
-        // What nginx asks for.
-        assert!(busy >= buffers[1] && busy <= (buffers[0] - 1) * buffers[1], "{buffers:?} {busy}");
-        let is_cut = reading.findings.iter().any(|finding| finding.reason == Reason::AboveCeiling);
-        assert_eq!(is_cut, matches!((count, size), (_, "1g") | (Some("100"), _)), "{count:?} {size}");
-    }
-}
-
-#[test]
 fn every_key_of_the_dialect_is_known() {
     let ours: BTreeSet<_> =
         ANNOTATIONS.rows().flat_map(|row| std::iter::once(row.key).chain(row.aliases.iter().copied())).collect();
@@ -311,11 +198,12 @@ fn every_directive_of_the_catalogue_is_set_by_a_row() {
         ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(move |(value, _)| tried(row, row.key, value)));
     let set: BTreeSet<_> =
         all_tries.flat_map(|reading| reading.behaviour.directives).map(|directive| directive.row.name).collect();
-    let catalogue: BTreeSet<_> = catalogue::ALL.iter().map(|row| row.name).collect();
+    let catalogue: BTreeSet<_> = catalogue::asked_for(AskedFor::ByRoute).map(|row| row.name).collect();
     assert_eq!(set, catalogue);
     for row in ANNOTATIONS.rows() {
         let Effect::Directive(directive, _) = row.effect else { continue };
-        assert_eq!(row.scope == Scope::Server, catalogue::OF_SERVERS.contains(&directive), "{}", row.key);
+        let expected = if row.scope == Scope::Server { AskedFor::ByServer } else { AskedFor::ByRoute };
+        assert_eq!(directive.asked_for, expected, "{}", row.key);
     }
 }
 
@@ -370,37 +258,6 @@ fn whoever_is_trusted_less_than_a_row_needs_is_refused_by_it() {
     }
     let needs = |trust| ANNOTATIONS.rows().any(|row| row.is_served() && row.trust == trust);
     assert!(needs(Trust::Low) && needs(Trust::Medium) && !needs(Trust::Critical));
-}
-
-#[test]
-fn the_key_wins_over_its_other_spelling() {
-    let reading = given(&[("allowlist-source-range", "10.0.0.0/8"), ("whitelist-source-range", "0.0.0.0/0")]);
-    assert!(outline(&reading).contains(&"allow 10.0.0.0/8".to_owned()));
-    assert!(!outline(&reading).contains(&"allow 0.0.0.0/0".to_owned()));
-    assert!(reading.findings[0].note.contains("wins"));
-}
-
-#[test]
-fn unknown_keys_are_told_with_the_nearest_one() {
-    let cases = [
-        ("nginx.ingress.kubernetes.io/proxy-bodysize", Reason::UnknownAnnotation, "proxy-body-size"),
-        ("nginx.ingress.kubernetes.io/qqqq", Reason::UnknownAnnotation, "no such key"),
-        ("ingressd/endpoints", Reason::UnknownAnnotation, "on Services"),
-        ("ingressd/other", Reason::UnknownAnnotation, "no key with this prefix"),
-        ("nginx.org/rewrites", Reason::UnsupportedAnnotation, "not read for this class"),
-    ];
-    for (key, reason, text) in cases {
-        let annotations = BTreeMap::from([(key.to_owned(), "x".to_owned())]);
-        let findings = read_all(&annotations, Dialect::Specification, &Options::default()).findings;
-        assert_eq!(findings.len(), 1, "{key}");
-        assert_eq!(findings[0].reason, reason, "{key}");
-        assert!(findings[0].note.contains(text), "{key}: {}", findings[0].note);
-    }
-    let foreign = ["nginx.org/a", "nginx.org/b", "nginx.com/c"].map(|key| (key.to_owned(), String::new()));
-    let reading = read_all(&foreign.into(), Dialect::Specification, &Options::default());
-    assert_eq!(reading.findings.len(), 1);
-    let other = BTreeMap::from([("example.com/team".to_owned(), "shop".to_owned())]);
-    assert_eq!(read_all(&other, Dialect::Specification, &Options::default()).findings, []);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{AccessList, BackendTls, Balance, Cors, ListMark, Protocol};
+use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol};
 use crate::translate::ClientRule;
 use crate::translate::port::PortReference;
 use crate::translate::subject::{self, Subject};
@@ -63,6 +63,7 @@ impl Demand {
                 if let Some(asked) = asked {
                     own += Cost::of_guarded_path(asked);
                 }
+                own += Cost::of_path_with_error_pages(reading.errors.statuses.len());
                 if reading.canary.is_some() {
                     own += Cost::of_split();
                 }
@@ -76,18 +77,29 @@ impl Demand {
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
+        if let Some(requested) = &reading.authentication {
+            own += Cost::of_asking(&requested.policy) * (own.routes + default);
+            own += Cost::of_question(&requested.policy) * (hosts + default);
+            // Where it is no Service that something else refers to.
+            own += Cost::of_upstream(0);
+        }
+        own += Cost::of_error_pages(reading.errors.statuses.len()) * (hosts + default);
         own += Cost::of_host_directives(&reading.host.directives) * (hosts + default);
         if let Some(ClientRule::Good(asked)) = &reading.host.client_rule {
             // Each host reads the authority for itself, and which object decides is not known yet.
             own += Cost::of_client_certificates(asked) * (hosts + default);
             own.files += 1 + u64::from(asked.authority.revoked.is_some());
         }
-        if let Some(wish) = &reading.backend_tls {
-            own += Cost::of_backend_tls() * (own.routes + default);
-            own.certificates += u64::from(wish.certificate.is_some());
-            own.files += u64::from(wish.certificate.is_some()) + u64::from(wish.authority.is_some());
+        if reading.passthrough.is_some() {
+            own += Cost::of_passthrough() * hosts;
+            own += Cost::of_upstream(0) * hosts;
         }
-        let list = behaviour.access.as_deref().and_then(|list| Some((AccessList::mark(list)?, Cost::of_list(list))));
+        if let Some(requested) = &reading.backend_tls {
+            own += Cost::of_backend_tls() * (own.routes + default);
+            own.certificates += u64::from(requested.certificate.is_some());
+            own.files += u64::from(requested.certificate.is_some()) + u64::from(requested.authority.is_some());
+        }
+        let list = behaviour.access.as_deref().and_then(|list| Some((behaviour.referred_list()?, Cost::of_list(list))));
         let origins = behaviour.cors.as_ref().map(|cors| (Arc::clone(cors), Cost::of_cors(cors)));
         Demand {
             hosts: hosts + default,
@@ -141,7 +153,7 @@ pub fn paths<'a>(subject: &Subject<'a>) -> HashMap<&'a str, u64> {
 pub fn backends<'a>(subject: &Subject<'a>) -> impl Iterator<Item = Backend<'a>> {
     let paths = subject.rules().flat_map(|(_, rule)| subject::paths(rule).map(|(_, entry)| &entry.backend));
     let reading = &subject.reading;
-    let tls = reading.backend_tls.as_ref().map(|wish| Arc::clone(&wish.tls));
+    let tls = reading.backend_tls.as_ref().map(|requested| Arc::clone(&requested.tls));
     let manner: Manner = (reading.balance.clone(), reading.protocol, tls, reading.by_cluster_address);
     paths.chain(subject.default_backend()).filter_map(move |backend: &'a IngressBackend| {
         let service = backend.service.as_ref()?;

@@ -4,21 +4,24 @@ use std::sync::Arc;
 
 use super::password::{self, Password};
 use crate::finding::Reason;
-use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, SecretBytes, Text};
-use crate::translate::annotation::unserved;
-use crate::translate::annotation::value::{realm, secret_reference};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, SecretReference, Trust};
+use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, Satisfy, SecretBytes, Text};
+use crate::translate::annotation::{
+    Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SecretReference, Trust,
+};
+use crate::translate::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
 
-const REALM: &str = "Authentication Required";
+const DEFAULT_REALM: &str = "Authentication Required";
 
 pub static FAMILY: Family = Family {
     title: "Basic authentication",
     rows: &[
         Row {
             key: "auth-realm",
+            default: DEFAULT_REALM,
             trust: Trust::Medium,
+            form: Form::Text(&REALM),
             documentation: "The text that browsers show when they ask for a name and password: printable ASCII without \
-                quotes, backslash and $. A bad text is replaced by the default, Authentication Required; the word off, \
+                quotes, backslash and $. A bad text is replaced by the default; the word off, \
                 which nginx would take for no authentication, is a bad text.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users")],
             tries: &[
@@ -34,8 +37,16 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret",
+            compared: Compared::Stricter(
+                "Entries in plain text, and those whose hash takes nginx too long, are left out.",
+                "",
+            ),
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the Secret is there, may be named and holds what is needed",
+            ),
             documentation: "The Secret with names and password hashes: name, or namespace/name. Other namespaces are \
                 refused unless the administrator allows them. A Secret that is missing or holds no password closes the \
                 routes. Entries in plain text and those whose hash takes nginx too long are left out.",
@@ -60,8 +71,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret-type",
+            default: "auth-file",
             on_error: OnError::Close,
-            documentation: "How the Secret is read: auth-file, the default, takes the lines user:hash of its key auth; \
+            form: Form::Partly(&Form::Word(&["auth-file", "auth-map"]), "whether the Secret is written so"),
+            documentation: "How the Secret is read: auth-file takes the lines user:hash of its key auth; \
                 auth-map takes each key for a user and its value for the hash.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users-map")],
             tries: &[
@@ -85,6 +98,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-type",
             on_error: OnError::Close,
+            form: Form::Word(&["basic"]),
             documentation: "Asks for a name and password: basic is the only type that is served. It needs auth-secret.",
             beside: &[("auth-secret", "users")],
             tries: &[
@@ -102,14 +116,34 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved("satisfy", "any", "With any, one of address list, password and external authentication is enough. Not served yet: all of them are demanded, which lets in nobody whom any would keep out.", "not served yet; all are demanded").unless("all"),
+        Row {
+            key: "satisfy",
+            on_error: OnError::Close,
+            documentation: "How address lists, passwords and external authentication go together: with all, the default, a client \
+                has to be let in by each of them that is set, with any by one of them. Client certificates are asked for in any \
+                case. With any, clients of a denied address are let in who are let in otherwise.",
+            tries: &[
+                ("any", Gives::Sets("one way of being let in is enough")),
+                ("all", Gives::Nothing),
+                ("some", Gives::Refused("not all or any")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.behaviour.satisfy = match entry.value.trim() {
+                    "all" => Satisfy::All,
+                    "any" => Satisfy::Any,
+                    _ => return Err(Refused::because("it is not all or any")),
+                };
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish,
 };
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.authentication);
-    match (wishes.asked, wishes.secret) {
+    let requested = std::mem::take(&mut draft.authentication);
+    match (requested.asked, requested.secret) {
         (None, None) => {}
         // A bad auth-type has closed the routes already, and has said so.
         (None, Some(_)) if draft.reading.closed => {}
@@ -122,8 +156,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             draft.close(Reason::ClosedRoute, asked, "there is no auth-secret; the routes answer 503 until there is");
         }
         (Some(_), Some(secret)) => {
-            let realm = wishes.realm.map_or_else(|| Text::new(REALM), Ok);
-            match (realm, passwords(draft, context, secret, wishes.map)) {
+            let realm = requested.realm.map_or_else(|| Text::new(DEFAULT_REALM), Ok);
+            match (realm, passwords(draft, context, secret, requested.map)) {
                 (Ok(realm), Some(file)) => {
                     let authentication = BasicAuthentication { realm, file: file.id.clone() };
                     draft.reading.behaviour.basic_authentication = Some(Arc::new(authentication));

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
-use crate::translate::annotation::value::{integer, on_off};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
-use crate::translate::{BackendTlsWish, certificate};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
+};
+use crate::translate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
+use crate::translate::{RequestedBackendTls, certificate};
 
 /// How many authorities may stand between, unless the object says otherwise.
-const DEPTH: u32 = 1;
+const DEPTH: &str = "1";
 
 /// A row that has an effect beside proxy-ssl-secret alone.
 const ROW: Row = Row {
@@ -19,12 +21,21 @@ const ROW: Row = Row {
     ..Row::DEFAULT
 };
 
+/// What [`Ciphers`] are.
+pub const CIPHERS: Shape = Shape {
+    name: "a list of ciphers, in the words of OpenSSL",
+    pattern: r"[A-Za-z0-9+:_!@=.-]+",
+    longest: 512,
+    ..Shape::DEFAULT
+};
+
 pub static FAMILY: Family = Family {
     title: "TLS towards backends",
     rows: &[
         Row {
             key: "proxy-ssl-ciphers",
             trust: Trust::Medium,
+            form: Form::Text(&CIPHERS),
             documentation: "Ciphers towards the backend up to TLS 1.2, in the words of OpenSSL. A list that leaves none over is \
                 refused by nginx, and the object version with it.",
             tries: &[
@@ -42,6 +53,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-ssl-name",
             trust: Trust::High,
+            form: Form::Text(&HOST_NAME),
             documentation: "The name that the certificate of the backend must have, and that is told it with \
                 proxy-ssl-server-name; by default SERVICE.NAMESPACE.svc.",
             tries: &[
@@ -58,8 +70,9 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-protocols",
-            documentation: "Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between, which is the \
-                default.",
+            form: Form::Words(&["TLSv1.2", "TLSv1.3"]),
+            default: "TLSv1.2 TLSv1.3",
+            documentation: "Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between.",
             tries: &[
                 ("TLSv1.3", Gives::Sets("to backends: TLSv1.3")),
                 ("TLSv1.2 TLSv1.3", Gives::Nothing),
@@ -76,6 +89,10 @@ pub static FAMILY: Family = Family {
             key: "proxy-ssl-secret",
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the Secret is there, may be named and holds what is needed",
+            ),
             documentation: "The Secret with the certificate that is shown to backends (tls.crt and tls.key) and the authority that \
                 has signed theirs (ca.crt); either may be absent. Other namespaces are refused unless the administrator allows them. A \
                 Secret that is missing or cannot be used closes the routes. It has an effect where backends are spoken to by HTTPS \
@@ -96,6 +113,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-server-name",
+            form: ON_OFF,
             documentation: "Whether the name is told the backend in the handshake (SNI); off by default.",
             tries: &[
                 ("on", Gives::Sets("to backends: the name is told")),
@@ -111,7 +129,12 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify",
+            compared: Compared::Stricter(
+                "Without an authority in proxy-ssl-secret the routes answer 503; ingress-nginx does not verify then.",
+                "",
+            ),
             on_error: OnError::Close,
+            form: ON_OFF,
             documentation: "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret must have signed \
                 it, and it must have the name of proxy-ssl-name. Requests to others get 502; without an authority the routes answer \
                 503. Off by default.",
@@ -128,8 +151,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify-depth",
+            default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
-            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 1 by default, 5 at most. \
+            form: Form::Integer { least: 0, most: 5 },
+            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 5 at most. \
                 It has no effect without proxy-ssl-verify.",
             beside: &[
                 ("backend-protocol", "HTTPS"),
@@ -141,7 +166,7 @@ pub static FAMILY: Family = Family {
                 ("-1", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.depth = u32::try_from(integer(entry.value, 0, 5)?).ok();
+                draft.backend_tls.depth = Some(depth(entry.value)?);
                 draft.backend_tls.belongings.push(entry.origin());
                 Ok(())
             }),
@@ -156,10 +181,14 @@ fn protocols(value: &str) -> Result<Protocols, Refused> {
     found.ok_or_else(|| Refused::because("it is not of TLSv1.2 and TLSv1.3, with a blank between"))
 }
 
+fn depth(value: &str) -> Result<u32, Refused> {
+    integer(value, 0, 5).map(|depth| u32::try_from(depth).unwrap_or(u32::MAX))
+}
+
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.backend_tls);
-    let Some(wanted) = wishes.secret else {
-        match wishes.verify {
+    let requested = std::mem::take(&mut draft.backend_tls);
+    let Some(wanted) = requested.secret else {
+        match requested.verify {
             // A bad proxy-ssl-secret has closed the routes already, and has said so.
             _ if draft.reading.closed => {}
             Some(origin) => {
@@ -168,7 +197,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
                 draft.close(Reason::ClosedRoute, origin, note);
             }
             None => {
-                for origin in wishes.belongings {
+                for origin in requested.belongings {
                     draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without proxy-ssl-secret");
                 }
             }
@@ -177,7 +206,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     };
     let origin = wanted.origin.clone();
     let Some(stored) = secret::find(draft, context, &wanted) else { return };
-    let sort = if wishes.verify.is_some() { Sort::Needed } else { Sort::Possible };
+    let sort = if requested.verify.is_some() { Sort::Needed } else { Sort::Possible };
     let Some(authority) = secret::authority(draft, stored, &origin, sort) else { return };
     let has = |key: &str| stored.object.data.as_ref().is_some_and(|data| data.contains_key(key));
     let certificate = match has("tls.crt") || has("tls.key") {
@@ -193,12 +222,12 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let tls = BackendTls {
         secret: Arc::clone(&stored.id),
         has_certificate: certificate.is_some(),
-        verify_depth: wishes.verify.map(|_| wishes.depth.unwrap_or(DEPTH)),
-        name: wishes.name,
-        tells_name: wishes.tells_name,
-        protocols: wishes.protocols.unwrap_or(Protocols::Both),
-        ciphers: wishes.ciphers,
+        verify_depth: requested.verify.map(|_| requested.depth.unwrap_or_else(|| built_in(DEPTH, depth))),
+        name: requested.name,
+        tells_name: requested.tells_name,
+        protocols: requested.protocols.unwrap_or(Protocols::Both),
+        ciphers: requested.ciphers,
     };
-    let wish = BackendTlsWish { tls: Arc::new(tls), origin, authority, certificate };
-    draft.reading.backend_tls = Some(Arc::new(wish));
+    let requested = RequestedBackendTls { tls: Arc::new(tls), origin, authority, certificate };
+    draft.reading.backend_tls = Some(Arc::new(requested));
 }

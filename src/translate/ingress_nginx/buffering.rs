@@ -6,8 +6,10 @@ use crate::model::catalogue::{
 };
 use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::Limits;
-use crate::translate::annotation::value::{byte_size, integer, on_off};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, Unit};
+use crate::translate::annotation::{
+    Ceiling, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
+};
+use crate::translate::value::{ON_OFF, byte_size, integer, on_off};
 
 /// Largest buffer in memory: each connection has its own.
 const LARGEST_BUFFER: u64 = 1 << 30;
@@ -18,7 +20,11 @@ const FEWEST_BUFFERS: u64 = 2;
 /// Largest number of buffers for one answer.
 const MOST_BUFFERS: u64 = 4096;
 /// What one of the two keys is when only the other is set.
-const DEFAULT_BUFFERS: (u64, ByteSize) = (4, ByteSize(4096));
+const BUFFERS: &str = "4";
+const BUFFER_SIZE: ByteSize = ByteSize(4096);
+
+const BUFFER: Form = Form::Size { least: 1, most: LARGEST_BUFFER };
+const SIZE: Form = Form::Size { least: 0, most: LARGEST_SIZE };
 
 pub static FAMILY: Family = Family {
     title: "Sizes and buffers",
@@ -26,6 +32,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "client-body-buffer-size",
             ceiling: size_ceiling("limits.body-buffer", |limits| limits.body_buffer.0),
+            form: BUFFER,
             documentation: "Memory for a request body before it goes to a file.",
             tries: &[
                 ("16k", Gives::Sets("client_body_buffer_size 16k;")),
@@ -37,6 +44,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-body-size",
+            default: "1m",
             trust: Trust::Medium,
             ceiling: Ceiling::Setting {
                 key: "limits.body-size",
@@ -44,8 +52,9 @@ pub static FAMILY: Family = Family {
                 zero_is_unlimited: true,
                 of: |limits| limits.body_size.0,
             },
+            form: SIZE,
             documentation: "Largest request body; larger ones are answered 413. 0 asks for no bound but the \
-                administrator's. The default is 1m.",
+                administrator's.",
             tries: &[
                 ("8m", Gives::Sets("client_max_body_size 8m;")),
                 ("0", Gives::Cut("client_max_body_size 16384m;")),
@@ -60,6 +69,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-buffer-size",
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 4),
+            form: BUFFER,
             documentation: "The buffer for the head of an answer, and the size of each of the other buffers; for \
                 answers with large headers or cookies.",
             tries: &[
@@ -79,6 +89,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-buffering",
             scope: Scope::Upstream,
+            form: ON_OFF,
             documentation: "Whether answers are collected before they go to the client, as nginx does it by itself. On \
                 hosts of the ingress-nginx dialect they go on as they come by default.",
             tries: &[
@@ -97,9 +108,11 @@ pub static FAMILY: Family = Family {
                 key: "limits.answer-buffers",
                 unit: Unit::Count,
                 zero_is_unlimited: false,
-                of: |limits| limits.answer_buffers.0 / DEFAULT_BUFFERS.1.0,
+                of: |limits| limits.answer_buffers.0 / BUFFER_SIZE.0,
             },
-            documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 by default.",
+            form: Form::Integer { least: FEWEST_BUFFERS, most: MOST_BUFFERS },
+            documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 where \
+                that alone is said.",
             tries: &[
                 ("8", Gives::Sets("proxy_buffers 8 4k;")),
                 ("5000", Gives::Cut("proxy_buffers 512 4k;")),
@@ -107,7 +120,7 @@ pub static FAMILY: Family = Family {
                 ("-4", Gives::Refused("from 2")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.buffers.count = Some((integer(entry.value, FEWEST_BUFFERS, MOST_BUFFERS)?, entry.origin()));
+                draft.buffers.count = Some((number_of_buffers(entry.value)?, entry.origin()));
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -116,6 +129,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-busy-buffers-size",
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 2),
+            form: BUFFER,
             documentation: "How much may be on its way to the client while the answer is still being read. It must be \
                 at least one buffer, and less than all buffers without one.",
             tries: &[
@@ -128,8 +142,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-max-temp-file-size",
+            default: "1024m",
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-file", |limits| limits.answer_file.0),
+            form: SIZE,
             documentation: "Largest temporary file for an answer that does not fit into the buffers; 0 writes none.",
             tries: &[
                 ("1024m", Gives::Sets("proxy_max_temp_file_size 1024m;")),
@@ -142,7 +158,9 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-request-buffering",
+            default: "on",
             scope: Scope::Upstream,
+            form: ON_OFF,
             documentation: "Whether a request body is read completely before the backend is asked.",
             tries: &[("off", Gives::Sets("proxy_request_buffering off;")), ("On", Gives::Refused("not on or off"))],
             effect: Effect::Directive(&PROXY_REQUEST_BUFFERING, switch),
@@ -168,20 +186,24 @@ const fn size_ceiling(key: &'static str, of: fn(&Limits) -> u64) -> Ceiling {
     Ceiling::Setting { key, unit: Unit::Bytes, zero_is_unlimited: false, of }
 }
 
+fn number_of_buffers(value: &str) -> Result<u64, Refused> {
+    integer(value, FEWEST_BUFFERS, MOST_BUFFERS)
+}
+
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let (count, size) = (draft.buffers.count.take(), draft.buffers.size.take());
     let Some(origin) = count.as_ref().map(|(_, origin)| origin).or(size.as_ref().map(|(_, origin)| origin)).cloned()
     else {
         return;
     };
-    let count = count.map_or(DEFAULT_BUFFERS.0, |(count, _)| count);
-    let size = size.map_or(DEFAULT_BUFFERS.1, |(size, _)| size);
+    let count = count.map_or_else(|| built_in(BUFFERS, number_of_buffers), |(count, _)| count);
+    let size = size.map_or(BUFFER_SIZE, |(size, _)| size);
     let ceiling = context.options.limits.answer_buffers.0;
     // One is at most a quarter of them all, so that four are left.
     let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
     if count > fitting {
         let (asked, instead) = (format!("what {count} buffers of {size} take"), format!("{fitting} buffers"));
-        draft.above_ceiling(origin.clone(), &asked, &instead, "limits.answer-buffers");
+        draft.above_ceiling(origin.clone(), &asked, &instead, &context.options.places.named("limits.answer-buffers"));
     }
     let count = count.min(fitting);
     draft.directive(&PROXY_BUFFERS, vec![Argument::Number(count), Argument::Size(size)], origin);

@@ -6,14 +6,22 @@ use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
-use crate::translate::annotation::value::{boolean, integer, redirect_url};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
+};
+use crate::translate::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 
 /// What a common name begins with in the value of auth-tls-match-cn.
 const COMMON_NAME: &str = "CN=";
 
+/// How many authorities may stand between unless the object says otherwise.
+const DEPTH: &str = "1";
+
 /// A row that has an effect beside auth-tls-secret alone.
 const ROW: Row = Row { scope: Scope::Server, beside: &[("auth-tls-secret", "default/authority")], ..Row::DEFAULT };
+
+/// What auth-tls-match-cn begins with.
+const NAMED: Shape = Shape { name: "CN= and an expression", pattern: r"(?s)CN=.+", ..Shape::DEFAULT };
 
 pub static FAMILY: Family = Family {
     title: "Client certificates",
@@ -21,6 +29,10 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-tls-error-page",
             trust: Trust::High,
+            form: Form::Partly(
+                &Form::Text(&REDIRECT_URL),
+                "whether what follows in a URL is a host, and a port where there is one",
+            ),
             documentation: "Where clients are sent whose certificate is missing or not good, with status 302: a URL of http or \
                 https. They get 400 otherwise.",
             tries: &[
@@ -40,6 +52,7 @@ pub static FAMILY: Family = Family {
             key: "auth-tls-match-cn",
             trust: Trust::High,
             on_error: OnError::Close,
+            form: Form::Partly(&Form::Text(&NAMED), "the expression, which is one of PCRE and has to be cheap"),
             documentation: "Lets in only clients whose verified certificate has such a common name: `CN=` and an expression, with \
                 which the name begins; end it with `(,|$)` to take it whole. All others get 403.",
             tries: &[
@@ -60,6 +73,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-pass-certificate-to-upstream",
+            form: Form::Boolean,
             documentation: "Tells backends the certificate, as PEM with percent signs, in the header ssl-client-cert.",
             tries: &[
                 ("true", Gives::Sets("backends are told the certificate")),
@@ -75,8 +89,13 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-secret",
+            compared: Compared::Stricter("Requests without TLS are sent to https or get 403.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the Secret is there, may be named and holds what is needed",
+            ),
             documentation: "Asks clients of the object's hosts for a certificate that an authority in this Secret has signed: name, \
                 or namespace/name. Its key ca.crt holds the authorities, ca.crl, where there is one, what each of them took back. Other \
                 namespaces are refused unless the administrator allows them. The rule holds for the whole host: the oldest object \
@@ -101,9 +120,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-verify-client",
+            default: "on",
             trust: Trust::Medium,
             on_error: OnError::Close,
-            documentation: "What clients have to show: `on` (the default) a good certificate, `optional` a good one or none, \
+            form: Form::Word(&["on", "off", "optional", "optional_no_ca"]),
+            documentation: "What clients have to show: `on` a good certificate, `optional` a good one or none, \
                 `optional_no_ca` anything, and backends are told what it is worth. `off` asks for nothing.",
             tries: &[
                 ("on", Gives::Nothing),
@@ -127,15 +148,17 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-verify-depth",
+            default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
-            documentation: "How many authorities may stand between a certificate and one of the Secret; 1 by default, 5 at most.",
+            form: Form::Integer { least: 0, most: 5 },
+            documentation: "How many authorities may stand between a certificate and one of the Secret; 5 at most.",
             tries: &[
                 ("2", Gives::Sets("through at most 2 authorities")),
                 ("-1", Gives::Refused("whole number")),
                 ("6", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.client.depth = u32::try_from(integer(entry.value, 0, 5)?).ok();
+                draft.client.depth = Some(depth(entry.value)?);
                 draft.client.belongings.push(entry.origin());
                 Ok(())
             }),
@@ -145,16 +168,20 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
+fn depth(value: &str) -> Result<u32, Refused> {
+    integer(value, 0, 5).map(|depth| u32::try_from(depth).unwrap_or(u32::MAX))
+}
+
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.client);
+    let requested = std::mem::take(&mut draft.client);
     if draft.host_is_broken {
         draft.reading.host.client_rule = Some(ClientRule::Broken);
         return;
     }
-    let asked = wishes.demand.unwrap_or(Some(Demand::Required));
-    let (Some(demand), Some(secret)) = (asked, wishes.secret) else {
-        let protects = wishes.demand_at.filter(|_| asked.is_some());
-        match protects.or(wishes.common_name.map(|(_, origin)| origin)) {
+    let asked = requested.demand.unwrap_or(Some(Demand::Required));
+    let (Some(demand), Some(secret)) = (asked, requested.secret) else {
+        let protects = requested.demand_at.filter(|_| asked.is_some());
+        match protects.or(requested.common_name.map(|(_, origin)| origin)) {
             Some(origin) => {
                 let note = "it needs certificates of clients, which only auth-tls-secret without auth-tls-verify-client: off asks for; \
                     the routes answer 503";
@@ -163,7 +190,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             }
             None if asked.is_none() => {}
             None => {
-                for origin in wishes.belongings {
+                for origin in requested.belongings {
                     draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without auth-tls-secret");
                 }
             }
@@ -179,10 +206,10 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             origin,
             authority,
             demand,
-            depth: wishes.depth.unwrap_or(1),
-            common_name: wishes.common_name.map(|(name, _)| name),
-            error_page: wishes.error_page,
-            is_told: wishes.is_told,
+            depth: requested.depth.unwrap_or_else(|| built_in(DEPTH, depth)),
+            common_name: requested.common_name.map(|(name, _)| name),
+            error_page: requested.error_page,
+            is_told: requested.is_told,
         })),
         None => ClientRule::Broken,
     });

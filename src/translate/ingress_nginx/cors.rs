@@ -3,29 +3,36 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Cors, HeaderName, OriginPattern};
-use crate::translate::annotation::value::{boolean, header_names, integer, methods, origins};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
+use crate::model::{Cors, HeaderName, OriginPattern, Refused};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
+};
+use crate::translate::value::{HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins};
 
-/// What is let in unless the object says otherwise. Were a constant not of the right form, the list would be empty and
-/// let in nothing.
-static METHODS: LazyLock<Vec<HeaderName>> =
-    LazyLock::new(|| methods("GET, PUT, POST, DELETE, PATCH, OPTIONS").unwrap_or_default());
-static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
-    const NAMES: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
-                         Range, Authorization";
-    header_names(NAMES).unwrap_or_default()
-});
+/// What is let in unless the object says otherwise. Were a text not of the right form, the list would be empty and let in nothing.
+const DEFAULT_METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
+const DEFAULT_HEADERS: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
+                               Range, Authorization";
+const DEFAULT_CREDENTIALS: &str = "true";
 /// Twenty days, in seconds.
-const MAX_AGE: u64 = 1_728_000;
+const DEFAULT_MAX_AGE: &str = "1728000";
+
+static METHODS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_METHODS, methods));
+static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_HEADERS, header_names));
 
 pub static FAMILY: Family = Family {
     title: "Cross-origin requests (CORS)",
     rows: &[
         Row {
             key: "cors-allow-credentials",
+            compared: Compared::Stricter(
+                "Where the value cannot be used no CORS headers are sent; ingress-nginx takes it for true.",
+                "",
+            ),
+            default: DEFAULT_CREDENTIALS,
             on_error: OnError::WithholdCors,
-            documentation: "Whether browsers may send cookies and passwords; true by default.",
+            form: Form::Boolean,
+            documentation: "Whether browsers may send cookies and passwords.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("true", Gives::Sets("credentials: allowed")),
@@ -40,10 +47,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-headers",
+            default: DEFAULT_HEADERS,
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
-            documentation: "Request headers that scripts may set, a comma-separated list. By default: DNT, Keep-Alive, \
-                User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, Range, Authorization.",
+            form: Form::List(&HEADER_NAME),
+            documentation: "Request headers that scripts may set, a comma-separated list.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("X-Token, Content-Type", Gives::Sets("allowed headers: X-Token, Content-Type")),
@@ -57,10 +65,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-methods",
+            default: DEFAULT_METHODS,
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
-            documentation: "Methods that scripts may use, a comma-separated list; GET, PUT, POST, DELETE, PATCH, \
-                OPTIONS by default.",
+            form: Form::List(&METHOD),
+            documentation: "Methods that scripts may use, a comma-separated list.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("GET, POST", Gives::Sets("allowed methods: GET, POST")),
@@ -74,10 +83,16 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-origin",
+            compared: Compared::Stricter(
+                "Where no origin can be used, nobody is let in; ingress-nginx lets in every origin then.",
+                "",
+            ),
+            default: "*",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
+            form: Form::Some(&ORIGIN),
             documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
-                with *. in front of the host for one label more, null, or * for every origin. The default is *. What \
+                with *. in front of the host for one label more, null, or * for every origin. What \
                 is no origin is left out with a finding; where none is left, nobody is let in.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -102,6 +117,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "cors-expose-headers",
             trust: Trust::Medium,
+            form: Form::WordOrList("*", &HEADER_NAME),
             documentation: "Response headers that scripts may read, a comma-separated list, or *. None by default.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -120,18 +136,21 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-max-age",
+            default: DEFAULT_MAX_AGE,
             ceiling: Ceiling::NotNeeded("browsers keep it, as long as they like"),
-            documentation: "For how many seconds browsers may remember a preflight; 1728000 by default.",
+            form: Form::Integer { least: 0, most: u32::MAX as u64 },
+            documentation: "For how many seconds browsers may remember a preflight.",
             beside: &[("enable-cors", "true")],
             tries: &[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))],
             effect: Effect::Part(|draft, entry| {
-                draft.cors.max_age = Some(integer(entry.value, 0, u32::MAX.into())?);
+                draft.cors.max_age = Some(max_age(entry.value)?);
                 Ok(())
             }),
             ..Row::DEFAULT
         },
         Row {
             key: "enable-cors",
+            form: Form::Boolean,
             documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers \
                 carry the headers that the keys beginning with cors- describe.",
             tries: &[
@@ -149,13 +168,17 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
+fn max_age(value: &str) -> Result<u64, Refused> {
+    integer(value, 0, u32::MAX.into())
+}
+
 fn finish(draft: &mut Draft, context: &Context<'_>) {
-    let wishes = std::mem::take(&mut draft.cors);
-    if !wishes.enabled || wishes.withheld {
+    let requested = std::mem::take(&mut draft.cors);
+    if !requested.enabled || requested.withheld {
         return;
     }
-    let (count, most) = (wishes.origins.as_ref().map_or(0, Vec::len), context.options.limits.object.origins);
-    if let Some(origin) = wishes.origins_at.filter(|_| u64::try_from(count).is_ok_and(|count| count > most)) {
+    let (count, most) = (requested.origins.as_ref().map_or(0, Vec::len), context.options.limits.object.origins);
+    if let Some(origin) = requested.origins_at.filter(|_| u64::try_from(count).is_ok_and(|count| count > most)) {
         let note = format!(
             "{count} origins are more than limits.object-origins allows, which is {most}; no CORS headers are sent until it \
              is mended"
@@ -165,12 +188,12 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         return;
     }
     draft.reading.behaviour.cors = Some(Arc::new(Cors {
-        origins: wishes.origins.unwrap_or_else(|| vec![OriginPattern::Any]),
-        methods: wishes.methods.unwrap_or_else(|| METHODS.clone()),
-        has_default_headers: wishes.headers.is_none(),
-        headers: wishes.headers.unwrap_or_else(|| HEADERS.clone()),
-        expose: wishes.expose.unwrap_or_default(),
-        credentials: wishes.credentials.unwrap_or(true),
-        max_age: wishes.max_age.unwrap_or(MAX_AGE),
+        origins: requested.origins.unwrap_or_else(|| vec![OriginPattern::Any]),
+        methods: requested.methods.unwrap_or_else(|| METHODS.clone()),
+        has_default_headers: requested.headers.is_none(),
+        headers: requested.headers.unwrap_or_else(|| HEADERS.clone()),
+        expose: requested.expose.unwrap_or_default(),
+        credentials: requested.credentials.unwrap_or_else(|| built_in(DEFAULT_CREDENTIALS, boolean)),
+        max_age: requested.max_age.unwrap_or_else(|| built_in(DEFAULT_MAX_AGE, max_age)),
     }));
 }

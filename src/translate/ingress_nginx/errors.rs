@@ -1,32 +1,105 @@
-//! Answers when a backend has none: not served yet; it must not know the backends.
+//! Answers that another backend gives in the place of a path's own; it must not know the backends.
 
-use crate::translate::annotation::{Family, Scope, nothing_to_finish, unserved};
+use crate::model::{Refused, is_label};
+use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Scope, Shape, nothing_to_finish};
+use crate::translate::value::{boolean, excerpt};
 
-const AS_THEY_ARE: &str = "not served yet; errors of the backend go to the client as they are";
+/// nginx takes none of it for an answer.
+const IMPOSSIBLE: u16 = 499;
+
+/// More than anybody needs: each is a location of the host.
+const MOST: usize = 32;
+
+/// A status that may have another answer.
+const STATUS: Shape = Shape { name: "a status from 400 to 599", pattern: "[+]?0*[45][0-9][0-9]", ..Shape::DEFAULT };
+
+/// The name of a Service.
+const SERVICE: Shape =
+    Shape { name: "the name of a Service", pattern: "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", ..Shape::DEFAULT };
 
 pub static FAMILY: Family = Family {
     title: "Errors",
     rows: &[
-        unserved(
-            "custom-http-errors",
-            "404,503",
-            "Statuses whose answers the default backend replaces. Not served yet.",
-            AS_THEY_ARE,
-        ),
-        unserved(
-            "default-backend",
-            "fallback",
-            "Service that answers when the one of the path cannot. Not served yet: such requests are answered 503.",
-            "not served yet; requests without an endpoint are answered 503",
-        )
-        .scope(Scope::Upstream),
-        unserved(
-            "disable-proxy-intercept-errors",
-            "false",
-            "Lets errors of the backend through. They go through anyway.",
-            AS_THEY_ARE,
-        )
-        .unless("true"),
+        Row {
+            key: "custom-http-errors",
+            on_error: OnError::Refuse,
+            form: Form::Partly(&Form::List(&STATUS), "that nginx cannot answer 499, and how many statuses there are"),
+            documentation: "Statuses, a comma-separated list, whose answers the default backend gives: that of default-backend, \
+                or else that of the settings. It is asked for / with the method and query of the request, and told the status in \
+                X-Code, what the client accepts in X-Format, the request in X-Original-URI, and X-Namespace, X-Ingress-Name, \
+                X-Service-Name and X-Service-Port. The client gets its status. What nginx asks an authentication service is \
+                never answered by it.",
+            tries: &[
+                ("404,503", Gives::Sets("other answers for 404, 503")),
+                ("503, 404,404", Gives::Sets("other answers for 404, 503")),
+                ("499", Gives::Refused("nginx cannot")),
+                ("200", Gives::Refused("not a status from 400 to 599")),
+                ("404 503", Gives::Refused("not a status")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.errors.statuses = statuses(entry.value)?;
+                draft.reading.errors.statuses_at = Some(entry.origin());
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "default-backend",
+            scope: Scope::Upstream,
+            on_error: OnError::Refuse,
+            form: Form::Text(&SERVICE),
+            documentation: "The Service of the same namespace that takes requests while the one of their path has no endpoint, and \
+                that gives the answers of custom-http-errors; its first port. It is told the status 503 in X-Code, and what \
+                custom-http-errors lists.",
+            tries: &[
+                ("fallback", Gives::Sets("default backend fallback")),
+                ("other/fallback", Gives::Refused("not the name of a Service")),
+                ("a;b", Gives::Refused("not the name of a Service")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let name = entry.value.trim();
+                match is_label(name) {
+                    true => draft.reading.errors.default_backend = Some((name.into(), entry.origin())),
+                    false => return Err(Refused::because("it is not the name of a Service of the namespace")),
+                }
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "disable-proxy-intercept-errors",
+            form: Form::Boolean,
+            documentation: "Lets errors of the backend through: only those of nginx's own get another answer by \
+                custom-http-errors.",
+            beside: &[("custom-http-errors", "404")],
+            tries: &[
+                ("true", Gives::Sets("errors of the backend go through")),
+                ("false", Gives::Sets("other answers for 404")),
+                ("no", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.errors.passes_backend_errors = boolean(entry.value)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish: nothing_to_finish,
 };
+
+fn statuses(value: &str) -> Result<Vec<u16>, Refused> {
+    let mut statuses = Vec::new();
+    for item in value.split(',').map(str::trim) {
+        match item.parse::<u16>() {
+            Ok(IMPOSSIBLE) => return Err(Refused::because("nginx cannot give another answer for 499")),
+            Ok(status) if (400..600).contains(&status) => statuses.push(status),
+            _ => return Err(Refused(format!("{} is not a status from 400 to 599", excerpt(item)).into())),
+        }
+    }
+    statuses.sort_unstable();
+    statuses.dedup();
+    match statuses.len() > MOST {
+        true => Err(Refused::because("more than 32 statuses")),
+        false => Ok(statuses),
+    }
+}

@@ -2,8 +2,14 @@
 
 use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
-use crate::translate::annotation::value::{boolean, redirect_status, redirect_url};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::{
+    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Trust, built_in,
+};
+use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
+
+/// Statuses unless the object says otherwise.
+const PERMANENT: &str = "301";
+const TEMPORAL: &str = "302";
 
 pub static FAMILY: Family = Family {
     title: "Redirects",
@@ -12,6 +18,7 @@ pub static FAMILY: Family = Family {
             key: "from-to-www-redirect",
             scope: Scope::Server,
             on_error: OnError::Refuse,
+            form: Form::Boolean,
             documentation: "Sends requests for the host with www. in front to the host of the rule, or for the one without www. \
                 where the rule has it: the same path and query, status 308 or what tls.redirect-status says. It has no effect \
                 where somebody has a rule for that other host.",
@@ -30,6 +37,10 @@ pub static FAMILY: Family = Family {
             key: "permanent-redirect",
             trust: Trust::Medium,
             on_error: OnError::Refuse,
+            form: Form::Partly(
+                &Form::Text(&REDIRECT_TARGET),
+                "whether what follows in a URL is a host, and a port where there is one",
+            ),
             documentation: "Answers all requests of the object with a redirect to this URL, or to this path of the \
                 same host. The status is 301, or what permanent-redirect-code says.",
             tries: &[
@@ -47,8 +58,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "permanent-redirect-code",
+            default: PERMANENT,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
-            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it at 301.",
+            form: Form::Word(&["301", "302", "303", "307", "308"]),
+            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it as it is by default.",
             beside: &[("permanent-redirect", "https://example.com")],
             tries: &[
                 ("308", Gives::Sets("all requests: 308 to https://example.com")),
@@ -63,6 +76,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "relative-redirects",
             on_error: OnError::Refuse,
+            form: Form::Boolean,
             documentation: "Writes the redirects of nginx's own without scheme and host.",
             tries: &[
                 ("true", Gives::Sets("absolute_redirect off;")),
@@ -81,6 +95,10 @@ pub static FAMILY: Family = Family {
             key: "temporal-redirect",
             trust: Trust::Medium,
             on_error: OnError::Refuse,
+            form: Form::Partly(
+                &Form::Text(&REDIRECT_URL),
+                "whether what follows in a URL is a host, and a port where there is one",
+            ),
             documentation: "Answers all requests of the object with a redirect to this URL. The status is 302, or what \
                 temporal-redirect-code says. It wins over permanent-redirect.",
             beside: &[("permanent-redirect", "https://example.com/for-ever")],
@@ -97,8 +115,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "temporal-redirect-code",
+            default: TEMPORAL,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
-            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it at 302.",
+            form: Form::Word(&["301", "302", "303", "307"]),
+            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it as it is by default.",
             beside: &[("temporal-redirect", "https://example.com")],
             tries: &[
                 ("307", Gives::Sets("all requests: 307 to https://example.com")),
@@ -114,11 +134,15 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
+fn status(default: &str, may_be_permanent: bool) -> u16 {
+    built_in(default, |value| redirect_status(value, may_be_permanent))
+}
+
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
-    let wishes = &mut draft.redirect;
-    draft.reading.redirect = match (wishes.temporal.take(), wishes.permanent.take()) {
-        (Some(url), _) => Some((wishes.temporal_status.unwrap_or(302), url)),
-        (None, Some(url)) => Some((wishes.permanent_status.unwrap_or(301), url)),
+    let requested = &mut draft.redirect;
+    draft.reading.redirect = match (requested.temporal.take(), requested.permanent.take()) {
+        (Some(url), _) => Some((requested.temporal_status.unwrap_or_else(|| status(TEMPORAL, false)), url)),
+        (None, Some(url)) => Some((requested.permanent_status.unwrap_or_else(|| status(PERMANENT, true)), url)),
         (None, None) => None,
     };
 }

@@ -62,7 +62,7 @@ pub fn settle<'s, 'a>(
     });
     kept.append(&mut refused);
     let kept = precedence::order(kept, findings);
-    tell_neighbours(&kept, findings);
+    tell_of_younger_paths(&kept, findings);
     kept.into_iter().map(|rated| rated.claim).collect()
 }
 
@@ -179,7 +179,7 @@ fn longest_head<'s>(heads: &'s BTreeSet<String>, text: &str) -> Option<&'s str> 
 }
 
 /// Tells whoever was there first of younger paths of others below its own.
-fn tell_neighbours(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
+fn tell_of_younger_paths(kept: &[Rated<'_, '_>], findings: &mut Vec<Finding>) {
     let mut oldest: HashMap<(&Arc<str>, &str), &Rated<'_, '_>> = HashMap::new();
     let mut beginnings: BTreeMap<&Arc<str>, BTreeSet<String>> = BTreeMap::new();
     for rated in kept.iter().filter(|rated| rated.claim.matching != Matching::Exact && !rated.is_refused) {

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::{options, translate};
 use crate::finding::Reason;
 use crate::model::{Argument, catalogue};
-use crate::translate::annotation::value::{boolean, seconds};
 use crate::translate::annotation::{
     self, Effect, Family, Gives, Index, OnError, Row, Table, nothing_to_finish, unserved,
 };
+use crate::translate::value::{boolean, seconds};
 use crate::translate::{ClassRule, Dialect, Options, Translation};
 
 static FAMILY: Family = Family {
@@ -96,5 +96,5 @@ fn its_documentation_is_made_of_its_rows() {
         }
         assert!(!page.contains("proxy-read-timeout"), "{page}");
     }
-    assert!(annotation::summary(&TINY).starts_with("Of the 3 annotations `tiny.example/*`, 2 are served"));
+    assert!(annotation::summary(&TINY).starts_with("2 of the 3 annotations `tiny.example/*`\nare served"));
 }

@@ -1,4 +1,4 @@
-//! The search for culprits on hosts that several objects share; it must not know how a real nginx judges them.
+//! The search for culprits on hosts that several objects share.
 
 use super::*;
 
@@ -86,11 +86,11 @@ impl Stages for Hosts {
 
     fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
 
-    fn part(&mut self, _: &str) -> bool {
+    fn stop_sharing(&mut self, _: &str) -> bool {
         false
     }
 
-    fn join(&mut self) {}
+    fn resume_sharing(&mut self) {}
 
     fn complaints_without_templates(&mut self, _: &Snapshot) -> Option<Vec<Complaint>> {
         None

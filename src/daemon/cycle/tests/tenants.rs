@@ -1,4 +1,4 @@
-//! Who is blamed for what nginx cannot take as a whole, and who waits for whom; it must not know how a real nginx judges them.
+//! Who is blamed for what nginx cannot take as a whole, and who waits for whom.
 
 use super::*;
 use crate::render::{File, Owners, Part};
@@ -141,11 +141,11 @@ impl Stages for Tenants {
         Outcome::Confirmed { generation: 1, test: TEST, reload: TEST, written: 1 }
     }
 
-    fn part(&mut self, _: &str) -> bool {
+    fn stop_sharing(&mut self, _: &str) -> bool {
         false
     }
 
-    fn join(&mut self) {}
+    fn resume_sharing(&mut self) {}
 
     fn settle(&mut self, _: &Arc<crate::translate::Claims>) {}
 

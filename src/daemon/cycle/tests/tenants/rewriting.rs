@@ -1,4 +1,4 @@
-//! Objects that nginx refuses and that are written again all the time; it must not know how a real one judges them.
+//! Objects that nginx refuses and that are written again all the time.
 
 use super::*;
 

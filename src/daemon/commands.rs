@@ -1,0 +1,224 @@
+//! The queue of commands that the administrator gives while the daemon runs, and their answers.
+
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+use super::pipeline::Pipeline;
+use super::reporter::describe;
+use crate::apply::Outcome;
+
+/// What the administrator may ask of a daemon that runs, over its control socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ControlCommand {
+    /// Go back to this generation, or to the latest before the current that nginx was seen to run, and stay there.
+    RollBack(Option<u64>),
+    /// Apply again what the cluster says.
+    Resume,
+    /// Read the settings again.
+    Reload,
+}
+
+/// A command and where its answer goes.
+#[derive(Debug)]
+pub struct QueuedCommand {
+    command: ControlCommand,
+    reply: Reply,
+}
+
+/// Where the answer goes; the sender of the command may be gone.
+type Reply = oneshot::Sender<Result<String, String>>;
+
+/// The longest queue of commands: they must not use up the connections of those who only ask for the
+/// status.
+const MOST_COMMANDS: usize = 8;
+
+/// The sending end of the queue of commands; clones share the queue.
+#[derive(Debug, Clone)]
+pub struct CommandSender {
+    sender: mpsc::Sender<QueuedCommand>,
+    room: Arc<Semaphore>,
+}
+
+impl CommandSender {
+    /// Sends a command and waits until it is executed, or cannot be.
+    pub async fn send(&self, command: ControlCommand) -> Result<String, String> {
+        let Ok(_place) = self.room.try_acquire() else {
+            return Err(format!("{MOST_COMMANDS} commands wait already: repeat it when they are done"));
+        };
+        let (reply, answer) = oneshot::channel();
+        let ended = || "the daemon ended before it was done: see `ingressd status` when it runs again".to_owned();
+        self.sender.send(QueuedCommand { command, reply }).await.map_err(|_| ended())?;
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+/// The receiving end of the queue of commands, and those that wait for an answer.
+#[derive(Debug)]
+pub struct CommandQueue {
+    sender: CommandSender,
+    receiver: mpsc::Receiver<QueuedCommand>,
+    /// Who waits for the command that is being executed.
+    executing: Option<Reply>,
+    /// Who waits for the cycle after it.
+    resuming: Option<Reply>,
+}
+
+impl CommandQueue {
+    /// An empty one.
+    pub fn open() -> Self {
+        let (sender, receiver) = mpsc::channel(1);
+        CommandQueue {
+            sender: CommandSender { sender, room: Arc::new(Semaphore::new(MOST_COMMANDS)) },
+            receiver,
+            executing: None,
+            resuming: None,
+        }
+    }
+
+    /// Where commands come in.
+    pub fn sender(&self) -> CommandSender {
+        self.sender.clone()
+    }
+
+    /// Waits for the next command; never `None`.
+    pub async fn next(&mut self) -> Option<QueuedCommand> {
+        self.receiver.recv().await
+    }
+
+    /// The command to execute now; none when its sender has stopped waiting.
+    pub fn begin(&mut self, queued: QueuedCommand) -> Option<ControlCommand> {
+        let waits = !queued.reply.is_closed();
+        self.executing = waits.then_some(queued.reply);
+        waits.then_some(queued.command)
+    }
+
+    /// The command was executed, or failed. The sender of `--resume` waits for the cycle that
+    /// applies the cluster's state, if one follows.
+    pub fn executed(&mut self, command: ControlCommand, result: Result<String, String>, follows: bool) {
+        let Some(reply) = self.executing.take() else { return };
+        match (command, result) {
+            (ControlCommand::Resume, Ok(_)) if follows => {
+                if let Some(earlier) = self.resuming.replace(reply) {
+                    answer(earlier, Err("another command followed before it was done".into()));
+                }
+            }
+            // Nothing waits for a cluster that may be away.
+            (ControlCommand::Resume, Ok(done)) => {
+                answer(reply, Ok(format!("{done}; what is wanted now is applied as soon as it has been read")));
+            }
+            (_, result) => answer(reply, result),
+        }
+    }
+
+    /// A cycle ended.
+    pub fn concluded(&mut self, outcome: &Outcome) {
+        if let Some(reply) = self.resuming.take() {
+            let told = describe(outcome);
+            answer(reply, if outcome.is_in_place() { Ok(told) } else { Err(told) });
+        }
+    }
+
+    /// The settings are read again. Commands that have arrived are executed under the new ones.
+    pub fn settings_change(&mut self) {
+        if let Some(reply) = self.resuming.take() {
+            answer(
+                reply,
+                Ok("no generation is pinned; what is wanted now is applied under the settings that are read again"
+                    .into()),
+            );
+        }
+    }
+}
+
+/// The sender may be gone.
+fn answer(reply: Reply, result: Result<String, String>) {
+    drop(reply.send(result));
+}
+
+/// Executes a command; the answer is for people.
+pub fn execute(command: ControlCommand, pipeline: &mut Pipeline) -> Result<String, String> {
+    match command {
+        ControlCommand::RollBack(generation) => match pipeline.roll_back_to(generation) {
+            Outcome::Confirmed { generation, .. } | Outcome::Unchanged { generation } => Ok(format!(
+                "nginx runs generation {generation}, and stays there until `ingressd rollback --resume`: changes are not \
+                 applied, and endpoints may be stale"
+            )),
+            Outcome::Ready { generation, why } => {
+                Ok(format!("generation {generation} is pinned and ready for nginx, which does not run: {why}"))
+            }
+            outcome => Err(describe(&outcome)),
+        },
+        ControlCommand::Resume => match pipeline.resume() {
+            Ok(Some(generation)) => Ok(format!("generation {generation} is no longer pinned")),
+            Ok(None) => Err("no generation is pinned".to_owned()),
+            Err(error) => Err(error.to_string()),
+        },
+        ControlCommand::Reload => Err("settings are read again by a daemon that runs, and at its start".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends a command, which has arrived when this returns.
+    async fn sent(
+        queue: &mut CommandQueue,
+        command: ControlCommand,
+    ) -> (tokio::task::JoinHandle<Result<String, String>>, QueuedCommand) {
+        let sender = queue.sender();
+        let waiting = tokio::spawn(async move { sender.send(command).await });
+        (waiting, queue.next().await.unwrap())
+    }
+
+    #[tokio::test]
+    async fn senders_of_commands_are_told_what_became_of_them() {
+        let mut queue = CommandQueue::open();
+        let (waiting, queued) = sent(&mut queue, ControlCommand::RollBack(Some(3))).await;
+        assert_eq!(queue.begin(queued), Some(ControlCommand::RollBack(Some(3))));
+        queue.executed(ControlCommand::RollBack(Some(3)), Ok("done".into()), true);
+        assert_eq!(waiting.await.unwrap(), Ok("done".into()));
+
+        let (waiting, queued) = sent(&mut queue, ControlCommand::Resume).await;
+        queue.begin(queued);
+        queue.executed(ControlCommand::Resume, Ok("unpinned".into()), true);
+        queue.concluded(&Outcome::Unchanged { generation: 4 });
+        assert!(waiting.await.unwrap().unwrap().contains('4'));
+
+        for (follows, words) in [(false, "unpinned; "), (true, "settings")] {
+            let (waiting, queued) = sent(&mut queue, ControlCommand::Resume).await;
+            queue.begin(queued);
+            queue.executed(ControlCommand::Resume, Ok("unpinned".into()), follows);
+            queue.settings_change();
+            assert!(waiting.await.unwrap().unwrap().contains(words), "{words}");
+        }
+
+        let (first, queued) = sent(&mut queue, ControlCommand::Resume).await;
+        queue.begin(queued);
+        queue.executed(ControlCommand::Resume, Ok("unpinned".into()), true);
+        let (second, queued) = sent(&mut queue, ControlCommand::Resume).await;
+        queue.begin(queued);
+        queue.executed(ControlCommand::Resume, Ok("unpinned".into()), true);
+        assert!(first.await.unwrap().unwrap_err().contains("another command"));
+        second.abort();
+
+        // Commands beyond the length of the queue are refused at once, and a command whose sender is
+        // gone gives up its place.
+        let sender = queue.sender();
+        let waiting: Vec<_> = (0..MOST_COMMANDS).map(|_| Box::pin(sender.send(ControlCommand::Resume))).collect();
+        let mut waiting = futures_util::future::join_all(waiting);
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        assert!(sender.send(ControlCommand::Resume).await.unwrap_err().contains("wait already"));
+        drop((waiting, queue.next().await));
+
+        let (gone, queued) = sent(&mut queue, ControlCommand::RollBack(None)).await;
+        gone.abort();
+        assert!(gone.await.unwrap_err().is_cancelled());
+        assert_eq!(queue.begin(queued), None, "nobody waits for it");
+
+        let (waiting, queued) = sent(&mut queue, ControlCommand::Resume).await;
+        drop((queue, queued));
+        assert!(waiting.await.unwrap().unwrap_err().contains("the daemon ended"));
+    }
+}

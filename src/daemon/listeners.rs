@@ -1,0 +1,258 @@
+//! The listeners of the daemon, http endpoints and control socket, which outlive settings that do
+//! not move them.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::commands::CommandSender;
+use super::control::Control;
+use super::drain::Drain;
+use super::error::Error;
+use super::http::{self, Facts};
+use super::metrics::Heartbeat;
+use super::reporter::Reporter;
+use crate::apply::folder::Existing;
+use crate::config::Settings;
+use crate::model::HostName;
+
+/// The http endpoints and the socket of commands.
+#[derive(Debug)]
+pub struct Listeners {
+    /// `None` when it was closed for another address, which could not be opened beside it.
+    http: Option<Arc<Http>>,
+    commands: Arc<Commands>,
+    heartbeat: Arc<Heartbeat>,
+}
+
+#[derive(Debug)]
+struct Http {
+    address: SocketAddr,
+    /// Where nginx tells its counters.
+    nginx: watch::Sender<SocketAddr>,
+    /// By which names it may be asked.
+    hosts: watch::Sender<Vec<HostName>>,
+    /// Ends with this value.
+    task: JoinSet<()>,
+}
+
+#[derive(Debug)]
+struct Commands {
+    socket: Arc<Control>,
+    state: PathBuf,
+    drain: Drain,
+    /// Ends with this value.
+    task: JoinSet<()>,
+}
+
+impl Listeners {
+    /// Opens what these settings name, and keeps open what the settings before named in the same
+    /// way.
+    pub async fn open(
+        settings: &Settings,
+        reporter: &Reporter,
+        sender: CommandSender,
+        mut earlier: Option<&mut Listeners>,
+    ) -> Result<Self, Error> {
+        let commands = control_socket(settings, reporter, sender, earlier.as_deref())?;
+        let heartbeat = match &earlier {
+            Some(earlier) => Arc::clone(&earlier.heartbeat),
+            None => Arc::new(Heartbeat::new(Instant::now())),
+        };
+        let address = settings.http.address;
+        let facts = |nginx, hosts| Facts {
+            status: reporter.status(),
+            metrics: Arc::clone(reporter.metrics()),
+            heartbeat: Arc::clone(&heartbeat),
+            nginx,
+            hosts,
+        };
+        let there = match earlier.as_mut() {
+            Some(earlier) => earlier.make_room(address).await,
+            None => None,
+        };
+        let http = match there {
+            Some(http) => http,
+            None => Http::open(address, settings.gate.status, facts)
+                .await
+                .map_err(|source| Error::Http { address, source })?,
+        };
+        http.nginx.send_replace(settings.gate.status);
+        http.hosts.send_replace(settings.http.hosts.clone());
+        Ok(Listeners { http: Some(http), commands, heartbeat })
+    }
+
+    /// The endpoints at this address, if they are there. Endpoints at the same port are let go when the system would not open
+    /// others beside them.
+    async fn make_room(&mut self, address: SocketAddr) -> Option<Arc<Http>> {
+        let theirs = self.http.as_ref()?.address;
+        if theirs == address {
+            return self.http.clone();
+        }
+        if theirs.port() == address.port() && (theirs.ip().is_unspecified() || address.ip().is_unspecified()) {
+            close(self.http.take()).await;
+        }
+        None
+    }
+
+    /// Closes what the next settings do not keep open; returns when it is free.
+    pub async fn close(self) {
+        close(self.http).await;
+        if let Some(mut commands) = Arc::into_inner(self.commands) {
+            commands.task.shutdown().await;
+        }
+    }
+
+    /// Whether this node is drained, as that changes.
+    pub fn drained(&self) -> watch::Receiver<bool> {
+        self.commands.drain.watch()
+    }
+
+    /// Where the loop says that it lives.
+    pub fn heartbeat(&self) -> Arc<Heartbeat> {
+        Arc::clone(&self.heartbeat)
+    }
+}
+
+async fn close(http: Option<Arc<Http>>) {
+    if let Some(mut http) = http.and_then(Arc::into_inner) {
+        http.task.shutdown().await;
+    }
+}
+
+impl Http {
+    async fn open(
+        address: SocketAddr,
+        nginx: SocketAddr,
+        facts: impl FnOnce(watch::Receiver<SocketAddr>, watch::Receiver<Vec<HostName>>) -> Facts,
+    ) -> io::Result<Arc<Self>> {
+        let listener = TcpListener::bind(address).await?;
+        let (nginx, told) = watch::channel(nginx);
+        let (hosts, known) = watch::channel(Vec::new());
+        let mut task = JoinSet::new();
+        task.spawn(http::serve(listener, facts(told, known)));
+        Ok(Arc::new(Http { address, nginx, hosts, task }))
+    }
+}
+
+fn control_socket(
+    settings: &Settings,
+    reporter: &Reporter,
+    sender: CommandSender,
+    earlier: Option<&Listeners>,
+) -> Result<Arc<Commands>, Error> {
+    let (path, state) = (&settings.control_socket, &settings.apply.state);
+    let earlier = earlier.map(|earlier| &earlier.commands).filter(|earlier| earlier.socket.is_at(path));
+    if let Some(same) = earlier.filter(|earlier| earlier.state == *state) {
+        return Ok(Arc::clone(same));
+    }
+    let socket = match earlier {
+        Some(earlier) => Arc::clone(&earlier.socket),
+        None => {
+            // Another one than ours, such as /run, has other things in it.
+            let is_ours = *path == Settings::of_instance(&settings.instance).control_socket;
+            let existing = if is_ours { Existing::Taken } else { Existing::Shared };
+            Arc::new(Control::bind(path, existing).map_err(|source| Error::Control { path: path.clone(), source })?)
+        }
+    };
+    let drain = Drain::open(state);
+    let mut task = JoinSet::new();
+    task.spawn(Arc::clone(&socket).serve(reporter.status(), drain.clone(), sender));
+    Ok(Arc::new(Commands { socket, state: state.clone(), drain, task }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::commands::CommandQueue;
+    use crate::daemon::control::{PATIENCE, ask};
+    use crate::daemon::status::Status;
+
+    struct World {
+        settings: Settings,
+        reporter: Reporter,
+        queue: CommandQueue,
+        _folder: tempfile::TempDir,
+    }
+
+    impl World {
+        /// The port is one that was free.
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+            let mut settings = Settings::default();
+            settings.http.address = free;
+            settings.control_socket = folder.path().join("control.sock");
+            settings.apply.state = folder.path().join("state");
+            let reporter = Reporter::new(watch::Sender::new(Arc::<Status>::default()));
+            World { settings, reporter, queue: CommandQueue::open(), _folder: folder }
+        }
+
+        async fn open(&self, earlier: Option<&mut Listeners>) -> Listeners {
+            Listeners::open(&self.settings, &self.reporter, self.queue.sender(), earlier).await.unwrap()
+        }
+
+        fn is_served(&self, address: &str) -> bool {
+            let port = self.settings.http.address.port();
+            std::net::TcpStream::connect((address, port)).is_ok()
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_not_moved_goes_on() {
+        let mut world = World::new();
+        let mut first = world.open(None).await;
+        let mut same = world.open(Some(&mut first)).await;
+        first.close().await;
+        assert!(world.settings.control_socket.exists() && world.is_served("127.0.0.1"));
+        let path = world.settings.control_socket.clone();
+        let asked = tokio::task::spawn_blocking(move || ask(&path, "drain", PATIENCE).unwrap());
+        assert_eq!(asked.await.unwrap(), r#"{"drained":true}"#);
+        assert!(*same.drained().borrow());
+
+        // Another state folder has a mark of its own for a drained node, and requests reach that
+        // one.
+        world.settings.apply.state.set_file_name("elsewhere");
+        let mut moved = world.open(Some(&mut same)).await;
+        assert!(!*moved.drained().borrow() && *same.drained().borrow());
+
+        // The settings before may have to go on: theirs are open until then.
+        let old = world.settings.control_socket.clone();
+        world.settings.control_socket.set_file_name("other.sock");
+        let other = world.open(Some(&mut moved)).await;
+        assert!(old.exists() && world.settings.control_socket.exists());
+        same.close().await;
+        assert!(old.exists(), "it is the same socket");
+        moved.close().await;
+        assert!(!old.exists());
+
+        // A socket that was removed is created again, and stays when the one before is closed.
+        std::fs::remove_file(&world.settings.control_socket).unwrap();
+        let mut other = other;
+        let again = world.open(Some(&mut other)).await;
+        other.close().await;
+        assert!(world.settings.control_socket.exists());
+        again.close().await;
+        assert!(!world.settings.control_socket.exists());
+    }
+
+    #[tokio::test]
+    async fn endpoints_move_between_one_address_and_all_of_them_and_back() {
+        let mut world = World::new();
+        let mut listeners = world.open(None).await;
+        assert!(!world.is_served("127.0.0.2"));
+        let port = world.settings.http.address.port();
+        for (address, is_everywhere) in [("0.0.0.0", true), ("127.0.0.1", false), ("127.0.0.2", true)] {
+            world.settings.http.address = SocketAddr::new(address.parse().unwrap(), port);
+            let next = world.open(Some(&mut listeners)).await;
+            std::mem::replace(&mut listeners, next).close().await;
+            assert_eq!(world.is_served("127.0.0.2"), is_everywhere, "{address}");
+        }
+    }
+}

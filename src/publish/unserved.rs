@@ -1,0 +1,150 @@
+//! The accepted Ingresses that a node does not serve, short enough for a Lease; it must not know why it does not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::member::Revision;
+use crate::model::{Digest, ObjectId, hexadecimal};
+
+/// Most objects and namespaces that are named; annotations of an object may have 256 KiB in all.
+const MOST: usize = 4096;
+
+/// Stands for everything newer than the generation, where naming each object would take too much
+/// room.
+const NEWER: &str = "newer";
+
+/// Stands for an object, by namespace and name, or for all of a namespace.
+type Mark = [u8; 8];
+
+/// Accepted objects that a node does not serve.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Unserved {
+    /// It serves everything.
+    #[default]
+    Nothing,
+    /// All but these objects and namespaces.
+    These(BTreeSet<Mark>),
+    /// Nothing that changed since the generation was made, for all that is known.
+    Newer,
+}
+
+impl Unserved {
+    /// All but these objects. On a pinned node (`is_pinned`) they are those that are newer than
+    /// its generation.
+    ///
+    /// When they are too many, the namespaces with the most of them are named instead: a namespace that fills the list loses
+    /// the node's address in its own objects, and in nobody else's.
+    pub fn of(objects: &[Arc<ObjectId>], is_pinned: bool) -> Self {
+        match objects.len() {
+            0 => return Unserved::Nothing,
+            1..=MOST => return Unserved::These(objects.iter().map(|id| mark(&id.namespace, &id.name)).collect()),
+            _ if is_pinned => return Unserved::Newer,
+            _ => (),
+        }
+        let mut namespaces = BTreeMap::<&str, Vec<&ObjectId>>::new();
+        for id in objects {
+            namespaces.entry(&id.namespace).or_default().push(id);
+        }
+        let mut namespaces: Vec<_> = namespaces.into_iter().collect();
+        namespaces.sort_by_key(|(_, objects)| objects.len());
+        let mut named = objects.len();
+        let mut marks = BTreeSet::new();
+        while let Some((namespace, objects)) = namespaces.pop_if(|_| named > MOST) {
+            marks.insert(mark(namespace, ""));
+            named -= objects.len() - 1;
+        }
+        if named > MOST {
+            return Unserved::Newer;
+        }
+        marks.extend(namespaces.iter().flat_map(|(_, objects)| objects).map(|id| mark(&id.namespace, &id.name)));
+        Unserved::These(marks)
+    }
+
+    /// Whether an object is not served; `needs` is the revision in which its content was first
+    /// seen, `observed` the observed revision of its generation.
+    pub fn has(&self, id: &ObjectId, needs: Option<Revision>, observed: Option<Revision>) -> bool {
+        match self {
+            Unserved::Nothing => false,
+            Unserved::These(marks) => {
+                marks.contains(&mark(&id.namespace, &id.name)) || marks.contains(&mark(&id.namespace, ""))
+            }
+            Unserved::Newer => needs.is_none_or(|needs| observed.is_none_or(|observed| observed < needs)),
+        }
+    }
+
+    /// As it stands in a Lease; `None` when there is nothing to say.
+    pub fn text(&self) -> Option<String> {
+        match self {
+            Unserved::Nothing => None,
+            Unserved::These(marks) => Some(marks.iter().map(|mark| hexadecimal(mark)).collect::<Vec<_>>().join(",")),
+            Unserved::Newer => Some(NEWER.to_owned()),
+        }
+    }
+
+    /// Reads the value from a Lease. An invalid one counts as the most that it could mean.
+    pub fn read(text: Option<&str>) -> Self {
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return Unserved::Nothing };
+        let marks = text.split(',').take(MOST + 1).map(|word| {
+            let number = u64::from_str_radix(word, 16).ok().filter(|_| word.len() == 16)?;
+            Some(number.to_be_bytes())
+        });
+        match marks.collect::<Option<BTreeSet<Mark>>>() {
+            Some(marks) if marks.len() <= MOST => Unserved::These(marks),
+            _ => Unserved::Newer,
+        }
+    }
+}
+
+fn mark(namespace: &str, name: &str) -> Mark {
+    Digest::of_all([namespace, "/", name]).first()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Kind;
+
+    fn id(namespace: &str, name: &str) -> Arc<ObjectId> {
+        Arc::new(ObjectId::new(Kind::Ingress, namespace, name))
+    }
+
+    fn crowd(namespace: &str, count: usize) -> impl Iterator<Item = Arc<ObjectId>> {
+        (0..count).map(move |number| id(namespace, &number.to_string()))
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_nonsense_means_the_most() {
+        let many: Vec<_> = crowd("shop", MOST + 1).collect();
+        for (count, is_pinned) in [0, 1, MOST, MOST + 1].into_iter().flat_map(|count| [(count, false), (count, true)]) {
+            let unserved = Unserved::of(&many[..count], is_pinned);
+            assert_eq!(Unserved::read(unserved.text().as_deref()), unserved, "{count}");
+            let (needs, observed) = (Some(Revision(2)), Some(Revision(1)));
+            assert!(many[..count].iter().all(|id| unserved.has(id, needs, observed)), "{count}");
+        }
+        for text in ["x", "0", "0123456789abcdef,", "0123456789ABCDEG"] {
+            assert_eq!(Unserved::read(Some(text)), Unserved::Newer, "{text}");
+        }
+        assert!(!Unserved::of(&many[..1], false).has(&many[1], Some(Revision(2)), Some(Revision(1))));
+    }
+
+    #[test]
+    fn a_namespace_with_too_many_is_named_as_a_whole() {
+        let objects: Vec<_> = crowd("crowd", MOST).chain(crowd("few", 3)).collect();
+        let unserved = Unserved::of(&objects, false);
+        let has = |namespace, name| unserved.has(&id(namespace, name), Some(Revision(1)), Some(Revision(2)));
+        assert!(objects.iter().all(|id| unserved.has(id, Some(Revision(1)), Some(Revision(2)))));
+        assert_eq!((has("crowd", "served"), has("few", "served"), has("victim", "cart")), (true, false, false));
+        assert!(unserved.text().is_some_and(|text| text.len() < 100), "{unserved:?}");
+        let namespaces: Vec<_> = (0..=MOST).map(|number| id(&number.to_string(), "cart")).collect();
+        assert_eq!(Unserved::of(&namespaces, false), Unserved::Newer);
+    }
+
+    #[test]
+    fn what_is_not_newer_than_the_generation_is_not_lacking() {
+        let pinned = Unserved::of(&crowd("shop", MOST + 1).collect::<Vec<_>>(), true);
+        assert_eq!(pinned, Unserved::Newer);
+        for (needs, observed, unserved) in [(2, Some(1), true), (1, Some(1), false), (1, None, true)] {
+            assert_eq!(pinned.has(&id("shop", "a"), Some(Revision(needs)), observed.map(Revision)), unserved);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Answers that another backend gives: what a location says about them, and the locations where requests for them go; it must not know who asks for them.
+
+use std::collections::BTreeMap;
+
+use crate::model::{ErrorPages, Origin, Protocol, Refused, Route, Server, UpstreamId};
+use crate::render::names;
+use crate::render::token::{Literal, Text, Word, Words};
+use crate::render::view;
+
+use super::location::Scene;
+use super::slots::{Family, Header, Slot, Slots, text};
+
+/// What the other backend is told of the route, by the variables that hold it.
+const TOLD: [(&str, &str); 4] = [
+    ("X-Namespace", "$ingressd\u{2}_error_namespace"),
+    ("X-Ingress-Name", "$ingressd\u{2}_error_ingress"),
+    ("X-Service-Name", "$ingressd\u{2}_error_service"),
+    ("X-Service-Port", "$ingressd\u{2}_error_port"),
+];
+
+/// What a location says.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(pages) = scene.route.errors.as_deref() else { return Ok(()) };
+    let values = values(scene.route, pages)?;
+    if pages.stands_in {
+        let told = TOLD.into_iter().zip(values).map(|((name, _), value)| Header::fixed(name, value));
+        told.chain(of_every_page(503)).for_each(|header| slots.request_header(header));
+        return Ok(());
+    }
+    for ((_, variable), value) in TOLD.into_iter().zip(values) {
+        slots.say(Slot::Variables, "set", Words::join([Words::from(Word::fixed(variable)), value]));
+    }
+    let grpc = scene.route.action.is_grpc();
+    if pages.intercepts {
+        let name = if grpc { "grpc_intercept_errors" } else { "proxy_intercept_errors" };
+        slots.say(Slot::Backend, name, Word::fixed("on"));
+    }
+    for status in &pages.statuses {
+        let place = Word::own(&place(&pages.upstream, *status))?;
+        let arguments = [Word::number(u64::from(*status)), Word::fixed("="), place];
+        slots.say(Slot::Backend, "error_page", Words::join(arguments));
+    }
+    Ok(())
+}
+
+/// Where requests of a server go for these answers.
+pub fn places(server: &Server) -> BTreeMap<String, (&UpstreamId, u16, &Origin)> {
+    let pages = server.routes.iter().chain([&server.fallback]).filter_map(|route| route.errors.as_deref());
+    let pages = pages.filter(|pages| !pages.stands_in);
+    let places = pages.flat_map(|pages| {
+        let of = |status: &u16| (place(&pages.upstream, *status), (&pages.upstream, *status, &pages.origin));
+        pages.statuses.iter().map(of)
+    });
+    places.collect()
+}
+
+/// A location for these answers, with the headers of its backend.
+pub fn location(name: &str, upstream: &UpstreamId, status: u16) -> Result<(view::Location, Vec<Header>), Refused> {
+    let mut slots = Slots::default();
+    slots.say(
+        Slot::Rewrite,
+        "rewrite",
+        Words::join([Words::from(Literal::new("^")?), text("/")?, Word::fixed("break").into()]),
+    );
+    let secure = upstream.protocol == Protocol::Https;
+    let view = view::Location {
+        modifier: Word::own(name)?,
+        path: Words::nothing(),
+        directives: Vec::new(),
+        strict_paths: false,
+        statements: slots.statements(&Default::default(), None),
+        pass: vec![view::Pass {
+            directive: Word::fixed(Family::Proxy.pass()),
+            scheme: Word::fixed(if secure { "https://" } else { "http://" }),
+            upstream: Word::own(&names::upstream(upstream))?,
+        }],
+    };
+    let told = TOLD.into_iter().map(|(name, variable)| Header::fixed(name, Word::fixed(variable)));
+    Ok((view, told.chain(of_every_page(status)).collect()))
+}
+
+fn of_every_page(status: u16) -> [Header; 3] {
+    [
+        Header::fixed("X-Code", Word::number(u64::from(status))),
+        Header::fixed("X-Format", Word::fixed("$http_accept")),
+        Header::fixed("X-Original-URI", Word::fixed("$request_uri")),
+    ]
+}
+
+fn values(route: &Route, pages: &ErrorPages) -> Result<[Words; 4], Refused> {
+    let object = &route.origin.object;
+    let value = |text: &str| Text::new(text).map(Words::from);
+    Ok([value(&object.namespace)?, value(&object.name)?, value(&pages.service)?, value(&pages.port)?])
+}
+
+fn place(upstream: &UpstreamId, status: u16) -> String {
+    format!("@ingressd_error_{status}_{}", names::upstream_hash(upstream))
+}

@@ -1,0 +1,44 @@
+//! Lists of addresses and networks; it must not know who is let in by them.
+
+use std::net::IpAddr;
+
+use crate::model::{Cidr, Refused};
+
+/// A comma-separated list of addresses and networks, sorted, without duplicates and without host bits.
+pub fn address_list(value: &str) -> Result<Vec<Cidr>, Refused> {
+    let mut list = value.split(',').map(|item| address(item.trim())).collect::<Result<Vec<_>, _>>()?;
+    list.sort_unstable();
+    list.dedup();
+    Ok(list)
+}
+
+fn address(item: &str) -> Result<Cidr, Refused> {
+    let network = item.parse::<Cidr>().ok().or_else(|| item.parse::<IpAddr>().ok().map(Cidr::from));
+    network
+        .map(|network| network.trunc())
+        .ok_or_else(|| Refused(format!("{} is not an address or network", super::excerpt(item)).into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists() {
+        let shown = |text| address_list(text).map(|list| list.iter().map(Cidr::to_string).collect::<Vec<_>>()).ok();
+        for (text, expected) in [
+            ("10.0.0.5/8", Some(vec!["10.0.0.0/8"])),
+            ("192.0.2.1 , 10.0.0.0/8,10.0.0.0/8", Some(vec!["10.0.0.0/8", "192.0.2.1/32"])),
+            ("2001:db8::1,::/0", Some(vec!["::/0", "2001:db8::1/128"])),
+            ("10.0.0.0/33", None),
+            ("10.0.0.0/8,", None),
+            ("10.0.0.0/8;deny all", None),
+            ("10.0.0.0/8 192.0.2.1", None),
+            ("fe80::1%eth0", None),
+            ("all", None),
+        ] {
+            let expected = expected.map(|list| list.into_iter().map(String::from).collect::<Vec<_>>());
+            assert_eq!(shown(text), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Names: of headers, methods, realms and Secrets; it must not know what they are used for.
+
+use super::form::Shape;
+use crate::model::{HeaderName, Refused, Text, is_label, is_subdomain};
+
+/// What [`header_names`] takes one by one.
+pub const HEADER_NAME: Shape =
+    Shape { name: "a header name of letters, digits, - and _", pattern: "[A-Za-z0-9_-]+", ..Shape::DEFAULT };
+
+/// What [`methods`] takes one by one.
+pub const METHOD: Shape = Shape { name: "a method of letters", pattern: "[A-Za-z]+", ..Shape::DEFAULT };
+
+/// What [`realm`] takes.
+pub const REALM: Shape = Shape {
+    name: "printable ASCII without quotes, backslash and $, other than off",
+    pattern: r"[ !#%-\[\]-~]+",
+    never: "(?i)^off$",
+    ..Shape::DEFAULT
+};
+
+/// What [`secret_reference`] takes.
+pub const SECRET_REFERENCE: Shape = Shape {
+    name: "the name of a Secret, or namespace/name",
+    pattern: r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*",
+    longest: 63 + 1 + 253,
+    ..Shape::DEFAULT
+};
+
+/// A DNS name of any case.
+pub const HOST_NAME: Shape = Shape {
+    name: "a DNS name",
+    pattern: r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
+    longest: 253,
+    any_case: true,
+    ..Shape::DEFAULT
+};
+
+/// A comma-separated list of header names: letters, digits, `-` and `_`.
+pub fn header_names(value: &str) -> Result<Vec<HeaderName>, Refused> {
+    tokens(value, "a header name", |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+/// A comma-separated list of methods: letters.
+pub fn methods(value: &str) -> Result<Vec<HeaderName>, Refused> {
+    tokens(value, "a method", |byte| byte.is_ascii_alphabetic())
+}
+
+fn tokens(value: &str, what: &str, fits: fn(u8) -> bool) -> Result<Vec<HeaderName>, Refused> {
+    let mut list = Vec::new();
+    for item in value.split(',').map(str::trim) {
+        let token = HeaderName::new(item).ok().filter(|_| item.bytes().all(fits));
+        let token = token.ok_or_else(|| Refused(format!("{} is not {what}", super::excerpt(item)).into()))?;
+        if !list.contains(&token) {
+            list.push(token);
+        }
+    }
+    Ok(list)
+}
+
+/// The text that a browser shows when it asks for a password.
+pub fn realm(value: &str) -> Result<Text, Refused> {
+    let value = value.trim();
+    // nginx takes the realm "off" for the order to let everybody in, quoted or not.
+    if value.eq_ignore_ascii_case("off") {
+        return Err(Refused::because("nginx would switch authentication off"));
+    }
+    match value.bytes().all(|byte| (byte.is_ascii_graphic() || byte == b' ') && !b"\"\\".contains(&byte)) {
+        true => Text::new(value),
+        false => Err(Refused::because("a realm is printable ASCII without quotes and backslashes")),
+    }
+}
+
+/// The name of a Secret, with or without its namespace: `name` or `namespace/name`.
+pub fn secret_reference(value: &str) -> Result<(Option<&str>, &str), Refused> {
+    let value = value.trim();
+    let (namespace, name) = match value.split_once('/') {
+        Some((namespace, name)) => (Some(namespace), name),
+        None => (None, value),
+    };
+    match namespace.is_none_or(is_label) && is_subdomain(name) {
+        true => Ok((namespace, name)),
+        false => Err(Refused::because("it is not the name of a Secret: name or namespace/name")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets() {
+        assert_eq!(secret_reference("users"), Ok((None, "users")));
+        assert_eq!(secret_reference(" shop/users.v2\n"), Ok((Some("shop"), "users.v2")));
+        for text in ["", "/", "a/", "/a", "a/b/c", "../a", "a/../b", "A", "a b", "a\nb", "a..b", "-a", "$a", "~a"] {
+            assert!(secret_reference(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_realm_never_switches_authentication_off() {
+        for text in ["off", "OFF", " off ", "a\"b", "a\\", "a$b", "a\tb", "a\nb", "ä"] {
+            assert!(realm(text).is_err(), "{text:?}");
+        }
+        assert!(realm("Members - only; please").is_ok());
+    }
+
+    #[test]
+    fn lists_of_tokens() {
+        assert_eq!(methods("GET, PUT,GET").map(|list| list.len()), Ok(2));
+        for text in ["*", "GET PUT", "GET,", "G1", "GET;", ""] {
+            assert!(methods(text).is_err(), "{text:?}");
+        }
+        assert!(header_names("X-Forwarded-For, dnt").is_ok());
+        for text in ["X:Y", "X\r\nY: z", "X Y", "X$host", "*", "Ä"] {
+            assert!(header_names(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Targets and statuses of redirects; it must not know which key is read.
+
+use super::form::Shape;
+use crate::model::{RedirectUrl, Refused};
+
+/// What [`redirect_url`] takes, as far as an expression can tell.
+pub const REDIRECT_URL: Shape = Shape {
+    name: "a URL that begins with http:// or https://, without blanks, quotes, backslash, braces, ; and $",
+    pattern: r"[Hh][Tt][Tt][Pp][Ss]?:[!#%&(-:=?-\[\]_a-z~]+",
+    verbatim: true,
+    ..Shape::DEFAULT
+};
+
+/// The same where a path on the same host will do.
+pub const REDIRECT_TARGET: Shape = Shape {
+    name: "a URL that begins with http:// or https://, or a path, without blanks, quotes, backslash, braces, ; and $",
+    pattern: r"[Hh][Tt][Tt][Pp][Ss]?:[!#%&(-:=?-\[\]_a-z~]+|/(?:[!#%&(-.0-:=?-\[\]_a-z~][!#%&(-:=?-\[\]_a-z~]*)?",
+    verbatim: true,
+    ..Shape::DEFAULT
+};
+
+/// An absolute URL of http or https; with `path`, a path on the same host as well.
+///
+/// Blanks around it are refused, as ingress-nginx does with URLs.
+pub fn redirect_url(value: &str, path: bool) -> Result<RedirectUrl, Refused> {
+    if value.contains('$') {
+        return Err(Refused::because("a redirect cannot hold variables"));
+    }
+    let target = RedirectUrl::new(value)?;
+    let is_path = value.starts_with('/') && !value.starts_with("//");
+    let parsed = url::Url::parse(value).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    match (parsed, path && is_path) {
+        (Some(_), _) | (None, true) => Ok(target),
+        (None, false) => Err(Refused::because("it is not a URL that begins with http:// or https://")),
+    }
+}
+
+/// A status that makes browsers follow the target; `permanent` includes 308.
+pub fn redirect_status(value: &str, permanent: bool) -> Result<u16, Refused> {
+    match value.trim() {
+        "301" => Ok(301),
+        "302" => Ok(302),
+        "303" => Ok(303),
+        "307" => Ok(307),
+        "308" if permanent => Ok(308),
+        _ if permanent => Err(Refused::because("it is not one of 301, 302, 303, 307, 308")),
+        _ => Err(Refused::because("it is not one of 301, 302, 303, 307")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        for text in ["https://example.com", "http://example.com:81/a?b=c&d=%20#e", "/moved"] {
+            assert!(redirect_url(text, true).is_ok(), "{text:?}");
+        }
+        for text in [
+            "//example.com",
+            "ftp://example.com",
+            "javascript:alert(1)",
+            "example.com",
+            " https://example.com",
+            "https://example.com ",
+            "https://example.com\n",
+            "https://example.com/;}",
+            "https://example.com/$request_uri",
+            "https://example.com/\"",
+            "https://",
+        ] {
+            assert!(redirect_url(text, true).is_err(), "{text:?}");
+        }
+        assert!(redirect_url("/moved", false).is_err());
+    }
+}

@@ -1,0 +1,242 @@
+//! What a path is replaced by: text, captures and harmless variables; it must not know the path.
+
+use std::sync::Arc;
+
+use super::form::Shape;
+use crate::model::{Refused, RewriteTarget, RouteVariable, TargetPart, Variable};
+
+/// Variables of nginx that say nothing but what the client sent anyway.
+const VARIABLES: [&str; 11] = [
+    "args",
+    "document_uri",
+    "host",
+    "is_args",
+    "query_string",
+    "remote_addr",
+    "request_method",
+    "request_uri",
+    "scheme",
+    "server_name",
+    "uri",
+];
+/// Families of such variables, by the beginning of their names.
+const VARIABLE_PREFIXES: [&str; 3] = ["arg_", "cookie_", "http_"];
+/// Variables that begin with a slash themselves.
+const SLASHED: [&str; 6] = ["$uri", "${uri}", "$document_uri", "${document_uri}", "$request_uri", "${request_uri}"];
+/// Headers with passwords, which the backend is not told.
+const SECRET_VARIABLES: [&str; 2] = ["http_authorization", "http_proxy_authorization"];
+
+/// What [`rewrite_target`] takes.
+pub const REWRITE_TARGET: Shape = Shape {
+    name: "a path with $1 to $9 and variables that repeat what the client sent, without ? and ;",
+    pattern: r"(?:[A-Za-z0-9_/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
+    never: r"^https?://|^\$scheme|^\$\{scheme\}|\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
+    ..Shape::DEFAULT
+};
+
+/// What [`prefix`] takes.
+pub const PATH_PREFIX: Shape = Shape {
+    name: "text with $1 to $9 and the variables of rewrite-target, without ? and ;",
+    never: r"\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
+    ..REWRITE_TARGET
+};
+
+/// What [`host_header`] takes, but for its variables.
+pub const HOST_HEADER: Shape =
+    Shape { name: "letters, digits, - . _ : and variables", pattern: r"[A-Za-z0-9._:${}-]+", ..Shape::DEFAULT };
+
+/// What [`hash_key`] takes.
+pub const HASH_KEY: Shape = Shape {
+    name: "text and variables that repeat what the client sent, at least one",
+    pattern: r"(?:[a-z0-9_/.~:@+,=&!*()-]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()-]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
+    never: r"^[^$]*$|\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
+    any_case: true,
+    ..Shape::DEFAULT
+};
+
+/// A rewrite target: a path with `$1` to `$9` and variables; a missing leading slash is added to text.
+///
+/// A target that begins with a capture stays as it is: `/app(/.*)` with `$1` is common, and the capture has the slash.
+pub fn rewrite_target(value: &str) -> Result<RewriteTarget, Refused> {
+    let value = value.trim();
+    // nginx answers a redirect instead of rewriting when the replacement begins like this.
+    if ["http://", "https://", "$scheme", "${scheme}"].iter().any(|start| value.starts_with(start)) {
+        return Err(Refused::because("it begins like a URL; for a redirect use temporal-redirect"));
+    }
+    let mut literal = String::new();
+    if !value.starts_with('/') && !SLASHED.iter().any(|start| value.starts_with(start)) && !starts_with_capture(value) {
+        literal.push('/');
+    }
+    RewriteTarget::new(parts(value, literal, false)?)
+}
+
+/// What a host header is: text and variables, those of [`RouteVariable`] among them.
+pub fn host_header(value: &str) -> Result<RewriteTarget, Refused> {
+    let parts = parts(value.trim(), String::new(), true)?;
+    let fits = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte));
+    match parts.iter().all(|part| !matches!(part, TargetPart::Literal(text) if !fits(text))) {
+        _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
+            Err(Refused::because("it holds a capture such as $1; a host has none"))
+        }
+        true => RewriteTarget::new(parts),
+        false => Err(Refused::because("a host is letters, digits, - . _ and variables")),
+    }
+}
+
+/// What a prefix of paths is: text, captures and variables.
+pub fn prefix(value: &str) -> Result<RewriteTarget, Refused> {
+    RewriteTarget::new(parts(value.trim(), String::new(), false)?)
+}
+
+/// What requests are told apart by, so that those that are alike go to one endpoint: text and variables, at least one of these.
+pub fn hash_key(value: &str) -> Result<RewriteTarget, Refused> {
+    // What tells requests apart reaches no backend, and a client's address is as good in either form.
+    let value = value.trim().replace("binary_remote_addr", "remote_addr");
+    let parts = parts(&lower_variables(&value), String::new(), false)?;
+    match parts.iter().any(|part| matches!(part, TargetPart::Variable(_))) {
+        _ if parts.iter().any(|part| matches!(part, TargetPart::Capture(_))) => {
+            Err(Refused::because("it holds a capture such as $1; only variables tell requests apart"))
+        }
+        true => RewriteTarget::new(parts),
+        false => Err(Refused::because("it holds no variable, and all requests would go to one endpoint")),
+    }
+}
+
+/// nginx knows variables by small letters alone, whatever those are of who writes them.
+fn lower_variables(value: &str) -> String {
+    let mut in_name = false;
+    let lower = |character: char| {
+        in_name = character == '$' || (in_name && (character.is_ascii_alphanumeric() || "_{".contains(character)));
+        if in_name { character.to_ascii_lowercase() } else { character }
+    };
+    value.chars().map(lower).collect()
+}
+
+/// Reads text behind what there is of it already; `of_route` lets in what is known of a route without any request.
+fn parts(value: &str, mut literal: String, of_route: bool) -> Result<Vec<TargetPart>, Refused> {
+    let mut parts = Vec::new();
+    let mut rest = value;
+    while let Some(character) = rest.chars().next() {
+        let part = match character {
+            '$' => {
+                let (part, after) = reference(&rest[1..], of_route)?;
+                rest = after;
+                part
+            }
+            _ if is_path_character(character) => {
+                literal.push(character);
+                rest = &rest[1..];
+                continue;
+            }
+            _ => {
+                return Err(Refused(
+                    format!("a path cannot hold {} here", super::excerpt(&character.to_string())).into(),
+                ));
+            }
+        };
+        flush(&mut literal, &mut parts);
+        parts.push(part);
+    }
+    flush(&mut literal, &mut parts);
+    Ok(parts)
+}
+
+fn starts_with_capture(value: &str) -> bool {
+    matches!(value.as_bytes(), [b'$', b'1'..=b'9', ..])
+}
+
+fn flush(literal: &mut String, parts: &mut Vec<TargetPart>) {
+    if !literal.is_empty() {
+        parts.push(TargetPart::Literal(Arc::from(std::mem::take(literal))));
+    }
+}
+
+/// Reads what follows a `$`, and returns the rest.
+fn reference(text: &str, of_route: bool) -> Result<(TargetPart, &str), Refused> {
+    let bytes = text.as_bytes();
+    match bytes.first() {
+        Some(digit @ b'1'..=b'9') => Ok((TargetPart::Capture(digit - b'0'), &text[1..])),
+        Some(b'{') => match text[1..].split_once('}') {
+            Some((name, rest)) => Ok((TargetPart::Variable(variable(name, of_route)?), rest)),
+            None => Err(Refused::because("a ${ is never closed")),
+        },
+        _ => {
+            let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+            let (name, rest) = text.split_at(end.unwrap_or(text.len()));
+            Ok((TargetPart::Variable(variable(name, of_route)?), rest))
+        }
+    }
+}
+
+fn variable(name: &str, of_route: bool) -> Result<Variable, Refused> {
+    let harmless = VARIABLES.contains(&name)
+        || (of_route && RouteVariable::named(name).is_some())
+        || VARIABLE_PREFIXES.iter().any(|prefix| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty()));
+    match Variable::new(name) {
+        Ok(variable) if harmless && !SECRET_VARIABLES.contains(&name) => Ok(variable),
+        _ if name.is_empty() => Err(Refused::because("a $ refers to nothing")),
+        _ => Err(Refused(format!("unknown {} variable", super::excerpt(name)).into())),
+    }
+}
+
+/// Characters that mean themselves in a path, and nothing to nginx.
+fn is_path_character(character: char) -> bool {
+    character.is_ascii_alphanumeric() || "/-._~:@+,=&!*()".contains(character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_text_and_variables_of_any_case() {
+        let shown = |text| hash_key(text).map(|key| key.parts().iter().map(ToString::to_string).collect::<String>());
+        assert_eq!(shown("$binary_remote_addr").as_deref(), Ok("${remote_addr}"));
+        assert_eq!(
+            shown("u-$cookie_JSESSIONID-${Http_X_User}X").as_deref(),
+            Ok("u-${cookie_jsessionid}-${http_x_user}X")
+        );
+        for text in
+            ["", "fixed", "$1", "$request_uri$2", "$http_authorization", "$ssl_client_raw_cert", "$a;b", "${host"]
+        {
+            assert!(hash_key(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn targets() {
+        let shown = |text| rewrite_target(text).map(|target| target.parts().iter().map(ToString::to_string).collect());
+        let cases: [(&str, Result<&str, &str>); 22] = [
+            ("/$2", Ok("/$2")),
+            ("$1", Ok("$1")),
+            ("$uri", Ok("${uri}")),
+            ("$host", Ok("/${host}")),
+            ("app", Ok("/app")),
+            ("/$10", Ok("/$10")),
+            ("/a/${host}b$arg_x", Ok("/a/${host}b${arg_x}")),
+            ("/$host/$1", Ok("/${host}/$1")),
+            ("/$foo", Err("unknown \"foo\" variable")),
+            ("/$ingressd_x", Err("unknown \"ingressd_x\" variable")),
+            ("/$http_", Err("unknown \"http_\" variable")),
+            ("/$HOST", Err("unknown \"HOST\" variable")),
+            ("/$http_authorization", Err("unknown \"http_authorization\" variable")),
+            ("/${host", Err("never closed")),
+            ("/$", Err("refers to nothing")),
+            ("/a?b=$1", Err("cannot hold \"?\"")),
+            ("/a;b", Err("cannot hold \";\"")),
+            ("/a b", Err("cannot hold \" \"")),
+            ("/a\u{2028}b", Err("cannot hold")),
+            ("https://example.com/$1", Err("begins like a URL")),
+            ("$scheme://a", Err("begins like a URL")),
+            ("/$0", Err("unknown \"0\" variable")),
+        ];
+        for (text, expected) in cases {
+            let given: Result<String, Refused> = shown(text);
+            match (given, expected) {
+                (Ok(given), Ok(expected)) => assert_eq!(given, expected, "{text:?}"),
+                (Err(given), Err(expected)) => assert!(given.to_string().contains(expected), "{text:?}: {given}"),
+                (given, _) => panic!("{text:?} gives {given:?}"),
+            }
+        }
+    }
+}
