@@ -2,6 +2,7 @@
 //! sample.
 
 mod access;
+mod access_log;
 mod config_map;
 mod document;
 mod hosts;

@@ -156,6 +156,11 @@ pub static LIMIT_RATE_AFTER: DirectiveRow = client("limit_rate_after");
 /// Whether redirects of nginx's own have the port of the connection.
 pub static PORT_IN_REDIRECT: DirectiveRow = client("port_in_redirect");
 
+/// Whether requests are logged, and where.
+pub static ACCESS_LOG: DirectiveRow = client("access_log");
+/// Whether what becomes of paths is told in the error log.
+pub static REWRITE_LOG: DirectiveRow = DirectiveRow { module: Some(Module::Rewrite), ..client("rewrite_log") };
+
 const fn client(name: &'static str) -> DirectiveRow {
     DirectiveRow { name, since: ANY, module: None, grpc: None, security: false }
 }
@@ -202,6 +207,7 @@ pub static OF_SERVERS: &[&DirectiveRow] = &[
 /// Rows of routes, sorted by name.
 pub static ALL: &[&DirectiveRow] = &[
     &ABSOLUTE_REDIRECT,
+    &ACCESS_LOG,
     &CLIENT_BODY_BUFFER_SIZE,
     &CLIENT_MAX_BODY_SIZE,
     &LIMIT_RATE,
@@ -223,4 +229,5 @@ pub static ALL: &[&DirectiveRow] = &[
     &PROXY_REDIRECT,
     &PROXY_REQUEST_BUFFERING,
     &PROXY_SEND_TIMEOUT,
+    &REWRITE_LOG,
 ];

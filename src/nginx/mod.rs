@@ -1,5 +1,6 @@
 //! What this host's nginx is and can do, and the gate that fits a model to it; it must not know Kubernetes types, templates or files.
 
+pub mod access_log;
 mod capabilities;
 pub mod complaint;
 mod gate;
@@ -8,6 +9,7 @@ mod other_sites;
 mod plan;
 pub mod syntax;
 
+pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
 pub use capabilities::{Capabilities, UnknownBuild};
 pub use gate::gate;
 pub use other_sites::{HostConfiguration, OtherSites, ParsedFile, SiteListen, SiteName, StreamListen, survey};

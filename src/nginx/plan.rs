@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::access_log::{AccessLog, AccessLogOptions};
 use crate::model::{Cidr, Model, Protocols};
 
 /// What the administrator decides about listeners and paths.
@@ -29,8 +30,8 @@ pub struct GateOptions {
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker.
     pub upstream_keepalive: u32,
-    /// Where access logs go: `None` leaves the host's own setting.
-    pub access_log: Option<PathBuf>,
+    /// How requests are logged.
+    pub access_log: AccessLogOptions,
     /// Whether hosts that are served alike share a `server` block.
     pub shared_servers: bool,
 }
@@ -48,7 +49,7 @@ impl Default for GateOptions {
             status: SocketAddr::from(([127, 0, 0, 1], 10246)),
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
-            access_log: None,
+            access_log: AccessLogOptions::default(),
             shared_servers: true,
         }
     }
@@ -125,8 +126,8 @@ pub struct Decisions {
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker; `None` without the module.
     pub upstream_keepalive: Option<u32>,
-    /// Where access logs go: `None` leaves the host's own setting.
-    pub access_log: Option<PathBuf>,
+    /// How requests are logged.
+    pub access_log: AccessLog,
     /// Whether hosts that are served alike share a `server` block.
     pub shared_servers: bool,
     /// Versions of TLS that hosts offer.

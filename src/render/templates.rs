@@ -112,6 +112,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("split", example(split())),
         source!("stranger", example(stranger())),
         source!("limits", example(limits())),
+        source!("access_log", example(access_log())),
         source!("list", Some(json!(list()))),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),
@@ -165,9 +166,9 @@ fn server() -> Result<Value, Refused> {
     let path = Path::new("/file".as_ref())?;
     Ok(json!(view::Server {
         http2: true,
-        certificate: vec![path.clone()],
+        certificate: vec![path],
         protocols: vec![Words::join([WORD])],
-        access_log: vec![path],
+        access_log: vec![words()],
         keepalive_min_timeout: true,
         grpc: true,
         detailed: true,
@@ -280,6 +281,21 @@ fn split() -> Result<Value, Refused> {
             branches: vec![view::SplitBranch { pattern: Literal::new("~^x$")?, upstream: WORD }],
             rest: WORD,
         }],
+    }))
+}
+
+fn access_log() -> Result<Value, Refused> {
+    Ok(json!(view::AccessLog {
+        backends: true,
+        namespace: true,
+        service: true,
+        port: true,
+        upstream: true,
+        alternative: true,
+        ingress: true,
+        request_id: true,
+        skip: vec![view::LogSkip { variable: WORD, requests: vec![Literal::new("/x")?] }],
+        formats: vec![view::LogFormat { name: WORD, escape: WORD, line: Text::new("text")? }],
     }))
 }
 

@@ -121,8 +121,8 @@ pub struct Server {
     pub certificate: Vec<Path>,
     /// Versions of TLS, where there is a certificate.
     pub protocols: Vec<Words>,
-    /// The access log, none or one.
-    pub access_log: Vec<Path>,
+    /// The access logs; none where those of the host count.
+    pub access_log: Vec<Words>,
     /// Whether nginx knows `keepalive_min_timeout`.
     pub keepalive_min_timeout: bool,
     /// Whether a route speaks gRPC to its backend.

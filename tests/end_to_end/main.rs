@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;
+mod access_logs;
 mod alike;
 mod authentication;
 mod backend_headers;

@@ -4,7 +4,7 @@ use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Refused};
 use crate::translate::annotation::value::{address_list, boolean, byte_size, integer, seconds};
 
-/// From a value as the ConfigMap has it to the text of a setting.
+/// From a value as the ConfigMap has it to the text of a setting; nothing leaves the setting as it is.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
 #[derive(Debug)]
@@ -71,7 +71,6 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 const NOT_YET: &str = "not served yet";
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
-const LOG: &str = "the log_format of nginx.conf counts, which log lines of Ingresses follow";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
 const TRACING: &str = "tracing is not served yet";
 const FIREWALL: &str = "ModSecurity is not served yet";
@@ -80,8 +79,8 @@ const GZIP: &str = "set gzip in nginx.conf of each node, which hosts of Ingresse
 
 /// Every key, sorted by name.
 pub(super) const KEYS: &[Key] = &[
-    unserved("access-log-params", "", "set listen.access-log to a file, or access_log in nginx.conf"),
-    unserved("access-log-path", "/var/log/nginx/access.log", "set listen.access-log to the file"),
+    setting("access-log-params", "access-log.parameters", same),
+    setting("access-log-path", "listen.access-log", log_file),
     unserved("add-headers", "", NOT_YET),
     unserved("allow-backend-server-header", "false", NOT_YET),
     setting("allow-cross-namespace-resources", "cross-namespace", switch),
@@ -108,13 +107,13 @@ pub(super) const KEYS: &[Key] = &[
     unserved("debug-connections", "", "set debug_connection in nginx.conf"),
     unserved("default-type", "text/html", NOT_YET),
     annotation("denylist-source-range"),
-    unserved("disable-access-log", "false", "set access_log off in nginx.conf of each node"),
-    unserved("disable-http-access-log", "false", "set access_log off in nginx.conf of each node"),
+    setting("disable-access-log", "access-log.enabled", only_off),
+    setting("disable-http-access-log", "access-log.enabled", only_off),
     unserved("disable-ipv6", "false", "leave IPv6 addresses out of listen.addresses"),
     unserved("disable-ipv6-dns", "false", "addresses of both families are used"),
     annotation("disable-proxy-intercept-errors"),
     unserved("disable-stream-access-log", "false", "set access_log in the stream block of nginx.conf"),
-    unserved("enable-access-log-for-default-backend", "false", LOG),
+    unserved("enable-access-log-for-default-backend", "true", "requests for unknown hosts are logged like others"),
     unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),
     unserved("enable-auth-access-log", "false", GLOBAL_AUTH),
     unserved("enable-brotli", "false", "brotli is not served"),
@@ -129,7 +128,7 @@ pub(super) const KEYS: &[Key] = &[
         "false",
         "reloads follow their cost and the connections of old workers: see section pacing",
     ),
-    unserved("enable-syslog", "false", "set access_log and error_log in nginx.conf of each node"),
+    setting("enable-syslog", "access-log.syslog", switch),
     server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, on_off),
     host("error-log-level", "error_log"),
     host("error-log-path", "error_log"),
@@ -160,7 +159,7 @@ pub(super) const KEYS: &[Key] = &[
     setting("hsts-include-subdomains", "tls.hsts-include-subdomains", switch),
     setting("hsts-max-age", "tls.hsts-max-age", same),
     setting("hsts-preload", "tls.hsts-preload", switch),
-    unserved("http-access-log-path", "", "set listen.access-log to the file"),
+    setting("http-access-log-path", "listen.access-log", log_file),
     setting("http-redirect-code", "tls.redirect-status", same),
     unserved("http-snippet", "", SNIPPETS),
     unserved("http2-max-concurrent-streams", "128", "set http2_max_concurrent_streams in nginx.conf of each node"),
@@ -178,10 +177,15 @@ pub(super) const KEYS: &[Key] = &[
     unserved("limit-req-status-code", "503", NOT_YET),
     annotation("load-balance"),
     unserved("location-snippet", "", SNIPPETS),
-    unserved("log-format-escape-json", "false", LOG),
-    unserved("log-format-escape-none", "false", LOG),
-    unserved("log-format-stream", "", LOG),
-    unserved("log-format-upstream", "", LOG),
+    setting("log-format-escape-json", "access-log.escape-json", switch),
+    unserved(
+        "log-format-escape-none",
+        "false",
+        "what clients send could write lines of its own into the log: values are escaped as nginx does by itself, or for \
+         JSON with log-format-escape-json",
+    ),
+    unserved("log-format-stream", "", "set log_format and access_log in the stream block of nginx.conf"),
+    setting("log-format-upstream", "access-log.line", same),
     unserved("lua-shared-dicts", "", NO_LUA),
     unserved("main-snippet", "", SNIPPETS),
     host("map-hash-bucket-size", "map_hash_bucket_size"),
@@ -251,7 +255,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("server-snippet", "", SNIPPETS),
     unserved("server-tokens", "false", "the version of nginx is not told"),
     annotation("service-upstream"),
-    unserved("skip-access-log-urls", "", NOT_YET),
+    setting("skip-access-log-urls", "access-log.skip", same),
     unserved("ssl-buffer-size", "4k", "set ssl_buffer_size in nginx.conf of each node"),
     server("ssl-ciphers", &catalogue::SSL_CIPHERS, |value| Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])),
     unserved("ssl-dh-param", "", "set ssl_dhparam in nginx.conf of each node"),
@@ -268,8 +272,8 @@ pub(super) const KEYS: &[Key] = &[
     unserved("stream-access-log-path", "", "set access_log in the stream block of nginx.conf"),
     unserved("stream-snippet", "", SNIPPETS),
     unserved("strict-validate-path-type", "true", "paths are judged by the rules of the API server"),
-    unserved("syslog-host", "", "set access_log and error_log in nginx.conf of each node"),
-    unserved("syslog-port", "514", "set access_log and error_log in nginx.conf of each node"),
+    setting("syslog-host", "access-log.syslog-address", same),
+    setting("syslog-port", "access-log.syslog-port", same),
     setting("upstream-keepalive-connections", "upstreams.keepalive", same),
     unserved("upstream-keepalive-requests", "10000", NOT_YET),
     unserved("upstream-keepalive-time", "1h", NOT_YET),
@@ -300,6 +304,26 @@ fn same(value: &str) -> Result<String, Refused> {
 
 fn switch(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_on| is_on.to_string())
+}
+
+/// Either of two keys switches logs off, and neither switches them on.
+fn only_off(value: &str) -> Result<String, Refused> {
+    boolean(value).map(|is_off| if is_off { "false" } else { "" }.to_owned())
+}
+
+/// Where logs of the controller may go on a node: nginx opens them as root, and refuses all configuration where it cannot.
+const LOGS: &str = "/var/log/nginx/";
+
+fn log_file(value: &str) -> Result<String, Refused> {
+    let fits = |name: &str| {
+        !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    };
+    match value.trim().strip_prefix(LOGS).is_some_and(|name| !name.is_empty() && fits(name)) {
+        true => Ok(value.trim().to_owned()),
+        false => Err(Refused::because(
+            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log to others on each node",
+        )),
+    }
 }
 
 fn on_or_off(value: &str) -> Result<String, Refused> {

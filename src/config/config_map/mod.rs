@@ -152,7 +152,11 @@ impl Layer<'_> {
     /// A value in the place of that of a setting.
     fn set(&mut self, key: &str, written: keys::Written, value: &str) -> Result<(), Refused> {
         let row = rows().find(|row| row.key == key).ok_or_else(|| Refused::because("it has no setting"))?;
-        let value = row.form.read_text(&written(value)?).map_err(|why| Refused(why.into()))?;
+        let written = written(value)?;
+        if written.is_empty() {
+            return Ok(());
+        }
+        let value = row.form.read_text(&written).map_err(|why| Refused(why.into()))?;
         // A setter may have put a value in its place before it refuses it.
         let mut settings = self.settings.clone();
         (row.set)(&mut settings, &config::Value::new(None, value)).map_err(|why| Refused(why.into()))?;

@@ -13,6 +13,7 @@ use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{Module, Version};
 use crate::model::{Field, Kind, Model, ObjectId, Origin, TlsTermination};
 
+use super::access_log::{self, AccessLog};
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
 /// Without these there is nothing to serve with.
@@ -82,6 +83,7 @@ pub fn gate(
         findings.push(Finding::new(Reason::HostConflict, host(), words));
     }
     let resets = inherited::resets(other_sites, capabilities.version, http2, &mut findings);
+    let access_log = logs(capabilities, other_sites, options, &mut findings);
     let (names_hash, longest_name) = names::table(&model, other_sites);
     let decisions = Decisions {
         listens: sockets.listens,
@@ -96,7 +98,7 @@ pub fn gate(
         status: Some((options.status, capabilities.has(Module::StubStatus))),
         current: options.current.clone(),
         upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
-        access_log: options.access_log.clone(),
+        access_log,
         // A block has one first name for all of its hosts.
         shared_servers: options.shared_servers && !other_sites.tells_server_name,
         tls_protocols: options.tls_protocols,
@@ -111,6 +113,29 @@ pub fn gate(
     (Plan { model, decisions: decisions.into() }, findings)
 }
 
+/// How requests are logged.
+fn logs(
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> AccessLog {
+    let conflict = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
+    let mut decided = access_log::decide(&options.access_log, other_sites, conflict);
+    if let Some(line) = decided.line.take() {
+        let has = |module: Option<Module>, since| {
+            since <= capabilities.version && module.is_none_or(|module| capabilities.has(module))
+        };
+        let (line, missing) = line.fit(has);
+        decided.line = Some(line.into());
+        findings.extend(missing.iter().map(|name| {
+            let words = format!("this nginx has no ${name}: in the access log a dash stands for it");
+            Finding::new(Reason::MissingCapability, host(), words)
+        }));
+    }
+    decided
+}
+
 /// Why nothing at all can be served.
 fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<String> {
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
@@ -122,9 +147,14 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
                 text.len() <= 1000 && !text.contains(|character: char| character == '$' || character.is_control())
             })
     };
-    [Some(&options.current), options.access_log.as_ref()].into_iter().flatten().find(|path| !fits(path)).map(|path| {
-        format!("{} cannot be written into nginx's configuration: an absolute path without $ is needed", path.display())
-    })
+    [Some(&options.current), options.access_log.path.as_ref()].into_iter().flatten().find(|path| !fits(path)).map(
+        |path| {
+            format!(
+                "{} cannot be written into nginx's configuration: an absolute path without $ is needed",
+                path.display()
+            )
+        },
+    )
 }
 
 /// A worker keeps a connection to each upstream that was asked lately, and refuses requests when it has none left.

@@ -1,6 +1,7 @@
 //! From a plan to views, part by part; it must not know templates, caching or where files are stored.
 
 mod access;
+mod access_log;
 mod answer;
 mod backend;
 mod backend_headers;
@@ -22,6 +23,7 @@ mod stream;
 mod upstream;
 mod writer;
 
+pub use access_log::access_log;
 pub use block::{Likeness, block, likeness};
 pub use client_certificates::strangers;
 pub use cors::cors;

@@ -21,7 +21,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{backend_tls, client_certificates, error_pages};
+use super::{access_log, backend_tls, client_certificates, error_pages};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -56,6 +56,7 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
 /// The files that a server needs; what these need in turn is among them.
 pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let mut requires = BTreeSet::from([names::shared_file()]);
+    requires.extend(access_log::is_needed(&facts.decisions.access_log).then(names::access_log_file));
     requires.extend(certificate(server, facts).map(names::certificate_file));
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
         // nginx takes a TLS server without a certificate only beside a default server that has one.
@@ -154,6 +155,7 @@ pub fn write<'a>(
         inherited: &inherited,
         common: &common,
         strict: &strict,
+        log_line: decisions.access_log.line(server.handover == Handover::Detailed),
         backends,
     };
     let list =
@@ -275,7 +277,7 @@ fn head(
         http2: has_tls && decisions.http2 == Http2::Directive,
         protocols: certificate.iter().map(|_| protocols()).collect(),
         certificate: certificate.into_iter().collect(),
-        access_log: decisions.access_log.as_deref().map(Path::new).transpose()?.into_iter().collect(),
+        access_log: access_log::of_server(&decisions.access_log, detailed)?,
         keepalive_min_timeout: decisions.keepalive_min_timeout,
         grpc,
         detailed,

@@ -96,6 +96,51 @@ pub struct SplitPart {
     pub upstream: Word,
 }
 
+/// How requests are logged.
+#[derive(Debug, Serialize)]
+pub struct AccessLog {
+    /// Whether the line tells anything of backends.
+    pub backends: bool,
+    /// Whether it tells the namespace of the Service.
+    pub namespace: bool,
+    /// Whether it tells the Service.
+    pub service: bool,
+    /// Whether it tells its port.
+    pub port: bool,
+    /// Whether it tells all three as one name.
+    pub upstream: bool,
+    /// Whether it tells that of a canary.
+    pub alternative: bool,
+    /// Whether it tells the Ingress.
+    pub ingress: bool,
+    /// Whether it tells requests apart.
+    pub request_id: bool,
+    /// Requests that are not logged, none or one.
+    pub skip: Vec<LogSkip>,
+    /// The line, none or one.
+    pub formats: Vec<LogFormat>,
+}
+
+/// Requests that are not logged.
+#[derive(Debug, Serialize)]
+pub struct LogSkip {
+    /// The variable that tells whether a request is logged.
+    pub variable: Word,
+    /// The requests: a path with its query, or an expression.
+    pub requests: Vec<Literal>,
+}
+
+/// A line of the access log.
+#[derive(Debug, Serialize)]
+pub struct LogFormat {
+    /// Its name.
+    pub name: Word,
+    /// How values are escaped.
+    pub escape: Word,
+    /// What it says.
+    pub line: Text,
+}
+
 /// Tests of one header or cookie.
 #[derive(Debug, Serialize)]
 pub struct Tests {
