@@ -5,6 +5,7 @@ mod access;
 mod access_log;
 mod config_map;
 mod document;
+mod everywhere;
 mod hosts;
 mod ingress_nginx;
 mod layer;

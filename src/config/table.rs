@@ -4,7 +4,7 @@ use config::{Value, ValueKind};
 
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
-use super::{access, access_log, hosts, ingress_nginx, limits, pacing, publishing};
+use super::{access, access_log, everywhere, hosts, ingress_nginx, limits, pacing, publishing};
 use crate::model::is_label;
 use crate::source::Selector;
 
@@ -56,6 +56,7 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("listen", "Where nginx listens for it"),
     ("upstreams", "How backends are reached"),
     ("access", "Who is let in, and whose forwarded headers are believed"),
+    ("headers", "Headers of all hosts"),
     ("tls", "Certificates and redirects to https"),
     ("access-log", "How requests are logged"),
     ("ingress-nginx", "Objects of an ingress-nginx whose place this takes"),
@@ -83,6 +84,7 @@ const TABLES: &[&[Row]] = &[
     ROWS,
     access::ROWS,
     access_log::ROWS,
+    everywhere::ROWS,
     hosts::ROWS,
     ingress_nginx::ROWS,
     limits::ROWS,

@@ -190,17 +190,59 @@ pub static SSL_PREFER_SERVER_CIPHERS: DirectiveRow = ssl("ssl_prefer_server_ciph
 /// Whether names of headers may have underscores.
 pub static UNDERSCORES_IN_HEADERS: DirectiveRow = client("underscores_in_headers");
 
+/// How answers are gathered for TLS.
+pub static SSL_BUFFER_SIZE: DirectiveRow = ssl("ssl_buffer_size");
+/// Curves of clients.
+pub static SSL_ECDH_CURVE: DirectiveRow = ssl("ssl_ecdh_curve");
+/// Whether requests may come with the first message of TLS 1.3, which anybody may send again.
+pub static SSL_EARLY_DATA: DirectiveRow = ssl("ssl_early_data");
+/// Whether clients that ask for no host that is known are turned away before a certificate is shown.
+pub static SSL_REJECT_HANDSHAKE: DirectiveRow =
+    DirectiveRow { since: Version(1, 19, 4), ..ssl("ssl_reject_handshake") };
+/// How many requests of a connection are answered at once.
+pub static HTTP2_MAX_CONCURRENT_STREAMS: DirectiveRow =
+    DirectiveRow { module: Some(Module::Http2), ..client("http2_max_concurrent_streams") };
+/// Headers of backends that nginx would replace.
+pub static PROXY_PASS_HEADER: DirectiveRow = proxy("proxy_pass_header", None);
+/// The same of gRPC.
+pub static GRPC_PASS_HEADER: DirectiveRow = DirectiveRow { module: Some(Module::Grpc), ..client("grpc_pass_header") };
+/// Whether answers are compressed.
+pub static GZIP: DirectiveRow = client("gzip");
+/// How much.
+pub static GZIP_COMP_LEVEL: DirectiveRow = client("gzip_comp_level");
+/// From which size.
+pub static GZIP_MIN_LENGTH: DirectiveRow = client("gzip_min_length");
+/// Whether answers to proxies are.
+pub static GZIP_PROXIED: DirectiveRow = client("gzip_proxied");
+/// Of which media types.
+pub static GZIP_TYPES: DirectiveRow = client("gzip_types");
+/// Whether caches are told that it depends on the client.
+pub static GZIP_VARY: DirectiveRow = client("gzip_vary");
+
 /// Rows of whole servers, which no route sets for itself, sorted by name.
 pub static OF_SERVERS: &[&DirectiveRow] = &[
     &CLIENT_BODY_TIMEOUT,
     &CLIENT_HEADER_BUFFER_SIZE,
     &CLIENT_HEADER_TIMEOUT,
+    &GRPC_PASS_HEADER,
+    &GZIP,
+    &GZIP_COMP_LEVEL,
+    &GZIP_MIN_LENGTH,
+    &GZIP_PROXIED,
+    &GZIP_TYPES,
+    &GZIP_VARY,
+    &HTTP2_MAX_CONCURRENT_STREAMS,
     &IGNORE_INVALID_HEADERS,
     &KEEPALIVE_REQUESTS,
     &KEEPALIVE_TIMEOUT,
     &LARGE_CLIENT_HEADER_BUFFERS,
+    &PROXY_PASS_HEADER,
+    &SSL_BUFFER_SIZE,
     &SSL_CIPHERS,
+    &SSL_EARLY_DATA,
+    &SSL_ECDH_CURVE,
     &SSL_PREFER_SERVER_CIPHERS,
+    &SSL_REJECT_HANDSHAKE,
     &UNDERSCORES_IN_HEADERS,
 ];
 

@@ -3,6 +3,7 @@
 pub mod access_log;
 mod capabilities;
 pub mod complaint;
+mod everywhere;
 mod gate;
 pub mod lexer;
 mod other_sites;
@@ -11,6 +12,7 @@ pub mod syntax;
 
 pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
 pub use capabilities::{Capabilities, UnknownBuild};
+pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test};
 pub use gate::gate;
 pub use other_sites::{HostConfiguration, OtherSites, ParsedFile, SiteListen, SiteName, StreamListen, survey};
 pub use plan::{Decisions, GateOptions, Http2, Listen, NamesHash, Plan, Reset};

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::access_log::{AccessLog, AccessLogOptions};
+use super::everywhere::Everywhere;
 use crate::model::{Cidr, Model, Protocols};
 
 /// What the administrator decides about listeners and paths.
@@ -30,6 +31,8 @@ pub struct GateOptions {
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker.
     pub upstream_keepalive: u32,
+    /// What all hosts get.
+    pub everywhere: Everywhere,
     /// How requests are logged.
     pub access_log: AccessLogOptions,
     /// Whether hosts that are served alike share a `server` block.
@@ -49,6 +52,7 @@ impl Default for GateOptions {
             status: SocketAddr::from(([127, 0, 0, 1], 10246)),
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
+            everywhere: Everywhere::default(),
             access_log: AccessLogOptions::default(),
             shared_servers: true,
         }
@@ -126,6 +130,10 @@ pub struct Decisions {
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker; `None` without the module.
     pub upstream_keepalive: Option<u32>,
+    /// What all hosts get.
+    pub everywhere: Everywhere,
+    /// Whether `keepalive_time` is known (1.19.10).
+    pub keepalive_time: bool,
     /// How requests are logged.
     pub access_log: AccessLog,
     /// Whether hosts that are served alike share a `server` block.

@@ -143,7 +143,15 @@ impl Renderer {
             |one| lower::stream_upstream(one, engine),
             &mut all,
         );
-        let shared = [lower::access_log, lower::cors, lower::limits, lower::sessions, lower::splits, lower::strangers];
+        let shared = [
+            lower::access_log,
+            lower::blocked,
+            lower::cors,
+            lower::limits,
+            lower::sessions,
+            lower::splits,
+            lower::strangers,
+        ];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));

@@ -113,6 +113,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("stranger", example(stranger())),
         source!("limits", example(limits())),
         source!("access_log", example(access_log())),
+        source!("blocked", example(blocked())),
+        source!("everywhere", Some(json!(view::Everywhere { blocked: vec![WORD], directives: vec![directive()] }))),
         source!("list", Some(json!(list()))),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),
@@ -168,6 +170,7 @@ fn server() -> Result<Value, Refused> {
         http2: true,
         certificate: vec![path],
         protocols: vec![Words::join([WORD])],
+        sessions: vec![directive()],
         access_log: vec![words()],
         keepalive_min_timeout: true,
         grpc: true,
@@ -223,7 +226,8 @@ fn upstream() -> Result<Value, Refused> {
         key: vec![Text::new("text")?],
         least_connections: true,
         endpoints,
-        keepalive: vec![NUMBER]
+        keepalive: vec![NUMBER],
+        reuse: vec![directive()],
     }))
 }
 
@@ -281,6 +285,14 @@ fn split() -> Result<Value, Refused> {
             branches: vec![view::SplitBranch { pattern: Literal::new("~^x$")?, upstream: WORD }],
             rest: WORD,
         }],
+    }))
+}
+
+fn blocked() -> Result<Value, Refused> {
+    let values = vec![Literal::new("~^x$")?];
+    Ok(json!(view::Blocked {
+        networks: vec![view::BlockedNetworks { variable: WORD, networks: vec![WORD] }],
+        headers: vec![view::BlockedHeader { header: WORD, variable: WORD, values }],
     }))
 }
 

@@ -48,6 +48,10 @@ fn words(key: &Key) -> String {
         },
         Effect::Setting(name, _) => format!("takes the place of the setting `{name}`"),
         Effect::Server(row, _) => format!("`{}` in every server", row.name),
+        Effect::Directives(words, _) => words.to_owned(),
+        Effect::Gzip(_) => "says with the others how answers are compressed in every server, when `use-gzip` is true: \
+                            `gzip-level`, `gzip-min-length` and `gzip-types`"
+            .to_owned(),
         Effect::Forwarded(_) => "says with the others who is believed about clients, in the place of the \
                                  setting `access.trusted-proxies`: `use-forwarded-headers` or `enable-real-ip` switches \
                                  it on or off for `X-Forwarded` headers, `use-proxy-protocol` switches it on for the PROXY \

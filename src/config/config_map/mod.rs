@@ -14,7 +14,7 @@ use self::keys::{Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
 use crate::finding::{Finding, Reason, Severity, nearest};
-use crate::model::{Argument, Directive, Field, Kind, ObjectId, Origin, Refused, catalogue};
+use crate::model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, catalogue};
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::value::{address_list, boolean, quoted};
 use crate::translate::annotation::{self, asks};
@@ -87,7 +87,19 @@ impl Layer<'_> {
             }
         }
         self.believe(data, had_protocol);
+        let said = keys::gzip(|key| data.get(key).filter(|value| !value.trim().is_empty()).cloned());
+        if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
+            // Whatever size is asked for beside it.
+            self.settings.gate.everywhere.session_cache = ByteSize(0);
+        }
+        self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data("use-gzip".into())));
         is_safe
+    }
+
+    /// Says directives in every server.
+    fn say(&mut self, said: Vec<keys::Said>, origin: &Origin) {
+        let directive = |(row, arguments)| Directive { row, arguments, origin: origin.clone() };
+        self.settings.translate.server_directives.extend(said.into_iter().map(directive));
     }
 
     fn find(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
@@ -110,7 +122,8 @@ impl Layer<'_> {
                     say(&catalogue::SSL_PREFER_SERVER_CIPHERS, vec![Argument::Switch(true)]);
                 }
             }),
-            Effect::Forwarded(form) => form(value).map(drop),
+            Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
+            Effect::Forwarded(form) | Effect::Gzip(form) => form(value),
             Effect::Host(directive) => {
                 let note =
                     format!("it belongs to nginx.conf of each node, which is not ours to write: set {directive} there");

@@ -22,6 +22,9 @@ const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Mod
 /// The version that brought `keepalive_min_timeout`.
 const KEEPALIVE_MIN_TIMEOUT: Version = Version(1, 27, 4);
 
+/// The version that brought `keepalive_time` of upstreams.
+const KEEPALIVE_TIME: Version = Version(1, 19, 10);
+
 /// Fits what traffic should do to what this nginx can do. What protects a route and cannot be had closes the route.
 pub fn gate(
     model: Model,
@@ -56,6 +59,11 @@ pub fn gate(
             findings.push(Finding::new(Reason::MissingCapability, server.origin.clone(), words));
         }
     }
+    model.server_directives.retain(|directive| {
+        let is_known = capabilities.knows(directive.row);
+        findings.extend((!is_known).then(|| routes::left_out(directive, capabilities)));
+        is_known
+    });
     routes::fit(&mut model, capabilities, has_tls, &mut findings);
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
     if let Some(other) = other_sites.listens.iter().find(|listen| listen.address == options.status) {
@@ -98,6 +106,8 @@ pub fn gate(
         status: Some((options.status, capabilities.has(Module::StubStatus))),
         current: options.current.clone(),
         upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
+        everywhere: options.everywhere.clone(),
+        keepalive_time: capabilities.version >= KEEPALIVE_TIME,
         access_log,
         // A block has one first name for all of its hosts.
         shared_servers: options.shared_servers && !other_sites.tells_server_name,

@@ -10,6 +10,7 @@ mod block;
 mod client_certificates;
 mod cors;
 mod error_pages;
+mod everywhere;
 mod limits;
 mod lists;
 mod location;
@@ -27,6 +28,7 @@ pub use access_log::access_log;
 pub use block::{Likeness, block, likeness};
 pub use client_certificates::strangers;
 pub use cors::cors;
+pub use everywhere::blocked;
 pub use limits::limits;
 pub use lists::{list, long_lists};
 #[cfg(test)]

@@ -96,6 +96,35 @@ pub struct SplitPart {
     pub upstream: Word,
 }
 
+/// Who is turned away everywhere.
+#[derive(Debug, Serialize)]
+pub struct Blocked {
+    /// By address, none or one.
+    pub networks: Vec<BlockedNetworks>,
+    /// By a header each.
+    pub headers: Vec<BlockedHeader>,
+}
+
+/// Clients that are turned away.
+#[derive(Debug, Serialize)]
+pub struct BlockedNetworks {
+    /// The variable that tells them.
+    pub variable: Word,
+    /// Their networks.
+    pub networks: Vec<Word>,
+}
+
+/// Values of a header whose requests are turned away.
+#[derive(Debug, Serialize)]
+pub struct BlockedHeader {
+    /// The variable with the header.
+    pub header: Word,
+    /// The variable that tells them.
+    pub variable: Word,
+    /// Expressions that match them.
+    pub values: Vec<Literal>,
+}
+
 /// How requests are logged.
 #[derive(Debug, Serialize)]
 pub struct AccessLog {

@@ -12,7 +12,7 @@ pub use name::{header_names, methods, realm, secret_reference};
 pub use number::{boolean, byte_size, integer, on_off, positive, seconds, seconds_or_unlimited};
 pub use origin::origins;
 pub use redirect::{redirect_status, redirect_url};
-pub use target::{hash_key, host_header, prefix, rewrite_target};
+pub use target::{hash_key, host_header, is_harmless, prefix, rewrite_target};
 
 /// Longest part of a value that is quoted in a note.
 const LONGEST_QUOTE: usize = 60;
