@@ -189,12 +189,12 @@ const OF_NGINX: [&str; 8] = [
     "Transfer-Encoding",
 ];
 
-fn answer_headers(headers: &[SetHeader]) -> Result<(), String> {
+pub(super) fn answer_headers(headers: &[SetHeader]) -> Result<(), String> {
     let of_nginx = |header: &&SetHeader| OF_NGINX.iter().any(|name| header.name.as_str().eq_ignore_ascii_case(name));
     refuse(headers.iter().find(of_nginx), "nginx makes it of each answer")
 }
 
-fn request_headers(headers: &[SetHeader]) -> Result<(), String> {
+pub(super) fn request_headers(headers: &[SetHeader]) -> Result<(), String> {
     let is_told = |header: &&SetHeader| {
         let same = |name: &str| header.name.as_str().eq_ignore_ascii_case(name);
         let framing = ["Content-Length", "Transfer-Encoding", "TE", "X-Original-Uri"].into_iter().any(same);

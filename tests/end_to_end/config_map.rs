@@ -19,7 +19,7 @@ pub fn says(rig: &Rig, data: &[(&str, &str)]) {
 }
 
 /// Waits until these reasons and no others are told about the ConfigMap.
-async fn told(rig: &mut Rig, expected: &[&str]) {
+pub async fn told(rig: &mut Rig, expected: &[&str]) {
     let right = |status: &Value| {
         let findings = status["findings"].as_array().into_iter().flatten();
         let own = findings.filter(|finding| finding["kind"] == "ConfigMap" && finding["name"] == NAME);

@@ -24,6 +24,7 @@ mod doctor;
 mod downgrade;
 mod endpoints;
 mod error_pages;
+mod everywhere;
 mod external_names;
 mod failure;
 mod generations;

@@ -36,6 +36,15 @@ impl Key {
     }
 }
 
+/// Whose headers a ConfigMap has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Headers {
+    /// Those of answers.
+    Answers,
+    /// Those of requests to backends.
+    Requests,
+}
+
 /// A directive and its arguments.
 pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 
@@ -48,6 +57,8 @@ pub(super) enum Effect {
     Setting(&'static str, Written),
     /// It is a directive of every server.
     Server(&'static DirectiveRow, fn(&str) -> Result<Vec<Argument>, Refused>),
+    /// It names a ConfigMap with headers of this kind.
+    Headers(Headers),
     /// Directives of every server, in words and as they are.
     Directives(&'static str, fn(&str) -> Result<Vec<Said>, Refused>),
     /// With others it says how answers are compressed; its form.
@@ -96,7 +107,7 @@ const GLOBAL_AUTH: &str = "external authentication is not served yet; use auth-t
 pub(super) const KEYS: &[Key] = &[
     setting("access-log-params", "access-log.parameters", same),
     setting("access-log-path", "listen.access-log", log_file),
-    unserved("add-headers", "", NOT_YET),
+    Key { name: "add-headers", effect: Effect::Headers(Headers::Answers) },
     Key {
         name: "allow-backend-server-header",
         effect: Effect::Directives("`proxy_pass_header Server` in every server when it is true", backend_server_header),
@@ -252,7 +263,7 @@ pub(super) const KEYS: &[Key] = &[
     annotation("proxy-redirect-to"),
     annotation("proxy-request-buffering"),
     annotation("proxy-send-timeout"),
-    unserved("proxy-set-headers", "", NOT_YET),
+    Key { name: "proxy-set-headers", effect: Effect::Headers(Headers::Requests) },
     unserved(
         "proxy-ssl-location-only",
         "false",

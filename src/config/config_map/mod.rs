@@ -1,6 +1,7 @@
 //! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
 
 mod document;
+mod headers;
 mod keys;
 #[cfg(test)]
 mod tests;
@@ -32,10 +33,19 @@ pub struct Layered {
 }
 
 impl Settings {
-    /// Which version of which ConfigMap counts; `None` where none is named, or there is none.
+    /// Which version of which ConfigMap counts, with those that it names; `None` where none is named, or there is none.
     pub fn layer_version(&self, snapshot: &Snapshot) -> Option<Version> {
         let (namespace, name) = self.ingress_nginx.config_map.as_ref()?;
-        snapshot.config_map(namespace, name).map(|stored| stored.version.clone())
+        let stored = snapshot.config_map(namespace, name)?;
+        let data = stored.object.data.as_ref();
+        let named = headers::KEYS.into_iter().map(|key| {
+            data?.get(key).and_then(|value| headers::version(value, namespace, snapshot)).map(|version| &*version.0)
+        });
+        let named: Vec<_> = named.map(Option::unwrap_or_default).collect();
+        Some(match named.iter().all(|version| version.is_empty()) {
+            true => stored.version.clone(),
+            false => Version(format!("{} {}", stored.version.0, named.join(" ")).into()),
+        })
     }
 
     /// The settings under the ConfigMap that they name.
@@ -51,7 +61,8 @@ impl Settings {
             return layered;
         };
         let nothing = BTreeMap::new();
-        let mut layer = Layer { id: &stored.id, settings: self.clone(), defaults: Vec::new(), findings: Vec::new() };
+        let mut layer =
+            Layer { id: &stored.id, snapshot, settings: self.clone(), defaults: Vec::new(), findings: Vec::new() };
         let is_safe = layer.read(stored.object.data.as_ref().unwrap_or(&nothing));
         layer.settings.translate.defaults = layer.defaults.into();
         layer.settings.translate.server_directives.sort_by_key(|directive| directive.row.name);
@@ -63,6 +74,7 @@ impl Settings {
 /// The ConfigMap while it is read.
 struct Layer<'a> {
     id: &'a Arc<ObjectId>,
+    snapshot: &'a Snapshot,
     settings: Settings,
     defaults: Vec<DefaultValue>,
     findings: Vec<Finding>,
@@ -122,6 +134,10 @@ impl Layer<'_> {
                     say(&catalogue::SSL_PREFER_SERVER_CIPHERS, vec![Argument::Switch(true)]);
                 }
             }),
+            Effect::Headers(headers) => {
+                self.headers(headers, value, origin);
+                Ok(())
+            }
             Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
             Effect::Forwarded(form) | Effect::Gzip(form) => form(value),
             Effect::Host(directive) => {

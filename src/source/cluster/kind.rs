@@ -197,6 +197,10 @@ impl Watched for ConfigMap {
     fn store(stores: &mut Stores) -> &mut Store<Self> {
         &mut stores.config_maps
     }
+
+    fn references(kept: &Self) -> BTreeSet<ObjectId> {
+        references::of_config_map(kept)
+    }
 }
 
 impl Watched for Node {
