@@ -139,7 +139,7 @@ reasons! {
     Undecodable, Error, Author, "the object is not served as it is written now", "A document could not be decoded into an object; its last good version, if there is one, goes on being served.";
     Unreadable, Error, Operator, "what the file or folder holds now is not served", "A file or folder of manifests could not be read; what it held before goes on being served.";
     DuplicateObject, Warning, Author, "this description of the object has no effect", "Two documents describe the same object; the first in order of file and line counts.";
-    ForeignClass, Info, Author, "nothing of the object is served here", "The object belongs to another controller, or names a class that does not exist, and is left alone.";
+    ForeignClass, Info, Author, "nothing of the object is served here", "The object belongs to another controller, names a class that does not exist, or has `spec.defaultBackend` while `hosts.disable-catch-all` is set; it is left alone.";
     InvalidHost, Error, Author, "nothing is served of the host", "A host is not a DNS name; its rule is left out.";
     InvalidPath, Error, Author, "the path is not served as it is written", "A path cannot be served as written; the object version is not used, or, where the path cannot be an expression, it alone answers 503, as the note says.";
     HostOwned, Error, Author, "nothing of the object is served of the host", "Another namespace asked for the host first and has it for itself (`hosts.ownership`), or had it until a moment ago (`hosts.grace`), or it is for the administrator (`hosts.catch-all`): nothing is served of it here. Take another host, or ask the administrator.";
@@ -182,6 +182,7 @@ reasons! {
     MissingConfigMap, Error, Operator, "at most its last good version counts", "A ConfigMap that the settings name does not exist. Create it, or take it out of section `ingress-nginx` of the settings.";
     UnknownKey, Warning, Author, "the key has no effect", "The ConfigMap has a key that is not known; the nearest known key is named.";
     UnsupportedKey, Warning, Author, "the key has no effect", "The key of the ConfigMap is known but has no effect here, or not yet; the note says what to use instead.";
+    NotAdmitted, Error, Author, "an API server with the policies of `ingressd admission` refuses the object", "A policy of `ingressd admission` is against the object; `ingressd check --admission` tells it. What is wrong is told by other findings as well; mend it, or have the administrator choose another action for the policy. A daemon never tells it.";
     ClosedRoute, Error, Author, "the route answers 503", "The route answers 503 because something that protects it cannot be set up, and does not count as served. An object with nothing but such routes keeps the addresses in its status and gets no new ones.";
     Quarantined, Error, Author, "this version of the object is not served", "nginx refused this version of the object, or could not take the configuration with it: for want of memory or time; its last good version, if there is one, goes on being served.";
     MoreFindings, Warning, Author, "more is wrong with the object than is told", "There are more findings about the object than are told, which are the severest: mend these, and the others are told.";

@@ -26,6 +26,7 @@ pub mod daemon;
 pub mod demo;
 pub mod doctor;
 pub mod finding;
+pub mod migrate;
 pub mod model;
 pub mod nginx;
 pub mod publish;

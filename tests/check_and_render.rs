@@ -219,6 +219,139 @@ fn check_tells_programs_the_same() {
     assert_eq!((output.code, output.text.trim()), (Some(0), "[]"));
 }
 
+/// An Ingress with a value that an API server can judge, and a key that nobody knows.
+fn mistaken() -> String {
+    let annotations = "  annotations:\n    nginx.ingress.kubernetes.io/proxy-read-timeout: soon\n    \
+                       nginx.ingress.kubernetes.io/proxy-bodysize: <&1m>\nspec:";
+    ingress("bad", "bad.example", "web").replace("spec:", annotations)
+}
+
+#[test]
+fn check_refuses_what_an_api_server_would_when_asked_to() {
+    let folder = folder(&[("a.yaml", &mistaken())]);
+    let manifests = folder.path().to_str().unwrap();
+    let refusal = "a.yaml:8: error: Ingress default/bad: metadata.annotations[nginx.ingress.kubernetes.io/proxy-read-timeout]: \
+                   NotAdmitted: ValidatingAdmissionPolicy ingressd-values refuses it: \
+                   nginx.ingress.kubernetes.io/proxy-read-timeout takes a whole number from 1";
+    type Row<'a> = (&'a [&'a str], i32, bool);
+    let rows: [Row<'_>; 6] = [
+        (&[], 0, false),
+        (&["--admission"], 1, true),
+        (&["--admission", "--action", "values=warn"], 0, false),
+        (&["--admission", "--action", "values=off"], 0, false),
+        (&["--admission", "--action", "values=warn", "--strict"], 1, false),
+        (&["--admission", "--action", "unknown=deny", "--action", "values=off"], 1, false),
+    ];
+    for (arguments, code, refused) in rows {
+        let output = ingressd("check", &[&[manifests], arguments].concat());
+        assert_eq!(
+            (output.code, output.text.contains(refusal)),
+            (Some(code), refused),
+            "{arguments:?}: {}",
+            output.text
+        );
+    }
+    // Without the class among the manifests its name has to be said.
+    std::fs::remove_file(folder.path().join("class.yaml")).unwrap();
+    let output = ingressd("check", &["--admission", manifests]);
+    assert!(output.code == Some(0) && output.complaints.contains("judges no Ingress"), "{}", output.complaints);
+    assert_eq!(ingressd("check", &["--class", "ingressd", manifests]).code, Some(64));
+    assert_eq!(ingressd("check", &["--admission", "--class", "ingressd", manifests]).code, Some(1));
+    assert_eq!(ingressd("check", &["--admission", "--action", "values=never", manifests]).code, Some(64));
+}
+
+/// What the schema of SARIF 2.1.0 requires of what is written, and what code hosts ask for besides.
+#[test]
+fn check_writes_sarif() {
+    let folder = folder(&[("a b.yaml", &mistaken()), ("broken.yaml", "kind: [\n")]);
+    let output = Command::new(env!("CARGO_BIN_EXE_ingressd"))
+        .args(["check", "--admission", "--output", "sarif", "--nginx-version", "1.22.1", "--config", "/dev/null", "."])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let log: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    assert!(log["$schema"].as_str().unwrap().ends_with("/sarif-schema-2.1.0.json"));
+    let [run] = &**log["runs"].as_array().unwrap() else { panic!("{log}") };
+    let driver = &run["tool"]["driver"];
+    assert!(driver["name"] == "ingressd" && driver["version"].is_string(), "{driver}");
+    assert_eq!(run["invocations"][0]["executionSuccessful"], true);
+    let rules = driver["rules"].as_array().unwrap();
+    for rule in rules {
+        let row = ingressd::finding::Reason::ALL.iter().find(|row| row.name == rule["id"]).unwrap();
+        assert_eq!(rule["fullDescription"]["text"], row.meaning);
+        assert!(rule["help"]["text"].as_str().unwrap().contains(row.meaning), "{rule}");
+        assert!(rule["shortDescription"]["text"].is_string() && rule["help"]["markdown"].is_string(), "{rule}");
+    }
+    let results = run["results"].as_array().unwrap();
+    for result in results {
+        assert!(!result["message"]["text"].as_str().unwrap().is_empty(), "{result}");
+        assert!(["error", "warning", "note"].contains(&result["level"].as_str().unwrap()), "{result}");
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(result["ruleId"], rules[index]["id"], "{result}");
+        for location in result["locations"].as_array().unwrap() {
+            assert!(location["logicalLocations"][0]["fullyQualifiedName"].is_string(), "{location}");
+            let place = &location["physicalLocation"];
+            assert!(place["artifactLocation"]["uri"].is_string(), "{location}");
+            assert!(place["region"]["startLine"].as_u64() >= Some(1), "{location}");
+            assert!(place["region"]["startColumn"].as_u64() >= Some(1), "{location}");
+        }
+    }
+    let shown = |result: &Value| {
+        let place = &result["locations"][0]["physicalLocation"];
+        let (line, column) = (&place["region"]["startLine"], &place["region"]["startColumn"]);
+        let uri = place["artifactLocation"]["uri"].as_str().unwrap();
+        format!("{} {} {uri}:{line}:{column}", result["level"].as_str().unwrap(), result["ruleId"].as_str().unwrap())
+    };
+    let shown: Vec<String> = results.iter().map(shown).collect();
+    let expected = [
+        "warning InvalidValue a%20b.yaml:8:5",
+        "error NotAdmitted a%20b.yaml:8:5",
+        "warning UnknownAnnotation a%20b.yaml:9:5",
+        "warning NotAdmitted a%20b.yaml:9:5",
+        "error Undecodable broken.yaml:1:1",
+    ];
+    assert_eq!(shown.iter().collect::<std::collections::BTreeSet<_>>(), expected.map(String::from).iter().collect());
+}
+
+#[test]
+fn check_writes_junit() {
+    let good = ingress("good", "good.example", "web");
+    let folder = folder(&[("a.yaml", &format!("{}---\n{good}", mistaken()))]);
+    let manifests = folder.path().to_str().unwrap();
+    let report = |arguments: &[&str]| {
+        let output = ingressd("check", &[&["--format", "junit", manifests], arguments].concat());
+        assert!(matches!(output.code, Some(0 | 1)), "{}", output.complaints);
+        quick_junit::Report::deserialize_from_str(&output.text).unwrap()
+    };
+    let cases = |report: &quick_junit::Report| {
+        let [suite] = &*report.test_suites else { panic!("{report:?}") };
+        let case = |case: &quick_junit::TestCase| {
+            let (kind, told) = match &case.status {
+                quick_junit::TestCaseStatus::NonSuccess { ty, description, .. } => {
+                    (ty.as_ref().unwrap().as_str().to_owned(), description.as_ref().unwrap().as_str().to_owned())
+                }
+                _ => (String::new(), case.system_out.as_ref().map(|text| text.as_str().to_owned()).unwrap_or_default()),
+            };
+            assert!(case.classname.as_ref().unwrap().as_str().ends_with("a.yaml"), "{case:?}");
+            (case.name.as_str().to_owned(), kind, told.lines().count())
+        };
+        suite.test_cases.iter().map(case).collect::<Vec<_>>()
+    };
+    let names = |bad: &str, lines| {
+        [
+            ("Ingress default/bad".to_owned(), bad.to_owned(), lines),
+            ("Ingress default/good".to_owned(), String::new(), 0),
+        ]
+    };
+    assert_eq!(cases(&report(&[])), names("", 2));
+    assert_eq!(cases(&report(&["--admission"])), names("NotAdmitted", 1));
+    let strict = report(&["--admission", "--strict"]);
+    assert_eq!(cases(&strict), names("InvalidValue", 4));
+    assert_eq!((strict.tests, strict.failures), (2, 1));
+}
+
 #[test]
 fn render_shows_files_without_secrets_or_writes_them() {
     let folder = folder(&[("a.yaml", &ingress("a", "a.example", "web"))]);

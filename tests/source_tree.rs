@@ -21,6 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("demo", &["config", "daemon", "finding", "model"]),
     ("setup", &["apply", "config", "model", "nginx", "source"]),
     ("doctor", &["apply", "config", "daemon", "finding", "model", "nginx", "publish", "setup", "source", "translate"]),
+    ("migrate", &["config", "finding", "model", "source", "translate"]),
     (
         "cli",
         &[
@@ -30,6 +31,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "demo",
             "doctor",
             "finding",
+            "migrate",
             "model",
             "nginx",
             "render",

@@ -40,6 +40,9 @@ _ingressd() {
             ingressd,kubeconfig)
                 cmd="ingressd__subcmd__kubeconfig"
                 ;;
+            ingressd,migrate)
+                cmd="ingressd__subcmd__migrate"
+                ;;
             ingressd,reload)
                 cmd="ingressd__subcmd__reload"
                 ;;
@@ -85,6 +88,9 @@ _ingressd() {
             ingressd__subcmd__help,kubeconfig)
                 cmd="ingressd__subcmd__help__subcmd__kubeconfig"
                 ;;
+            ingressd__subcmd__help,migrate)
+                cmd="ingressd__subcmd__help__subcmd__migrate"
+                ;;
             ingressd__subcmd__help,reload)
                 cmd="ingressd__subcmd__help__subcmd__reload"
                 ;;
@@ -106,6 +112,30 @@ _ingressd() {
             ingressd__subcmd__help,undrain)
                 cmd="ingressd__subcmd__help__subcmd__undrain"
                 ;;
+            ingressd__subcmd__help__subcmd__migrate,report)
+                cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__report"
+                ;;
+            ingressd__subcmd__help__subcmd__migrate,settings)
+                cmd="ingressd__subcmd__help__subcmd__migrate__subcmd__settings"
+                ;;
+            ingressd__subcmd__migrate,help)
+                cmd="ingressd__subcmd__migrate__subcmd__help"
+                ;;
+            ingressd__subcmd__migrate,report)
+                cmd="ingressd__subcmd__migrate__subcmd__report"
+                ;;
+            ingressd__subcmd__migrate,settings)
+                cmd="ingressd__subcmd__migrate__subcmd__settings"
+                ;;
+            ingressd__subcmd__migrate__subcmd__help,help)
+                cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__help"
+                ;;
+            ingressd__subcmd__migrate__subcmd__help,report)
+                cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__report"
+                ;;
+            ingressd__subcmd__migrate__subcmd__help,settings)
+                cmd="ingressd__subcmd__migrate__subcmd__help__subcmd__settings"
+                ;;
             *)
                 ;;
         esac
@@ -113,7 +143,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help"
+            opts="-h -V --help --version run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -283,7 +313,7 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check render status reload drain setup doctor undrain diff rollback kubeconfig demo completions help"
+            opts="run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -397,6 +427,48 @@ _ingressd() {
         ingressd__subcmd__help__subcmd__kubeconfig)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__migrate)
+            opts="report settings"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__migrate__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__migrate__subcmd__settings)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -546,6 +618,148 @@ _ingressd() {
                     return 0
                     ;;
                 --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate)
+            opts="-h --help report settings help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__help)
+            opts="report settings help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__help__subcmd__help)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__help__subcmd__settings)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__report)
+            opts="-h --admin-kubeconfig --context --controller --output --all --nginx-version --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --admin-kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --controller)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json html" -- "${cur}"))
+                    return 0
+                    ;;
+                --nginx-version)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__migrate__subcmd__settings)
+            opts="-h --admin-kubeconfig --context --controller --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --admin-kubeconfig)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --context)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --controller)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -33,7 +33,8 @@ pub struct History {
 /// A generation on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
-    pub(crate) number: u64,
+    /// Its number.
+    pub number: u64,
     /// When it was written.
     pub written: SystemTime,
     /// Whether nginx was seen to run it.

@@ -70,7 +70,8 @@ pub struct Tested {
 /// Where this host's nginx is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SystemOptions {
-    pub(crate) binary: PathBuf,
+    /// The program of nginx.
+    pub binary: PathBuf,
     /// Its configuration, when not the one that the binary was built for.
     pub configuration: Option<PathBuf>,
     /// Its prefix, when not the one that the binary was built for.

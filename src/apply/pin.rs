@@ -13,7 +13,8 @@ use super::journal::replace;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pin {
-    pub(crate) generation: u64,
+    /// Its number.
+    pub generation: u64,
     /// Since when, in seconds since 1970.
     pub since: i64,
 }

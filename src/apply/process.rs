@@ -30,7 +30,8 @@ pub enum Role {
 pub struct Table {
     /// The moment, in clock ticks since the system started.
     pub at: u64,
-    pub(crate) master: Process,
+    /// The master.
+    pub master: Process,
     /// What the master spent so far.
     pub effort: Effort,
     /// Its children, sorted.

@@ -32,7 +32,8 @@ const MOST_SEGMENTS: usize = 32;
 pub struct ServedObject {
     /// The Ingress.
     pub id: Arc<ObjectId>,
-    pub(crate) version: Arc<str>,
+    /// The version that was served.
+    pub version: Arc<str>,
     /// Its hosts, as written.
     pub hosts: Vec<Arc<str>>,
     /// How many routes are its own.

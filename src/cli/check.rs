@@ -1,16 +1,20 @@
 //! The command `check`: every finding about manifests, without a daemon.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+mod junit;
+mod placed;
+mod sarif;
+
+use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
+use super::admission::Chosen;
 use super::exit::{Ended, Exit};
 use super::offline::{Manifests, Processed};
 use super::output;
-use crate::finding::{Finding, Severity};
-use crate::model::{Field, Kind};
-use crate::source::place::Lines;
+use crate::finding::Severity;
+use crate::model::Kind;
+use placed::{Placed, placed};
 
 /// Arguments of `ingressd check`.
 #[derive(Debug, clap::Args)]
@@ -18,11 +22,16 @@ pub struct Arguments {
     #[command(flatten)]
     manifests: Manifests,
     /// How findings are printed.
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, visible_alias = "output", value_enum, default_value_t)]
     format: Format,
     /// Fail on warnings too.
     #[arg(long)]
     strict: bool,
+    /// Tell besides what an API server with the policies of `ingressd admission` would refuse; the next flags are those of that command.
+    #[arg(long)]
+    admission: bool,
+    #[command(flatten)]
+    chosen: Chosen,
 }
 
 /// How findings are printed.
@@ -33,37 +42,57 @@ enum Format {
     Text,
     /// An array of objects.
     Json,
+    /// SARIF 2.1.0, which code hosts show beside the code.
+    Sarif,
+    /// JUnit XML: a test for each object.
+    Junit,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments) -> Ended {
-    let processed = arguments.manifests.process(true)?;
+    if arguments.chosen.is_given() && !arguments.admission {
+        complain!("ingressd: --class and --action say what is judged with --admission, which is missing");
+        return Err(Exit::Usage);
+    }
+    let mut processed = arguments.manifests.process(true)?;
+    if arguments.admission {
+        judge(&mut processed, &arguments.chosen);
+    }
+    let least = if arguments.strict { Severity::Warning } else { Severity::Error };
+    let findings = placed(&processed);
     let written = match arguments.format {
         Format::Text => text(&processed),
-        Format::Json => format!("{:#}\n", json(&processed)),
+        Format::Json => format!("{:#}\n", json(&findings)),
+        Format::Sarif => {
+            let folder = std::env::current_dir().unwrap_or_default();
+            format!("{:#}\n", sarif::log(&findings, &folder))
+        }
+        Format::Junit => junit::report(&processed, &findings, least).map_err(|error| {
+            complain!("ingressd: the report cannot be written: {error}");
+            Exit::Unavailable
+        })?,
     };
-    let least = if arguments.strict { Severity::Warning } else { Severity::Error };
     let is_found = processed.findings.iter().any(|finding| finding.severity >= least);
     output::show(written, if is_found { Exit::Findings } else { Exit::Success })
 }
 
-/// A file, and a line of it from 1.
-type FileLine = (Arc<str>, u32);
-
-/// The findings with the places in files that they are about, in the order of these; what is about no file comes last.
-fn placed(processed: &Processed) -> Vec<(Option<FileLine>, &Finding)> {
-    let mut places = Places::default();
-    let mut placed: Vec<_> =
-        processed.findings.iter().map(|finding| (places.of(processed, finding), finding)).collect();
-    placed.sort_by(|(one, _), (other, _)| one.is_none().cmp(&other.is_none()).then_with(|| one.cmp(other)));
-    placed
+/// Adds what the policies have against the objects.
+fn judge(processed: &mut Processed, chosen: &Chosen) {
+    let snapshot = &processed.snapshot;
+    let admission = chosen.admission(&processed.options, []);
+    if !snapshot.ingresses.is_empty() && admission.count(snapshot) == 0 {
+        complain!("ingressd: --admission judges no Ingress of these: name their class with --class");
+    }
+    let refused = admission.judge(snapshot);
+    let all: BTreeSet<_> = processed.findings.drain(..).chain(refused).collect();
+    processed.findings = all.into_iter().collect();
 }
 
 pub(super) fn text(processed: &Processed) -> String {
     let mut text = String::new();
     for (place, finding) in placed(processed) {
-        if let Some((file, line)) = place {
-            text += &format!("{}:{line}: ", file.escape_debug());
+        if let Some(place) = place {
+            text += &format!("{}:{}: ", place.file.escape_debug(), place.line);
         }
         text += &format!("{}: {finding}\n", finding.severity.name());
     }
@@ -76,8 +105,8 @@ pub(super) fn text(processed: &Processed) -> String {
     )
 }
 
-fn json(processed: &Processed) -> Value {
-    let finding = |(place, finding): (Option<FileLine>, &Finding)| {
+fn json(findings: &[Placed<'_>]) -> Value {
+    let finding = |(place, finding): &Placed<'_>| {
         let object = &finding.origin.object;
         json!({
             "severity": finding.severity.name(),
@@ -86,30 +115,11 @@ fn json(processed: &Processed) -> Value {
             "namespace": &*object.namespace,
             "name": &*object.name,
             "field": finding.origin.field.to_string(),
-            "file": place.as_ref().map(|(file, _)| file.to_string()),
-            "line": place.map(|(_, line)| line),
+            "file": place.as_ref().map(|place| place.file.to_string()),
+            "line": place.as_ref().map(|place| place.line),
+            "column": place.as_ref().map(|place| place.column),
             "note": &*finding.note,
         })
     };
-    placed(processed).into_iter().map(finding).collect()
-}
-
-/// The texts of files with findings.
-#[derive(Default)]
-struct Places(BTreeMap<Arc<str>, Lines>);
-
-impl Places {
-    fn of(&mut self, processed: &Processed, finding: &Finding) -> Option<FileLine> {
-        let (object, field) = (&finding.origin.object, &finding.origin.field);
-        if object.kind == Kind::File {
-            let line = if let Field::Line(line) = field { *line } else { 1 };
-            return Some((Arc::clone(&object.name), line));
-        }
-        let place = processed.snapshot.place(object)?;
-        let lines = self.0.entry(Arc::clone(&place.file)).or_insert_with(|| {
-            let bytes = std::fs::read(&*place.file).unwrap_or_default();
-            Lines::new(&String::from_utf8_lossy(&bytes))
-        });
-        Some((Arc::clone(&place.file), lines.of(place.line, field)))
-    }
+    findings.iter().map(finding).collect()
 }

@@ -31,7 +31,13 @@ pub fn man_pages() -> Vec<(String, Vec<u8>)> {
     let mut command = Cli::command().disable_help_subcommand(true);
     // Only then have commands their full names, such as "ingressd-run".
     command.build();
-    let commands: Vec<_> = std::iter::once(command.clone()).chain(command.get_subcommands().cloned()).collect();
+    let mut commands = vec![command];
+    let mut number = 0;
+    while let Some(command) = commands.get(number) {
+        let steps: Vec<_> = command.get_subcommands().cloned().collect();
+        commands.extend(steps);
+        number += 1;
+    }
     let pages = commands.into_iter().map(|command| {
         let name = format!("{}.8", command.get_display_name().unwrap_or("ingressd"));
         let mut page = Vec::new();

@@ -3,6 +3,7 @@
 #[macro_use]
 mod output;
 
+pub mod admission;
 pub mod check;
 #[cfg(feature = "demo")]
 pub mod demo;
@@ -13,6 +14,7 @@ pub mod exit;
 pub mod generate;
 pub mod kubeconfig;
 mod members;
+pub mod migrate;
 mod offline;
 mod page;
 pub mod reload;
@@ -45,6 +47,8 @@ pub enum Command {
     Run(run::Arguments),
     /// Check manifests without a daemon: every finding with file, line and field.
     Check(check::Arguments),
+    /// Print policies by which an API server refuses what would be refused here.
+    Admission(admission::Arguments),
     /// Show the nginx configuration that manifests give, without a daemon.
     Render(render::Arguments),
     /// Ask the running daemon how it is.
@@ -65,6 +69,8 @@ pub enum Command {
     Rollback(rollback::Arguments),
     /// Give a node its rights in a cluster and write its kubeconfig, as an administrator.
     Kubeconfig(kubeconfig::Arguments),
+    /// From an ingress-nginx to ingressd: a report of what will be equal and what will not, and settings.
+    Migrate(migrate::Arguments),
     /// Serve example manifests with a private nginx until Ctrl-C.
     #[cfg(feature = "demo")]
     Demo(demo::Arguments),
@@ -85,6 +91,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
     let ended = match cli.command {
         Command::Run(arguments) => run::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Admission(arguments) => admission::run(&arguments),
         Command::Render(arguments) => render::run(&arguments),
         Command::Status(arguments) => status::run(&arguments),
         Command::Reload(arguments) => reload::run(&arguments),
@@ -95,6 +102,7 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Rollback(arguments) => rollback::run(&arguments),
         Command::Kubeconfig(arguments) => kubeconfig::run(&arguments),
+        Command::Migrate(arguments) => migrate::run(&arguments),
         #[cfg(feature = "demo")]
         Command::Demo(arguments) => Ok(demo::run(&arguments)),
         Command::Completions(arguments) => generate::run(&arguments),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::exit::Exit;
 use super::settings::SettingsArguments;
@@ -37,7 +38,7 @@ pub struct Manifests {
 #[derive(Debug)]
 pub struct Processed {
     /// What was read.
-    pub snapshot: std::sync::Arc<Snapshot>,
+    pub snapshot: Arc<Snapshot>,
     /// How many Ingresses are ours.
     pub ours: usize,
     /// What nginx is to do.
@@ -48,9 +49,11 @@ pub struct Processed {
     pub instance: Instance,
     /// What takes the place of the program's own templates.
     pub templates: Templates,
+    /// What the settings decide about objects.
+    pub options: Options,
 }
 
-fn version(text: &str) -> Result<Version, String> {
+pub(super) fn version(text: &str) -> Result<Version, String> {
     let mut parts = text.split('.').map(str::parse);
     match (parts.next(), parts.next(), parts.next(), parts.next()) {
         (Some(Ok(major)), Some(Ok(minor)), Some(Ok(patch)), None) => Ok(Version(major, minor, patch)),
@@ -90,48 +93,75 @@ impl Manifests {
             complain!("ingressd: {error}");
             Exit::NoInput
         })?;
-        let layered = settings.layered(&snapshot);
-        let options = match settings.ingress_nginx.config_map {
-            Some(_) => options_under(&options, &layered.settings),
-            None => options,
-        };
-        let most_findings = options.limits.findings_of_object;
-        let (mut translator, claims) = (Translator::new(options), std::sync::Arc::default());
-        let mut translation = translator.translate(&snapshot, &Names::default(), &claims);
-        let referred = std::mem::take(&mut translation.names);
-        if !referred.is_empty() {
-            let names = resolve(&settings, &Wanted { referred, ..Wanted::default() })?;
-            translation = translator.translate(&snapshot, &names, &claims);
-        }
-        let ours = translation.accepted.len();
-        let (capabilities, other_sites) = self.host(&settings);
-        let (plan, gated) = gate(translation.model, &capabilities, &other_sites, &layered.settings.gate_options());
-        let mut findings = translation.findings;
-        findings.extend(layered.findings);
-        // What keeps a part of an object from being served is said once, in the words of an API server.
-        let known: Vec<_> = snapshot.findings.iter().map(|known| (known.reason, known.origin.clone())).collect();
-        findings.retain(|finding| {
-            snapshot.findings.contains(finding) || !known.contains(&(finding.reason, finding.origin.clone()))
-        });
-        findings.extend(gated);
-        findings.sort();
-        findings.dedup();
-        limit(&mut findings, most_findings);
-        let Settings { instance, templates, .. } = settings;
-        Ok(Processed { snapshot, ours, plan, findings, instance, templates })
+        let host = Host::of(&settings, self.nginx_version);
+        process(snapshot, settings, options, &host)
     }
+}
 
-    /// What nginx is judged for, and what its other sites claim.
-    fn host(&self, settings: &Settings) -> (Capabilities, OtherSites) {
-        if let Some(version) = self.nginx_version {
-            return (Capabilities::profile(version), OtherSites::default());
+/// Translates a snapshot and gates it for a host; tells on standard error what keeps it from doing so.
+pub(super) fn process(
+    snapshot: Arc<Snapshot>,
+    settings: Settings,
+    options: Options,
+    host: &Host,
+) -> Result<Processed, Exit> {
+    let layered = settings.layered(&snapshot);
+    let options = match settings.ingress_nginx.config_map {
+        Some(_) => options_under(&options, &layered.settings),
+        None => options,
+    };
+    let most_findings = options.limits.findings_of_object;
+    let (mut translator, claims) = (Translator::new(options.clone()), Arc::default());
+    let mut translation = translator.translate(&snapshot, &Names::default(), &claims);
+    let referred = std::mem::take(&mut translation.names);
+    if !referred.is_empty() {
+        let names = resolve(&settings, &Wanted { referred, ..Wanted::default() })?;
+        translation = translator.translate(&snapshot, &names, &claims);
+    }
+    let ours = translation.accepted.len();
+    let gate_options = layered.settings.gate_options();
+    let (plan, gated) = gate(translation.model, &host.capabilities, &host.other_sites, &gate_options);
+    let mut findings = translation.findings;
+    findings.extend(layered.findings);
+    // What keeps a part of an object from being served is said once, in the words of an API server.
+    let known: Vec<_> = snapshot.findings.iter().map(|known| (known.reason, known.origin.clone())).collect();
+    findings.retain(|finding| {
+        snapshot.findings.contains(finding) || !known.contains(&(finding.reason, finding.origin.clone()))
+    });
+    findings.extend(gated);
+    findings.sort();
+    findings.dedup();
+    limit(&mut findings, most_findings);
+    let Settings { instance, templates, .. } = settings;
+    Ok(Processed { snapshot, ours, plan, findings, instance, templates, options })
+}
+
+/// What nginx is judged for, and what its other sites claim.
+#[derive(Debug)]
+pub(super) struct Host {
+    capabilities: Capabilities,
+    other_sites: OtherSites,
+    /// Whether that is what was found on this host.
+    pub(super) is_this: bool,
+}
+
+impl Host {
+    /// This version, or the nginx of this host.
+    pub(super) fn of(settings: &Settings, version: Option<Version>) -> Self {
+        let other = |version| Host {
+            capabilities: Capabilities::profile(version),
+            other_sites: OtherSites::default(),
+            is_this: false,
+        };
+        if let Some(version) = version {
+            return other(version);
         }
         let Nginx { binary, configuration, prefix, .. } = &settings.nginx;
         match Survey::of(binary, Some(configuration), prefix.as_deref(), &settings.apply.root, &settings.instance) {
-            Ok(survey) => (survey.capabilities, survey.other_sites),
+            Ok(survey) => Host { capabilities: survey.capabilities, other_sites: survey.other_sites, is_this: true },
             Err(error) => {
                 complain!("ingressd: judging for nginx {ASSUMED}, because this host's cannot be asked: {error}");
-                (Capabilities::profile(ASSUMED), OtherSites::default())
+                other(ASSUMED)
             }
         }
     }

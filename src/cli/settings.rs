@@ -40,6 +40,7 @@ impl SettingsArguments {
         Sources {
             instance: self.instance.clone(),
             file: self.config.clone(),
+            further: None,
             environment: environment.collect(),
             flags: self.set.iter().cloned().chain(named).collect(),
         }

@@ -38,6 +38,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.catch_all, value),
     },
     Row {
+        key: "hosts.disable-catch-all",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether objects with `spec.defaultBackend` are left alone, as with the flag `--disable-catch-all` of ingress-nginx. Objects whose rules name no host are served all the same; `hosts.allowed` keeps namespaces from them.",
+        set: |settings, value| put(&mut settings.translate.no_catch_all, value),
+    },
+    Row {
         key: "hosts.allowed",
         form: Form::Tables(ALLOWED),
         default: "[]",

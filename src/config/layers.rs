@@ -14,6 +14,9 @@ use crate::model::Instance;
 /// The file that is read when no other is named.
 pub const DEFAULT_FILE: &str = "/etc/ingressd/ingressd.toml";
 
+/// What the text of one more drop-in is called where something is wrong with it.
+const FURTHER: &str = "further settings";
+
 /// Where settings come from, apart from their defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
@@ -21,6 +24,8 @@ pub struct Sources {
     pub instance: Instance,
     /// The file, which must then exist; `None` reads [`DEFAULT_FILE`] where there is one. Drop-ins are `conf.d/*.toml` beside it.
     pub file: Option<PathBuf>,
+    /// The text of one more drop-in, which is read after those that there are.
+    pub further: Option<String>,
     /// Environment variables, of which those that begin with `INGRESSD_` count.
     pub environment: Vec<(String, String)>,
     /// Keys and values from flags, the last counts.
@@ -111,16 +116,21 @@ impl Sources {
         }
     }
 
+    /// What this text alone says over the defaults: no file is read, nor the environment.
+    pub fn load_text(text: &str) -> Result<Settings, Error> {
+        let instance = Instance::default();
+        Unchecked::of(&instance, vec![Layer::defaults(&instance), Layer::file(FURTHER.as_ref(), text)]).end()
+    }
+
     fn read(&self) -> Result<Unchecked, Error> {
         let mut layers = vec![Layer::defaults(&self.instance)];
         for path in self.files()? {
             let text = std::fs::read_to_string(&path).map_err(|source| Error::Read { path: path.clone(), source })?;
             layers.push(Layer::file(&path, &text));
         }
+        layers.extend(self.further.as_ref().map(|text| Layer::file(FURTHER.as_ref(), text)));
         layers.extend([Layer::variables(&self.environment), Layer::flags(&self.flags)]);
-        let mistakes = layers.iter().flat_map(|layer| layer.mistakes.clone()).collect();
-        let merged = merge(layers);
-        Ok(Unchecked { settings: Settings::of(&self.instance, &merged), merged, mistakes })
+        Ok(Unchecked::of(&self.instance, layers))
     }
 
     /// The file that is read when no other is named.
@@ -151,6 +161,12 @@ impl Sources {
 }
 
 impl Unchecked {
+    fn of(instance: &Instance, layers: Vec<Layer>) -> Self {
+        let mistakes = layers.iter().flat_map(|layer| layer.mistakes.clone()).collect();
+        let merged = merge(layers);
+        Unchecked { settings: Settings::of(instance, &merged), merged, mistakes }
+    }
+
     /// What is wrong with a value, found out after all were read.
     fn all_wrong(&mut self, key: &str, wrong: Vec<String>) {
         let value = merged_value(&self.merged, key);

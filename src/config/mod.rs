@@ -18,7 +18,7 @@ mod table;
 mod templates;
 mod value;
 
-pub use config_map::{Layered, document as config_map_reference};
+pub use config_map::{KeyFacts, Layered, document as config_map_reference, facts as config_map_keys};
 pub use document::{manual, reference, sample};
 pub use layers::{DEFAULT_FILE, Error, Mistake, Sources};
 pub use settings::{Apply, Cluster, Http, Log, LogFormat, NameSettings, Nginx, Pacing, Settings};

@@ -9,10 +9,10 @@ use config::{Map, Value, ValueKind};
 
 use super::settings::LogFormat;
 use crate::finding::nearest;
-use crate::model::{ByteSize, Cidr, Protocols};
+use crate::model::{ByteSize, Cidr, Protocols, is_subdomain};
 use crate::publish::{self, Announced};
-use crate::translate::annotation::{Trust, value::byte_size};
-use crate::translate::{ClassRule, Dialect, EndpointMode, HostOwnership};
+use crate::translate::annotation::{Table, Trust, value::byte_size};
+use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwnership};
 
 /// How a value is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -378,6 +378,12 @@ pub(super) const CLASS: &[Column] = &[
         example: r#""specification""#,
     },
     Column {
+        key: "class-name",
+        form: Form::Text,
+        doc: "Name of an IngressClass that belongs to this rule whatever its `spec.controller` says, as with the flag `--ingress-class-by-name` of ingress-nginx.",
+        example: r#""nginx""#,
+    },
+    Column {
         key: "legacy-class",
         form: Form::Text,
         doc: "Value of the old annotation `kubernetes.io/ingress.class` that belongs to this rule.",
@@ -401,6 +407,12 @@ pub(super) const CLASS: &[Column] = &[
         doc: "Whose the hosts of this class are, when not as `hosts.ownership` says: `namespace` or `shared`.",
         example: r#""namespace""#,
     },
+    Column {
+        key: "annotations-prefix",
+        form: Form::Text,
+        doc: "What annotations of this class begin with, before the `/`, as with the flag `--annotations-prefix` of ingress-nginx.",
+        example: r#""nginx.ingress.kubernetes.io""#,
+    },
 ];
 
 impl Setting for HostOwnership {
@@ -422,14 +434,26 @@ impl Setting for ClassRule {
         let rule = read_table(value, CLASS, nothing, |rule, key, value| match key {
             "controller" => put(&mut rule.controller, value),
             "dialect" => put(&mut rule.dialect, value),
+            "class-name" => put(&mut rule.class_name, value),
             "legacy-class" => put(&mut rule.legacy_class, value),
             "without-class" => put(&mut rule.without_class, value),
             "endpoints" => put(&mut rule.endpoints, value),
-            _ => put(&mut rule.ownership, value),
+            "ownership" => put(&mut rule.ownership, value),
+            _ => put(&mut rule.annotations, value),
         })?;
         match rule.controller.is_empty() {
             true => Err("a class needs a controller".to_owned()),
             false => Ok(rule),
+        }
+    }
+}
+
+impl Setting for &'static Table {
+    fn read(value: &Value) -> Result<Self, String> {
+        let prefix = text(value)?;
+        match is_subdomain(&prefix) {
+            true => Ok(ANNOTATIONS.behind(&format!("{prefix}/"))),
+            false => Err(format!("{prefix:?} is no prefix of annotations, such as nginx.ingress.kubernetes.io")),
         }
     }
 }

@@ -6,85 +6,31 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::config::Settings;
-use crate::publish::{Announced, Mode};
+use crate::publish::{Announced, EVENTS, Mode};
+use crate::source::Row;
 use crate::translate::EndpointMode;
 
 pub use manifests::manifests;
 
-/// What may be done with one resource, as a rule of a role has it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Permission {
-    /// The API group, empty for the oldest one.
-    pub group: &'static str,
-    /// The resource, with its subresource.
-    pub resource: &'static str,
-    /// As RBAC names them.
-    pub verbs: &'static [&'static str],
-    /// What it is for.
-    pub purpose: &'static str,
-}
-
-const fn permission(
-    group: &'static str,
-    resource: &'static str,
-    verbs: &'static [&'static str],
-    purpose: &'static str,
-) -> Permission {
-    Permission { group, resource, verbs, purpose }
-}
+pub use crate::publish::LEASES;
+pub use crate::source::Permission;
 
 /// In all namespaces.
-pub const CLUSTER: &[Permission] = &[
-    permission("networking.k8s.io", "ingresses", &["list", "watch"], "what is served"),
-    permission("networking.k8s.io", "ingressclasses", &["list", "watch"], "which Ingresses are ours"),
-    permission("", "services", &["list", "watch"], "where requests go"),
-    permission("discovery.k8s.io", "endpointslices", &["list", "watch"], "where requests go"),
-    permission(
-        "",
-        "secrets",
-        &["get", "list", "watch"],
-        "certificates and passwords; only those that are referred to are kept",
-    ),
-    permission(
-        "",
-        "nodes",
-        &["list", "watch"],
-        "the endpoint mode nodeport and addresses of Nodes; may be left out otherwise",
-    ),
-    permission(
-        "",
-        "namespaces",
-        &["list", "watch"],
-        "the settings namespace-selector and hosts.allowed with a selector; may be left out otherwise",
-    ),
-    permission(
-        "networking.k8s.io",
-        "ingresses/status",
-        &["patch"],
-        "the addresses of the nodes; may be left out with publish.status = false",
-    ),
-    permission(
-        "events.k8s.io",
-        "events",
-        &["create"],
-        "what is wrong with objects; may be left out with publish.events = false",
-    ),
-];
+pub fn everywhere() -> Vec<Permission> {
+    let read = Row::all().filter(|row| !row.is_named).map(|row| row.read);
+    let publish = Row::all().filter_map(|row| row.status);
+    read.chain(publish).chain([EVENTS]).collect()
+}
 
-/// In the namespace of the Leases.
-pub const LEASES: &[Permission] = &[permission(
-    "coordination.k8s.io",
-    "leases",
-    &["get", "list", "watch", "create", "update"],
-    "who leads and which nodes are there",
-)];
+/// In the namespaces of objects that the settings name.
+pub fn of_named() -> impl Iterator<Item = Permission> {
+    Row::all().filter(|row| row.is_named).map(|row| row.read)
+}
 
-/// In the namespaces of ConfigMaps that the settings name.
-pub const CONFIG_MAPS: &[Permission] =
-    &[permission("", "configmaps", &["get", "list", "watch"], "the ConfigMaps that the settings name")];
-
-/// Resources that are in no namespace: a Role cannot grant them.
-pub const WITHOUT_NAMESPACE: &[&str] = &["ingressclasses", "nodes", "namespaces"];
+/// Whether objects of this resource are in no namespace: a Role cannot grant it.
+pub fn is_without_namespace(resource: &str) -> bool {
+    Row::all().any(|row| !row.is_namespaced && row.read.resource == resource)
+}
 
 /// Name of the account, its roles and its namespace where nothing else is said.
 const STANDARD: &str = "ingressd";
@@ -153,13 +99,28 @@ mod tests {
 
     #[test]
     fn nothing_can_be_read_or_changed_by_a_wildcard() {
-        let all: Vec<_> = CLUSTER.iter().chain(LEASES).collect();
+        let all: Vec<_> = everywhere().into_iter().chain(of_named()).chain([LEASES]).collect();
         let dangerous = ["*", "delete", "deletecollection", "escalate", "bind", "impersonate"];
         for permission in all {
             assert!(!permission.resource.contains('*') && permission.group != "*");
             assert!(permission.verbs.iter().all(|verb| !dangerous.contains(verb)), "{permission:?}");
         }
         assert_eq!(manifests().matches("\n---\n").count(), 6);
+    }
+
+    #[test]
+    fn the_page_about_the_kubeconfig_has_the_rows_of_the_table_and_no_others() {
+        let page = include_str!("../../docs/kubeconfig.md");
+        let (_, table) = page.split_once("| resource | group | verbs | for |\n").unwrap();
+        let rows = table.lines().skip(1).take_while(|line| line.starts_with('|')).flat_map(|line| {
+            let cells: Vec<_> = line.split('|').map(str::trim).collect();
+            let group = if cells[2] == "core" { "" } else { cells[2] };
+            let resources = cells[1].split(", ").take_while(|word| !word.starts_with("in "));
+            resources.map(|resource| (group, resource, cells[3].to_owned())).collect::<Vec<_>>()
+        });
+        let all = everywhere().into_iter().chain(of_named()).chain([LEASES]);
+        let all = all.map(|right| (right.group, right.resource, right.verbs.join(", ")));
+        assert_eq!(rows.collect::<BTreeSet<_>>(), all.collect());
     }
 
     fn settings(lines: &[(&str, &str)]) -> Settings {

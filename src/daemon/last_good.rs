@@ -14,7 +14,7 @@ use super::state_file;
 use super::{candidates, claims};
 use crate::model::ObjectId;
 use crate::render::Digest;
-use crate::source::{List, Place, Snapshot, Stored, Version};
+use crate::source::{List, Snapshot, SourceLocation, Stored, Version};
 use crate::translate::Claims;
 
 /// One file for each object, named by digests of the object's name and of its version: the names
@@ -160,7 +160,7 @@ impl LastGood {
             }
         };
         let same = read.kind == id.kind.name() && *read.namespace == *id.namespace && *read.name == *id.name;
-        let place = read.file.zip(read.line).map(|(file, line)| Place { file: file.into(), line });
+        let place = read.file.zip(read.line).map(|(file, line)| SourceLocation { file: file.into(), line });
         same.then(|| Stored {
             id: Arc::new(id.clone()),
             version: Version(read.version.into()),
@@ -290,7 +290,7 @@ mod tests {
                 ..ConfigMap::default()
             }),
             published: None,
-            place: Some(Place { file: "shop.yaml".into(), line: 3 }),
+            place: Some(SourceLocation { file: "shop.yaml".into(), line: 3 }),
         });
         Snapshot { config_maps: config_maps.collect(), ..Snapshot::default() }
     }

@@ -286,10 +286,10 @@ fn register_watches(registry: &mut Registry, status: &Status, now: Instant) {
         (Family::<WatchLabels, Gauge>::default(), Family::<WatchAgeLabels, Gauge<f64, AtomicU64>>::default());
     for watch in status.watches.iter() {
         let namespace = watch.section.as_deref().unwrap_or_default().to_owned();
-        let labels = WatchLabels { kind: watch.kind, namespace: namespace.clone(), state: watch.state() };
+        let labels = WatchLabels { kind: watch.kind.name(), namespace: namespace.clone(), state: watch.state() };
         states.get_or_create(&labels).set(1);
         if let Some(heard) = watch.heard {
-            let labels = WatchAgeLabels { kind: watch.kind, namespace };
+            let labels = WatchAgeLabels { kind: watch.kind.name(), namespace };
             ages.get_or_create(&labels).set((now - heard).as_secs_f64());
         }
     }

@@ -188,7 +188,7 @@ impl Publication {
         self.read = Some(observed.revision);
         if self.confirmed == self.read {
             // Only statuses differ: the generation includes this revision as well.
-            self.served.carries = newest(snapshot);
+            self.served.observed = newest(snapshot);
         }
         self.asked_anew.take().is_some()
     }
@@ -222,7 +222,7 @@ impl Publication {
             self.confirmed = Some(revision);
             // A status that was published meanwhile makes no new version of an object.
             let latest = if self.read == Some(revision) { &self.served.snapshot } else { &snapshot };
-            self.served.carries = newest(latest);
+            self.served.observed = newest(latest);
             let before = self.carried_before();
             let is_served = |accepted: &&Accepted| accepted.served > 0;
             // On other nodes a host or path may have another owner, so they may serve what is
@@ -232,7 +232,7 @@ impl Publication {
             self.served.carried = Some(carried(objects, before, now));
             // What is closed is closed everywhere.
             let lacking = lacking.iter().filter(|accepted| !accepted.is_closed());
-            self.served.lacks = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
+            self.served.unserved = lacking.map(|accepted| Arc::clone(&accepted.id)).collect();
         }
     }
 
@@ -242,15 +242,15 @@ impl Publication {
         let was = std::mem::replace(&mut self.served.pinned, pinned.map(|pinned| pinned.pin.generation));
         let Some(pinned) = pinned else {
             if was.is_some() {
-                self.served.lacks = Arc::default();
+                self.served.unserved = Arc::default();
             }
             return;
         };
-        self.served.lacks = Arc::default();
+        self.served.unserved = Arc::default();
         self.confirmed = None;
         let Some(contents) = &pinned.contents else {
             // What is served is not known: published addresses stay, and none are added.
-            (self.served.carried, self.served.carries) = (None, Some(Revision(0)));
+            (self.served.carried, self.served.observed) = (None, Some(Revision(0)));
             return;
         };
         let versions = contents.objects.iter().filter(|object| object.routes > 0);
@@ -259,10 +259,10 @@ impl Publication {
         let carried = carried(versions.iter().map(|(id, version)| (*id, version, 0)), before, now);
         let is_carried = |id: &Arc<ObjectId>| carried.binary_search_by(|carried| carried.id.cmp(id)).is_ok();
         let is_closed = |id: &Arc<ObjectId>| self.served.closed.binary_search(id).is_ok();
-        let lacks = self.served.accepted.iter().filter(|id| !is_carried(id) && !is_closed(id));
-        self.served.lacks = lacks.cloned().collect();
+        let unserved = self.served.accepted.iter().filter(|id| !is_carried(id) && !is_closed(id));
+        self.served.unserved = unserved.cloned().collect();
         self.served.carried = Some(carried);
-        self.served.carries = Some(Revision(contents.revision.unwrap_or_default()));
+        self.served.observed = Some(Revision(contents.revision.unwrap_or_default()));
     }
 
     /// Publishes the current state, if it differs.
@@ -421,12 +421,12 @@ mod tests {
             let taken = Accepted { served, ..accepted("taken", "1", 2) };
             let objects = vec![accepted("a", "1", 1), accepted("refused", "1", 0), taken];
             publication.concluded(&report(objects), None, Instant::now());
-            let Served { accepted, carried, lacks, .. } = publication.served();
+            let Served { accepted, carried, unserved, .. } = publication.served();
             let carried: Vec<_> =
                 carried.iter().flat_map(|carried| carried.iter()).map(|carried| &carried.id).collect();
             let names =
                 |ids: &mut dyn Iterator<Item = &Arc<ObjectId>>| ids.map(|id| id.name.to_string()).collect::<Vec<_>>();
-            [names(&mut accepted.iter()), names(&mut carried.into_iter()), names(&mut lacks.iter())]
+            [names(&mut accepted.iter()), names(&mut carried.into_iter()), names(&mut unserved.iter())]
                 .map(|names| names.join(","))
         };
         assert_eq!(conclude(0), ["a,taken", "a", "refused,taken"]);
@@ -444,8 +444,8 @@ mod tests {
             let report = report(vec![object]);
             let report = if is_taken { report } else { Report { outcome: failed, ..report } };
             publication.concluded(&report, None, Instant::now());
-            let Served { accepted, carried, lacks, closed, .. } = publication.served();
-            [accepted.len(), carried.as_ref().map_or(0, |carried| carried.len()), lacks.len(), closed.len()]
+            let Served { accepted, carried, unserved, closed, .. } = publication.served();
+            [accepted.len(), carried.as_ref().map_or(0, |carried| carried.len()), unserved.len(), closed.len()]
         };
         for (what, routes, closed, is_taken, expected) in [
             ("some of it is closed", 1, 1, true, [1, 1, 0, 0]),
@@ -506,7 +506,7 @@ mod tests {
     #[tokio::test]
     async fn what_was_read_of_one_server_is_not_told_to_another() {
         let mut publication = Publication::start(&Settings::default(), None, &Counts::default(), None).await;
-        let mut watch = WatchHealth::new("Ingress", None, Need::Required);
+        let mut watch = WatchHealth::new(crate::model::Kind::Ingress, None, Need::Required);
         let heard = |watch: &WatchHealth| Observed { watches: vec![watch.clone()].into(), ..observed(1) };
         watch.heard = Some(Instant::now());
         assert!(!publication.read(&heard(&watch)));

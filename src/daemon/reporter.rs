@@ -16,9 +16,8 @@ use super::publication::Publication;
 use super::status::{Phase, ReadFrom, Status};
 use super::work::Nginx;
 use crate::apply::{self, Outcome};
-use crate::model::Kind;
 use crate::publish::Outlook;
-use crate::source::{Snapshot, Version};
+use crate::source::{Row, Snapshot, Version};
 use crate::translate::{Accepted, Limits};
 
 /// The places that reports go to, which outlive each version of the settings.
@@ -334,6 +333,6 @@ pub fn describe(outcome: &Outcome) -> String {
 }
 
 fn counts(snapshot: &Snapshot) -> Vec<(&'static str, usize)> {
-    let kinds = Kind::ALL.into_iter().filter(|kind| !matches!(kind, Kind::File | Kind::Settings | Kind::Host));
+    let kinds = Row::all().map(|row| row.kind);
     kinds.map(|kind| (kind.name(), snapshot.count(kind))).collect()
 }

@@ -16,7 +16,7 @@ use crate::apply::{Crowd, Pinned};
 use crate::finding::{Finding, Reason};
 use crate::model::cost::Cost;
 use crate::model::{Kind, ObjectId, Origin};
-use crate::publish::{Outlook, Served, View, published};
+use crate::publish::{Outlook, Served, View, published_addresses};
 use crate::source::cluster::{Requests, Scope, WatchHealth};
 use crate::translate::{Accepted, Claims, Limits};
 
@@ -157,7 +157,7 @@ impl Status {
     /// How far the withdrawal of this node is.
     pub fn withdrawal(&self) -> Withdrawal {
         // A lost watch is detected because this node's own record has to come back as well.
-        let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress.name());
+        let of_ingresses = self.watches.iter().filter(|watch| watch.kind == Kind::Ingress);
         let is_current =
             of_ingresses.clone().count() > 0 && of_ingresses.into_iter().all(|watch| watch.state() == "current");
         // Before the first cycle nobody knows which objects are ours.
@@ -282,7 +282,7 @@ impl Status {
     fn stale_kinds(&self) -> Vec<&'static str> {
         let failing =
             self.watches.iter().filter(|watch| watch.failure.is_some() && (watch.synced || !watch.is_settled()));
-        let mut kinds: Vec<_> = failing.map(|watch| watch.kind).collect();
+        let mut kinds: Vec<_> = failing.map(|watch| watch.kind.name()).collect();
         kinds.dedup();
         kinds
     }
@@ -303,7 +303,8 @@ impl Status {
     /// The addresses in its status.
     fn published(&self, id: &ObjectId) -> Vec<String> {
         let stored = self.told.snapshot.ingresses.find(&id.namespace, &id.name);
-        let addresses = stored.map(|stored| published(stored).0).unwrap_or_default();
+        let published = stored.and_then(|stored| stored.published.as_deref());
+        let addresses = published_addresses(published).0;
         addresses.iter().map(ToString::to_string).collect()
     }
 }
@@ -437,10 +438,10 @@ mod tests {
             ..WatchHealth::new(kind, None, need)
         };
         let watches = [
-            watch("Ingress", Need::Required, true, None, false),
-            watch("Node", Need::Optional, false, Some("not allowed"), true),
-            watch("Secret", Need::Required, true, Some("not allowed"), true),
-            watch("Service", Need::Required, false, Some("away"), false),
+            watch(Kind::Ingress, Need::Required, true, None, false),
+            watch(Kind::Node, Need::Optional, false, Some("not allowed"), true),
+            watch(Kind::Secret, Need::Required, true, Some("not allowed"), true),
+            watch(Kind::Service, Need::Required, false, Some("away"), false),
         ];
         let status = Status { watches: watches.into(), data_read: Some(now), ..Status::default() };
         let later = now + Duration::from_secs(40);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::publish::{Address, Life, Peer, Served, View, published};
+use crate::publish::{Address, Life, Peer, Served, View, published_addresses};
 
 /// The state of a drained node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,7 +39,8 @@ impl Withdrawal {
         let ours: Vec<_> = own.iter().flat_map(|peer| &peer.member.addresses).collect();
         let ours: Vec<_> = ours.into_iter().filter(|address| !theirs.contains(address)).collect();
         let has_ours = |addresses: &[Address]| ours.iter().any(|address| addresses.contains(address));
-        let with_ours = served.snapshot.published().filter(|stored| has_ours(&published(stored).0));
+        let with_ours =
+            served.snapshot.published().filter(|stored| has_ours(&published_addresses(stored.published.as_deref()).0));
         let is_left_to_others = |applied, id| applied == Some(false) && served.accepted.binary_search(id).is_err();
         let ingresses = with_ours.filter(|stored| {
             let applied = stored.published.as_ref().and_then(|published| published.is_applied_by(&view.manager));
@@ -88,9 +89,9 @@ mod tests {
             serving: true,
             drained,
             generation: Some(1),
-            carries: None,
+            observed: None,
             pinned: None,
-            lacks: Default::default(),
+            unserved: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
         })

@@ -14,7 +14,7 @@ use crate::finding::Finding;
 use crate::model::Validity;
 use crate::publish::probe::Leases;
 use crate::setup::Layout;
-use crate::source::cluster::probe::{NodeNetworks, Server, Wish};
+use crate::source::cluster::probe::{AccessReview, NodeNetworks, Server};
 use crate::translate::EndpointMode;
 
 /// Everything that is known. What was not asked for, or could not be asked, is `None`; what was asked in vain says why.
@@ -142,7 +142,7 @@ pub struct Permission {
     /// Whether anything works without it under these settings.
     pub required: bool,
     /// Each verb in each namespace, and whether it is allowed, or why that is not known.
-    pub answers: Vec<(Wish, Result<bool, String>)>,
+    pub answers: Vec<(AccessReview, Result<bool, String>)>,
 }
 
 /// Pods' addresses in one place.

@@ -4,9 +4,29 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-/// The sorts of things that can cause configuration or a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+macro_rules! kinds {
+    ($($(#[$meaning:meta])* $kind:ident),* $(,)?) => {
+        /// The sorts of things that can cause configuration or a finding.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $($(#[$meaning])* $kind,)*
+        }
+
+        impl Kind {
+            /// Every kind, in order.
+            pub const ALL: [Kind; [$(Kind::$kind),*].len()] = [$(Kind::$kind),*];
+
+            /// The kind as Kubernetes spells it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Kind::$kind => stringify!($kind),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
     /// `networking.k8s.io/v1` Ingress.
     Ingress,
     /// `networking.k8s.io/v1` IngressClass.
@@ -29,40 +49,6 @@ pub enum Kind {
     Settings,
     /// The nginx of this host and the sites that others configured in it; the name is a file or `nginx`.
     Host,
-}
-
-impl Kind {
-    /// Every kind, in order.
-    pub const ALL: [Kind; 11] = [
-        Kind::Ingress,
-        Kind::IngressClass,
-        Kind::Service,
-        Kind::EndpointSlice,
-        Kind::Secret,
-        Kind::ConfigMap,
-        Kind::Node,
-        Kind::Namespace,
-        Kind::File,
-        Kind::Settings,
-        Kind::Host,
-    ];
-
-    /// The kind as Kubernetes spells it.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Kind::Ingress => "Ingress",
-            Kind::IngressClass => "IngressClass",
-            Kind::Service => "Service",
-            Kind::EndpointSlice => "EndpointSlice",
-            Kind::Secret => "Secret",
-            Kind::ConfigMap => "ConfigMap",
-            Kind::Node => "Node",
-            Kind::Namespace => "Namespace",
-            Kind::File => "File",
-            Kind::Settings => "Settings",
-            Kind::Host => "Host",
-        }
-    }
 }
 
 /// Kind, namespace and name of an object; the namespace is empty for cluster-scoped things.

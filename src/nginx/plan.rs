@@ -163,3 +163,11 @@ pub struct Plan {
     /// The decisions.
     pub decisions: Arc<Decisions>,
 }
+
+impl Plan {
+    /// Who is believed about clients, by headers or by the PROXY protocol.
+    pub fn trusted(&self) -> &[Cidr] {
+        let Plan { model, decisions } = self;
+        if model.forwarded.trusts_proxies() { &model.forwarded.trusted } else { &decisions.proxies }
+    }
+}

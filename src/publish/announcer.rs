@@ -143,19 +143,19 @@ impl Announcer {
     fn fail(&mut self, notice: Notice, failure: &Failure) -> Instant {
         let now = Instant::now();
         let namespace = notice.namespace().to_owned();
-        let wish = if let Failure::Away { wish, .. } = *failure { wish } else { Duration::ZERO };
+        let retry_after = if let Failure::Away { retry_after, .. } = *failure { retry_after } else { Duration::ZERO };
         let rest = self.rests.entry(namespace.clone()).or_insert(PAUSE.0);
-        let until = now + wish.max(*rest);
+        let until = now + retry_after.max(*rest);
         *rest = (*rest * 2).min(PAUSE.1);
         self.chronicle.defer(notice, until);
         let before = self.failed.replace(namespace);
         if before.is_some() {
             self.trouble.failed(failure.sort(), failure);
         }
-        if wish.is_zero() && (before.is_none() || before == self.failed) {
+        if retry_after.is_zero() && (before.is_none() || before == self.failed) {
             return now;
         }
-        let pause = self.pause.max(wish);
+        let pause = self.pause.max(retry_after);
         self.pause = (self.pause * 2).min(PAUSE.1);
         now + pause
     }

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 /// The longest time that we wait because the API says so.
-const LONGEST_WISH: Duration = Duration::from_secs(60);
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// What the API says of a namespace in which nothing can be made any more.
 const TERMINATING: &str = "NamespaceTerminating";
@@ -35,7 +35,7 @@ pub enum Failure {
         /// The code of its answer, if there was one.
         code: Option<u16>,
         /// How long it asks us to wait.
-        wish: Duration,
+        retry_after: Duration,
     },
 }
 
@@ -65,7 +65,7 @@ pub async fn call<T>(deadline: Duration, request: impl Future<Output = Result<T,
 }
 
 fn silence(why: String) -> Failure {
-    Failure::Away { why, code: None, wish: Duration::ZERO }
+    Failure::Away { why, code: None, retry_after: Duration::ZERO }
 }
 
 fn failure(error: &kube::Error) -> Failure {
@@ -86,8 +86,8 @@ fn failure(error: &kube::Error) -> Failure {
         400 | 413 | 415 | 422 => Failure::Refused(why),
         code => {
             let seconds = details.map_or(0, |details| details.retry_after_seconds);
-            let wish = Duration::from_secs(seconds.into()).min(LONGEST_WISH);
-            Failure::Away { why, code: Some(code), wish }
+            let retry_after = Duration::from_secs(seconds.into()).min(LONGEST_RETRY_AFTER);
+            Failure::Away { why, code: Some(code), retry_after }
         }
     }
 }
@@ -110,12 +110,12 @@ mod tests {
             (404, "NotFound", json!({}), "Missing(\"m\")"),
             (404, "NotFound", json!({"kind": "namespaces"}), "NoNamespace(\"m\")"),
             (403, "Forbidden", terminating, "NoNamespace(\"m\")"),
-            (403, "Forbidden", json!({}), "Away { why: \"m\", code: Some(403), wish: 0ns }"),
+            (403, "Forbidden", json!({}), "Away { why: \"m\", code: Some(403), retry_after: 0ns }"),
             (409, "AlreadyExists", json!({}), "Exists(\"m\")"),
             (409, "Conflict", json!({}), "Conflict(\"m\")"),
             (422, "Invalid", json!({}), "Refused(\"m\")"),
-            (429, "", json!({"retryAfterSeconds": 7}), "Away { why: \"m\", code: Some(429), wish: 7s }"),
-            (503, "", json!({"retryAfterSeconds": 3600}), "Away { why: \"m\", code: Some(503), wish: 60s }"),
+            (429, "", json!({"retryAfterSeconds": 7}), "Away { why: \"m\", code: Some(429), retry_after: 7s }"),
+            (503, "", json!({"retryAfterSeconds": 3600}), "Away { why: \"m\", code: Some(503), retry_after: 60s }"),
         ] {
             assert_eq!(answer(code, reason, details), expected, "{code} {reason}");
         }

@@ -5,17 +5,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
 use super::bucket::Bucket;
-use super::ledger::published;
 use super::notice::Notice;
 use super::queue::{Queue, Sort};
 use super::served::{Carried, Served};
+use super::status::published_addresses;
 use crate::finding::{Finding, Severity, limit};
 use crate::model::ObjectId;
-use crate::source::{Stored, Version};
+use crate::source::{Published, Version};
 
 /// Findings of one object that become Events at once, however many the settings show elsewhere.
 const MOST_OF_OBJECT: usize = 24;
@@ -39,30 +38,30 @@ pub struct Chronicle {
     told: HashSet<Finding>,
     /// How often something that was reported before came back.
     returned: HashMap<Finding, u32>,
-    /// How long there may have been no leader before this node began to lead.
-    interregnum: Duration,
+    /// The leaderless time: how long there may have been no leader before this node began to lead.
+    leaderless: Duration,
     /// When this node began to lead.
     first: Option<Instant>,
     /// What was wrong at the last look.
     findings: Option<Arc<[Finding]>>,
     others: Vec<Finding>,
     /// Namespaces of which a warning found no room in the queue.
-    lacks_warnings: HashSet<Arc<str>>,
+    crowded_out_warnings: HashSet<Arc<str>>,
     /// The version of each object that was last reported as served, `None` where the first one
     /// found no room in the queue, and what was served then.
     synced: HashMap<Arc<ObjectId>, Option<Version>>,
     carried: Option<Arc<[Carried]>>,
     /// Namespaces of which an Event about a served version found no room in the queue.
-    lacks_synced: HashSet<Arc<str>>,
+    crowded_out_synced: HashSet<Arc<str>>,
     buckets: HashMap<Arc<ObjectId>, Bucket>,
     queue: Queue,
 }
 
 impl Chronicle {
-    /// Nothing is reported yet. `interregnum` is the longest time without a leader before this
+    /// Nothing is reported yet. `leaderless` is the longest time without a leader before this
     /// node leads.
-    pub fn new(interregnum: Duration) -> Self {
-        Chronicle { interregnum, ..Chronicle::default() }
+    pub fn new(leaderless: Duration) -> Self {
+        Chronicle { leaderless, ..Chronicle::default() }
     }
 
     /// Compares the state with what was reported and queues what is new. Returns the number of
@@ -80,11 +79,11 @@ impl Chronicle {
     }
 
     fn is_due_for(&self, sort: Sort) -> bool {
-        let lacks = match sort {
-            Sort::Warning => &self.lacks_warnings,
-            Sort::Good => &self.lacks_synced,
+        let namespaces = match sort {
+            Sort::Warning => &self.crowded_out_warnings,
+            Sort::Good => &self.crowded_out_synced,
         };
-        lacks.iter().any(|namespace| self.queue.has_enough_room(sort, namespace))
+        namespaces.iter().any(|namespace| self.queue.has_enough_room(sort, namespace))
     }
 
     fn update_findings(&mut self, served: &Served, others: &[Finding], now: Instant) -> usize {
@@ -95,7 +94,7 @@ impl Chronicle {
         }
         let is_first = self.findings.replace(Arc::clone(&served.findings)).is_none();
         self.others = others.to_vec();
-        self.lacks_warnings.clear();
+        self.crowded_out_warnings.clear();
         let findings = served.findings.iter().chain(others).filter(|finding| finding.severity > Severity::Info);
         let mut findings: Vec<_> = findings.cloned().collect();
         findings.sort();
@@ -112,7 +111,7 @@ impl Chronicle {
                 continue;
             }
             if !self.queue.has_room(Sort::Warning, namespace) {
-                self.lacks_warnings.insert(Arc::clone(namespace));
+                self.crowded_out_warnings.insert(Arc::clone(namespace));
                 continue;
             }
             // What exists at first may have been reported by the leader before, or by this node:
@@ -138,22 +137,23 @@ impl Chronicle {
             return 0;
         }
         self.carried = Some(Arc::clone(carried));
-        self.lacks_synced.clear();
+        self.crowded_out_synced.clear();
         let mut synced = HashMap::with_capacity(carried.len());
         for carried in carried.iter() {
             let id = &carried.id;
-            let Some(stored) = served.snapshot.ingresses.find(&id.namespace, &id.name) else { continue };
+            let Some(version) = served.snapshot.version(id) else { continue };
+            let published = served.snapshot.published_in(id);
             let before = self.synced.remove(id);
-            let before = before.or_else(|| self.is_old(carried, stored, now).then(|| Some(carried.version.clone())));
+            let before = before.or_else(|| self.is_old(carried, published, now).then(|| Some(carried.version.clone())));
             // An earlier version is served in its place, or a newer one was read meanwhile.
-            if stored.version != carried.version {
+            if *version != carried.version {
                 synced.extend(before.map(|before| (Arc::clone(id), before)));
                 continue;
             }
-            let is_news = before.as_ref().and_then(Option::as_ref) != Some(&stored.version);
-            let mut told = Some(stored.version.clone());
+            let is_news = before.as_ref().and_then(Option::as_ref) != Some(version);
+            let mut told = Some(version.clone());
             if is_news && !self.queue.has_room(Sort::Good, &id.namespace) {
-                self.lacks_synced.insert(Arc::clone(&id.namespace));
+                self.crowded_out_synced.insert(Arc::clone(&id.namespace));
                 told = before.flatten();
             } else if is_news {
                 let note = match carried.closed {
@@ -162,8 +162,8 @@ impl Chronicle {
                         "nginx serves it, but for {closed} of its paths, which answer 503 until what closes them is mended"
                     ),
                 };
-                let revision = stored.revision().unwrap_or_default();
-                if let Some(notice) = Notice::synced(id, &served.snapshot, &stored.version.0, revision, &note) {
+                let revision = published.and_then(|published| published.revision.as_deref()).unwrap_or_default();
+                if let Some(notice) = Notice::synced(id, &served.snapshot, &version.0, revision, &note) {
                     suppressed += self.wait(id, notice, now);
                 }
             }
@@ -175,9 +175,9 @@ impl Chronicle {
 
     /// Whether the leader before has reported that this version is served. It has if the object
     /// has an address, unless there may have been no leader when this node began to serve it.
-    fn is_old(&self, carried: &Carried, stored: &Stored<Ingress>, now: Instant) -> bool {
+    fn is_old(&self, carried: &Carried, published: Option<&Published>, now: Instant) -> bool {
         let age = now.into_std().saturating_duration_since(carried.since);
-        !published(stored).0.is_empty() && (carried.earlier || age >= self.interregnum)
+        !published_addresses(published).0.is_empty() && (carried.earlier || age >= self.leaderless)
     }
 
     /// Queues a notice unless there were too many about the object; returns how many were
@@ -221,18 +221,18 @@ impl Chronicle {
     /// This node leads no longer. The next leader reports the state under the same names; the
     /// counters go on.
     pub fn rest(&mut self) {
-        *self = Chronicle { returned: std::mem::take(&mut self.returned), ..Chronicle::new(self.interregnum) };
+        *self = Chronicle { returned: std::mem::take(&mut self.returned), ..Chronicle::new(self.leaderless) };
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::networking::v1::IngressLoadBalancerIngress;
+    use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress};
 
     use super::*;
     use crate::finding::Reason;
     use crate::model::{Field, Kind, Origin};
-    use crate::source::{Published, Snapshot, Stored};
+    use crate::source::{Snapshot, Stored};
 
     fn finding(name: &str, note: &str) -> Finding {
         let id = Arc::new(ObjectId::new(Kind::Ingress, "shop", name));

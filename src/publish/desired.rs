@@ -10,7 +10,7 @@ use crate::model::ObjectId;
 
 /// Whether our own confirmed generation serves an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
+pub enum Serves {
     /// It does.
     Yes,
     /// It does not.
@@ -26,10 +26,13 @@ pub struct Subject<'a> {
     pub id: &'a ObjectId,
     /// Whether it is ours and fit to be served.
     pub accepted: bool,
+    /// Whether it is ours and refused here, because others asked for its hosts and paths first as
+    /// far as this node knows. Others may know better, and serve it.
+    pub disputed: bool,
     /// Whether something of it closes all its routes, wherever it is served.
     pub closed: bool,
     /// Whether our own confirmed generation serves it.
-    pub carried: Carries,
+    pub carried: Serves,
     /// The revision in which its present content was first seen; `None` when the API does not count.
     pub needs: Option<Revision>,
     /// The addresses that are published in it.
@@ -81,30 +84,40 @@ impl Nodes {
 /// and a confirmed generation that contains it. The address stays until something says that it
 /// should go, such as a node that is pinned to an earlier generation without the object. An object
 /// whose routes are all closed gets no address, and keeps those that it has: DNS names that follow
-/// addresses must not vanish because of a brief mistake.
+/// addresses must not vanish because of a brief mistake. What this node alone refuses gets no
+/// address either, and keeps those of nodes that serve it: a node that knows less than others must
+/// not withdraw what they serve because it leads.
 pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
-    if !subject.accepted {
-        return Vec::new();
-    }
     let is_there = |addresses: &[Address]| addresses.iter().any(|address| subject.current.contains(address));
     let mut wanted = Vec::new();
+    if !subject.accepted {
+        let serves = |member: &Member| {
+            let is_unserved = member.unserved.has(subject.id, subject.needs, member.observed);
+            is_there(&member.addresses) && !is_unserved
+        };
+        let served = nodes.others.iter().filter(|(member, _)| subject.disputed && serves(member));
+        wanted.extend(served.flat_map(|(member, _)| member.addresses.iter().cloned()));
+        wanted.sort();
+        wanted.dedup();
+        return wanted;
+    }
     let is_wanted = match subject.carried {
         _ if subject.closed => is_there(&nodes.own),
-        Carries::Yes => true,
-        Carries::Unknown => is_there(&nodes.own),
-        Carries::No => false,
+        Serves::Yes => true,
+        Serves::Unknown => is_there(&nodes.own),
+        Serves::No => false,
     };
     if is_wanted {
         wanted.extend_from_slice(&nodes.own);
     }
     for (member, life) in &nodes.others {
-        let is_served = match (subject.needs, member.carries) {
-            (Some(needs), Some(carries)) => needs <= carries,
+        let is_served = match (subject.needs, member.observed) {
+            (Some(needs), Some(observed)) => needs <= observed,
             // Nothing can be compared; that it serves is all that is known.
             (None, _) => true,
             (Some(_), None) => false,
         };
-        if member.lacks.has(subject.id, subject.needs, member.carries) {
+        if member.unserved.has(subject.id, subject.needs, member.observed) {
             continue;
         }
         if is_there(&member.addresses) || (*life == Life::Alive && is_served && !subject.closed) {
@@ -120,21 +133,21 @@ pub fn desired(subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
 mod tests {
     use super::*;
     use crate::model::Kind;
-    use crate::publish::lacks::Lacks;
+    use crate::publish::unserved::Unserved;
 
     const A: &str = "192.0.2.1";
     const B: &str = "192.0.2.2";
 
-    fn member(node: &str, address: &str, carries: Option<u128>) -> Member {
+    fn member(node: &str, address: &str, observed: Option<u128>) -> Member {
         Member {
             identity: node.into(),
             addresses: vec![address.parse().unwrap()],
             serving: true,
             drained: false,
             generation: Some(1),
-            carries: carries.map(Revision),
+            observed: observed.map(Revision),
             pinned: None,
-            lacks: Lacks::Nothing,
+            unserved: Unserved::Nothing,
             version: "1".into(),
             phase: "serving".into(),
         }
@@ -150,14 +163,14 @@ mod tests {
 
     #[test]
     fn addresses_are_those_of_the_nodes_that_serve_the_object() {
-        let up = |carries| Some((member("b", B, carries), Life::Alive));
+        let up = |observed| Some((member("b", B, observed), Life::Alive));
         let presumed = Some((member("b", B, Some(50)), Life::Presumed));
         let expired = Some((member("b", B, Some(50)), Life::Expired));
         let drained = Some((Member { drained: true, ..member("b", B, Some(50)) }, Life::Alive));
-        let lacks = Lacks::of(&[Arc::new(cart())], false);
-        let lacks = Some((Member { lacks, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
+        let unserved = Unserved::of(&[Arc::new(cart())], false);
+        let unserved = Some((Member { unserved, pinned: Some(1), ..member("b", B, Some(49)) }, Life::Alive));
         let down = Some((Member { serving: false, ..member("b", B, Some(50)) }, Life::Alive));
-        use Carries::{No, Unknown, Yes};
+        use Serves::{No, Unknown, Yes};
         for (what, accepted, carried, other, current, expected) in [
             ("alone", true, Yes, None, &[][..], &[A][..]),
             ("not ours", false, Yes, up(Some(50)), &[A, B], &[]),
@@ -175,8 +188,8 @@ mod tests {
             ("it may be restarting", true, Yes, presumed, &[A, B], &[A, B]),
             ("it died", true, Yes, expired, &[A, B], &[A]),
             ("it is drained", true, Yes, drained, &[A, B], &[A]),
-            ("it stays at a generation without it", true, Yes, lacks.clone(), &[A, B], &[A]),
-            ("only such a one is left", true, No, lacks, &[B], &[]),
+            ("it stays at a generation without it", true, Yes, unserved.clone(), &[A, B], &[A]),
+            ("only such a one is left", true, No, unserved, &[B], &[]),
             ("its nginx is down", true, Yes, down, &[A, B], &[A]),
             ("somebody else's address", true, Yes, None, &["203.0.113.9"], &[A]),
         ] {
@@ -185,15 +198,17 @@ mod tests {
             let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
             let needs = Some(Revision(50));
-            let subject = Subject { id: &cart(), accepted, closed: false, carried, needs, current: &current };
+            let id = cart();
+            let subject =
+                Subject { id: &id, accepted, disputed: false, closed: false, carried, needs, current: &current };
             assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
         }
     }
 
     #[test]
     fn what_is_closed_gets_no_address_and_keeps_what_it_has() {
-        let other = |carries, life| Some((member("b", B, Some(carries)), life));
-        use Carries::{No, Unknown, Yes};
+        let other = |observed, life| Some((member("b", B, Some(observed)), life));
+        use Serves::{No, Unknown, Yes};
         for (what, carried, other, current, expected) in [
             ("new", No, other(50, Life::Alive), &[][..], &[][..]),
             ("new, in a generation that was not confirmed", Yes, None, &[], &[]),
@@ -208,7 +223,31 @@ mod tests {
             let nodes = Nodes::new(&member("a", A, None), members, &BTreeSet::new());
             let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
             let needs = Some(Revision(50));
-            let subject = Subject { id: &cart(), accepted: true, closed: true, carried, needs, current: &current };
+            let id = cart();
+            let subject =
+                Subject { id: &id, accepted: true, disputed: false, closed: true, carried, needs, current: &current };
+            assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn what_this_node_alone_refuses_keeps_the_addresses_of_those_that_serve_it() {
+        let serves = member("b", B, Some(50));
+        let refuses = Member { unserved: Unserved::of(&[Arc::new(cart())], false), ..serves.clone() };
+        for (what, disputed, other, life, current, expected) in [
+            ("it serves", true, &serves, Life::Alive, &[A, B][..], &[B][..]),
+            ("it may be restarting", true, &serves, Life::Presumed, &[B], &[B]),
+            ("nothing was published before", true, &serves, Life::Alive, &[], &[]),
+            ("it refuses, too", true, &refuses, Life::Alive, &[A, B], &[]),
+            ("it died", true, &serves, Life::Expired, &[A, B], &[]),
+            ("refused for what it is", false, &serves, Life::Alive, &[A, B], &[]),
+        ] {
+            let other = Arc::new(other.clone());
+            let nodes = Nodes::new(&member("a", A, None), [(&other, life)].into_iter(), &BTreeSet::new());
+            let current: Vec<Address> = current.iter().map(|text| text.parse().unwrap()).collect();
+            let (id, needs) = (cart(), Some(Revision(50)));
+            let (accepted, closed, carried) = (false, false, Serves::No);
+            let subject = Subject { id: &id, accepted, disputed, closed, carried, needs, current: &current };
             assert_eq!(texts(&desired(subject, &nodes)), expected, "{what}");
         }
     }
@@ -218,8 +257,9 @@ mod tests {
         let subject = Subject {
             id: &cart(),
             accepted: true,
+            disputed: false,
             closed: false,
-            carried: Carries::Yes,
+            carried: Serves::Yes,
             needs: None,
             current: &[A.parse().unwrap()],
         };

@@ -1,25 +1,20 @@
-//! Watches one object of the cluster that has addresses; it must not know which of them count.
+//! Watches one object of the cluster that has addresses.
 
-use std::fmt::Debug;
-use std::pin::pin;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use k8s_openapi::api::core::v1::{Node, Service};
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Api, Resource};
-use serde::de::DeserializeOwned;
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
 
 use super::trouble::Trouble;
+use crate::source::cluster::{Clients, Failure, Found, Known, Sink, Stream, Timing};
 
-/// How long after a failure it is tried again.
-const RETRY: Duration = Duration::from_secs(1);
-
-/// How long the watch may be silent before the object is requested anew: a dead connection reports
-/// nothing.
-const SILENCE: Duration = Duration::from_secs(300);
+/// How patient the watch is. A single object is silent for long, and bookmarks come where nothing changes.
+pub const TIMING: Timing = Timing {
+    answer: Duration::from_secs(30),
+    silence: Duration::from_secs(300),
+    lasting: Duration::from_secs(5),
+    pauses: (Duration::from_millis(500), Duration::from_secs(1)),
+};
 
 /// What is known of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +31,7 @@ pub enum Followed {
 }
 
 /// An object that has addresses.
-pub trait Addressed: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static {
+pub trait Addressed: Known {
     /// What sort of address, and the address as it is written.
     fn addresses(&self) -> Vec<(String, String)>;
 }
@@ -60,60 +55,71 @@ impl Addressed for Service {
     }
 }
 
-/// Watches the object of this name for ever. What was seen stays while it cannot be seen.
-pub async fn follow<K: Addressed>(api: Api<K>, name: &str, told: watch::Sender<Followed>, mut trouble: Trouble) {
-    let selection = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let tell = |now: Followed| {
-        told.send_if_modified(|before| {
+/// Watches the object of this name, in a namespace or without one, for ever. What was seen stays while it cannot be seen.
+pub async fn follow<K: Addressed>(
+    clients: &Clients,
+    namespace: Option<&str>,
+    name: &str,
+    told: watch::Sender<Followed>,
+    trouble: Trouble,
+) {
+    let selector = format!("metadata.name={name}");
+    let stream = Stream::<K>::new(clients, clients.watch.clone(), namespace, TIMING).fields(Some(&selector));
+    stream.follow(&mut Told { listed: Followed::Absent, told, trouble }).await;
+}
+
+/// Tells what is known of the object.
+struct Told {
+    listed: Followed,
+    told: watch::Sender<Followed>,
+    trouble: Trouble,
+}
+
+impl Told {
+    fn tell(&self, now: Followed) {
+        self.told.send_if_modified(|before| {
             let differs = *before != now;
             *before = now;
             differs
         });
-    };
-    loop {
-        let mut events = pin!(watcher(api.clone(), selection.clone()));
-        let mut listed = Followed::Absent;
-        while let Ok(Some(event)) = timeout(SILENCE, events.next()).await {
-            match event {
-                Ok(Event::Init) => listed = Followed::Absent,
-                Ok(Event::InitApply(object)) => listed = Followed::Present(object.addresses()),
-                Ok(Event::InitDone) => {
-                    trouble.worked();
-                    tell(std::mem::replace(&mut listed, Followed::Absent));
-                }
-                Ok(Event::Apply(object)) => {
-                    trouble.worked();
-                    tell(Followed::Present(object.addresses()));
-                }
-                Ok(Event::Delete(_)) => {
-                    trouble.worked();
-                    tell(Followed::Absent);
-                }
-                Err(error) => {
-                    let code = code(&error);
-                    trouble.failed(code, &error);
-                    // Nothing is to be waited for.
-                    if matches!(code, 403 | 404) && *told.borrow() == Followed::Unknown {
-                        tell(Followed::Refused);
-                    }
-                    sleep(RETRY).await;
-                    // After a 410 the old version would be requested again and again.
-                    if matches!(error, watcher::Error::WatchStartFailed(_)) {
-                        break;
-                    }
-                }
-            }
-        }
     }
 }
 
-/// The code of the API's answer, 0 when there was none.
-fn code(error: &watcher::Error) -> u16 {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchFailed(kube::Error::Api(status)) => status.code,
-        watcher::Error::WatchError(status) => status.code,
-        _ => 0,
+impl<K: Addressed> Sink<K> for Told {
+    fn begin(&mut self) {
+        self.listed = Followed::Absent;
+    }
+
+    fn page(&mut self, found: Vec<Found<K>>) {
+        for object in found.into_iter().filter_map(|found| found.object.ok()) {
+            self.listed = Followed::Present(object.addresses());
+        }
+    }
+
+    fn end(&mut self) {
+        let listed = std::mem::replace(&mut self.listed, Followed::Absent);
+        self.tell(listed);
+    }
+
+    fn applied(&mut self, found: Found<K>) {
+        if let Ok(object) = found.object {
+            self.tell(Followed::Present(object.addresses()));
+        }
+    }
+
+    fn deleted(&mut self, _: &str, _: &str) {
+        self.tell(Followed::Absent);
+    }
+
+    fn heard(&mut self, _: Option<&str>) {
+        self.trouble.worked();
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        self.trouble.failed(failure.code(), failure);
+        // Nothing is to be waited for.
+        if failure.is_refusal() && *self.told.borrow() == Followed::Unknown {
+            self.tell(Followed::Refused);
+        }
     }
 }

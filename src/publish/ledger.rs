@@ -1,5 +1,5 @@
-//! Plans the writes of status, from the desired addresses, the cache, and what was written since:
-//! which objects, in which order, and which have to wait; it must not know how writing is done.
+//! Plans the writes of status, from what is desired, the cache, and what was written since: which
+//! objects, in which order, and which have to wait; it must not know how writing is done.
 
 use std::collections::{HashMap, HashSet};
 use std::iter::Peekable;
@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
 use super::address::Address;
 use super::call::Failure;
 use super::contention::Contention;
-use super::desired::{Carries, Nodes, Subject, desired};
+use super::desired::{Nodes, Serves, Subject};
 use super::member::Revision;
 use super::served::Served;
+use super::status::{Content, IngressAddresses, Object, StatusStrategy};
 use crate::model::ObjectId;
-use crate::source::{Stored, Version};
+use crate::source::Version;
 
 /// Time to the next attempt after one that failed: twice as long each time.
 const RETRY: Duration = Duration::from_secs(2);
@@ -26,9 +26,9 @@ const RETRY: Duration = Duration::from_secs(2);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 const LONGEST_AFTER_REFUSAL: Duration = Duration::from_secs(600);
 
-/// Addresses to be written into the status of one object.
+/// What is to be written into the status of one object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Write {
+pub struct Write<C = Vec<Address>> {
     /// The object.
     pub id: Arc<ObjectId>,
     /// Its uid: another object of the same name must not get them.
@@ -38,14 +38,14 @@ pub struct Write {
     /// The version that the write was decided for, which is newer if the cache is behind what we
     /// wrote. The write names it, so that a late write of a former leader changes nothing.
     pub at: Arc<str>,
-    /// The addresses, sorted; an empty list withdraws what our group applied, and only that.
-    pub addresses: Vec<Address>,
+    /// What is published; nothing withdraws what our group applied, and only that.
+    pub content: C,
     /// Whether an address is withdrawn to which no more requests should be sent.
     pub urgent: bool,
     /// Whether an address comes back that was withdrawn because of a node, not because of the
     /// object.
     pub back: bool,
-    /// Whether addresses were written before and somebody else changed them.
+    /// Whether something was written before and somebody else changed it.
     pub again: bool,
     /// Whether it could not be written the last time.
     pub failed: bool,
@@ -55,10 +55,10 @@ pub struct Write {
 }
 
 /// What is to be done now.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Plan {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan<C = Vec<Address>> {
     /// The writes, the most pressing first.
-    pub writes: Vec<Write>,
+    pub writes: Vec<Write<C>>,
     /// When something that waits has to be looked at again.
     pub next: Option<Instant>,
     /// Objects whose status somebody else keeps changing, sorted.
@@ -67,48 +67,55 @@ pub struct Plan {
     pub left_out: bool,
 }
 
+impl<C> Default for Plan<C> {
+    fn default() -> Self {
+        Plan { writes: Vec::new(), next: None, contended: Vec::new(), left_out: false }
+    }
+}
+
 /// The objects that are being written, and what is written.
-pub type UnderWay = HashMap<Arc<ObjectId>, Write>;
+pub type UnderWay<C = Vec<Address>> = HashMap<Arc<ObjectId>, Write<C>>;
 
 /// What is remembered of each object.
-#[derive(Debug, Default)]
-pub struct Ledger {
+#[derive(Debug)]
+pub struct Ledger<S: StatusStrategy = IngressAddresses> {
+    strategy: S,
     /// The field manager of all nodes of the group.
     manager: Arc<str>,
-    entries: HashMap<Arc<ObjectId>, Entry>,
+    entries: HashMap<Arc<ObjectId>, Entry<S::Content>>,
     /// The observed revision of our generation at the plan before.
     known: Option<Revision>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Entry<C> {
     uid: Arc<str>,
     version: Version,
     /// The revision in which that version was first seen, or in which the object became ours without changing.
     needs: Option<Revision>,
     /// Whether our generation knew that version and it was not ours.
     foreign: bool,
-    written: Option<Written>,
+    written: Option<Written<C>>,
     contention: Contention,
-    patience: Option<Patience>,
+    patience: Option<Patience<C>>,
     /// Whether the last write failed, whatever became of the object since.
     failed: bool,
     /// The version that turned out not to be the newest.
     outdated: Option<Arc<str>>,
 }
 
-/// A write failed: how long the pause is, until when, and which addresses could not be written. Others need not wait.
+/// A write failed: how long the pause is, until when, and what could not be written. Anything else need not wait.
 #[derive(Debug)]
-struct Patience {
+struct Patience<C> {
     pause: Duration,
     until: Instant,
-    addresses: Vec<Address>,
+    content: C,
 }
 
 /// What we wrote last; the cache may not have it yet.
 #[derive(Debug)]
-struct Written {
-    addresses: Vec<Address>,
+struct Written<C> {
+    content: C,
     /// The version that the API gave it.
     version: Option<Arc<str>>,
     /// The version in the cache when it was written.
@@ -117,73 +124,63 @@ struct Written {
     withdrew: bool,
 }
 
-/// The addresses in the status of an Ingress, sorted, and whether that is all that stands there.
-pub fn published(ingress: &Stored<Ingress>) -> (Vec<Address>, bool) {
-    let status = ingress.published.as_ref().and_then(|published| published.status.as_ref());
-    let status = status.and_then(|status| status.load_balancer.as_ref());
-    let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
-    let mut plain = true;
-    let mut addresses = Vec::with_capacity(entries.len());
-    for entry in entries {
-        let (text, other) = match &entry.ip {
-            Some(ip) => (Some(ip), entry.hostname.is_some()),
-            None => (entry.hostname.as_ref(), false),
-        };
-        let has_ports = entry.ports.as_ref().is_some_and(|ports| !ports.is_empty());
-        match text.and_then(|text| text.parse().ok()).filter(|_| !other && !has_ports) {
-            Some(address) => addresses.push(address),
-            None => plain = false,
-        }
+impl<S: StatusStrategy> Ledger<S> {
+    /// An empty ledger for this kind and this field manager.
+    pub fn new(strategy: S, manager: Arc<str>) -> Self {
+        Ledger { strategy, manager, entries: HashMap::new(), known: None }
     }
-    addresses.sort();
-    (addresses, plain)
-}
 
-impl Ledger {
-    /// An empty ledger for this field manager.
-    pub fn new(manager: Arc<str>) -> Self {
-        Ledger { manager, ..Ledger::default() }
+    /// The kind.
+    pub fn strategy(&self) -> &S {
+        &self.strategy
     }
 
     /// Compares what should be with what is. Objects in `under_way` are being written.
-    pub fn plan(&mut self, served: &Served, nodes: &Nodes, under_way: &UnderWay, now: Instant) -> Plan {
+    pub fn plan(
+        &mut self,
+        served: &Served,
+        nodes: &Nodes,
+        under_way: &UnderWay<S::Content>,
+        now: Instant,
+    ) -> Plan<S::Content> {
         let mut plan = Plan::default();
         let mut accepted = served.accepted.iter().peekable();
         let mut closed = served.closed.iter().peekable();
+        let mut unserved = served.unserved.iter().peekable();
         let mut carried = served.carried.as_deref().map(|carried| carried.iter().peekable());
-        let inside = served.snapshot.ingresses.iter().map(|stored| (stored, true));
-        let outside = served.snapshot.outside.iter().map(|stored| (stored, false));
-        for (stored, is_inside) in inside.chain(outside) {
-            let metadata = &stored.object.metadata;
-            let (Some(uid), Some(version)) = (&metadata.uid, stored.revision()) else { continue };
-            let entry = Self::entry(&mut self.entries, self.known, stored, uid, version);
-            let seen = published(stored);
-            let (current, is_stale) = entry.current(seen, version);
-            let is_carried = carried.as_mut().map(|list| is_inside && is_next(list, &stored.id, |carried| &carried.id));
-            let is_accepted = is_inside && is_next(&mut accepted, &stored.id, |id| id);
-            entry.judge(is_accepted, served.carries);
+        let mut seen = 0;
+        for object in self.strategy.objects(served) {
+            seen += 1;
+            let Some(version) = object.published.revision.as_deref() else { continue };
+            let entry = Self::entry(&mut self.entries, self.known, &object, version);
+            let (id, is_inside, applied) = (object.id, object.is_inside, object.published.is_applied_by(&self.manager));
+            let (current, is_stale) = entry.current((object.current, object.is_plain), version);
+            let is_carried = carried.as_mut().map(|list| is_inside && is_next(list, id, |carried| &carried.id));
+            let is_accepted = is_inside && is_next(&mut accepted, id, |id| id);
+            let is_disputed = is_inside && is_next(&mut unserved, id, |id| id) && !is_accepted;
+            entry.judge(is_accepted, served.observed);
             let subject = Subject {
-                id: &stored.id,
+                id,
                 accepted: is_accepted,
-                closed: is_accepted && is_next(&mut closed, &stored.id, |id| id),
-                carried: carries(is_carried, entry.needs, served.carries),
+                disputed: is_disputed,
+                closed: is_accepted && is_next(&mut closed, id, |id| id),
+                carried: serves(is_carried, entry.needs, served.observed),
                 needs: entry.needs,
-                current: &current.0,
+                current: current.0.addresses(),
             };
-            let addresses = desired(subject, nodes);
+            let content = self.strategy.desired(subject, nodes);
             if entry.contention.is_contended(now) {
-                plan.contended.push(Arc::clone(&stored.id));
+                plan.contended.push(Arc::clone(id));
             }
-            if let Some(sent) = under_way.get(&stored.id) {
+            if let Some(sent) = under_way.get(id) {
                 // Another controller may have changed it again before the answer came.
-                let is_new = *sent.over != *version && !is_exactly(&current, &sent.addresses);
-                plan.left_out |= is_new || sent.addresses != addresses;
+                let is_new = *sent.over != *version && !is_exactly(&current, &sent.content);
+                plan.left_out |= is_new || sent.content != content;
                 continue;
             }
-            let applied = stored.published.as_ref().and_then(|published| published.is_applied_by(&self.manager));
-            let is_done = match addresses.is_empty() {
+            let is_done = match content.is_empty() {
                 true => !entry.is_ours(subject, nodes, applied),
-                false => is_exactly(&current, &addresses),
+                false => is_exactly(&current, &content),
             };
             if is_done {
                 (entry.outdated, entry.patience, entry.failed) = (None, None, false);
@@ -195,37 +192,38 @@ impl Ledger {
                 (entry.outdated, entry.patience) = (None, None);
             }
             let back = entry.written.as_ref().is_some_and(|written| written.withdrew);
-            let urgent = current.0.iter().any(|address| nodes.knows(address) && !addresses.contains(address));
-            let written = entry.written.as_ref().filter(|written| !is_exactly(&current, &written.addresses));
+            let mut addresses = current.0.addresses().iter();
+            let urgent = addresses.any(|address| nodes.knows(address) && !content.addresses().contains(address));
+            let written = entry.written.as_ref().filter(|written| !is_exactly(&current, &written.content));
             // Whatever is desired by now, the other controller would change it again. The
             // withdrawal of an address does not wait for that, unless it was overwritten as well.
-            let waits = written.is_some_and(|written| !urgent || written.addresses == addresses);
+            let waits = written.is_some_and(|written| !urgent || written.content == content);
             let contended = entry.contention.paused_until(now).filter(|_| waits);
-            let refused = entry.patience.as_ref().filter(|patience| patience.addresses == addresses);
+            let refused = entry.patience.as_ref().filter(|patience| patience.content == content);
             let waits = [contended, refused.map(|patience| patience.until)];
             if let Some(until) = waits.into_iter().flatten().filter(|until| *until > now).max() {
                 plan.next = plan.next.into_iter().chain([until]).min();
                 continue;
             }
             plan.writes.push(Write {
-                id: Arc::clone(&stored.id),
+                id: Arc::clone(id),
                 uid: Arc::clone(&entry.uid),
                 over,
                 at,
                 urgent,
                 back,
-                again: written.is_some_and(|written| !written.addresses.is_empty()),
+                again: written.is_some_and(|written| !written.content.is_empty()),
                 failed: entry.failed,
-                theirs: addresses.is_empty() && is_accepted && applied == Some(false),
-                addresses,
-                created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+                theirs: content.is_empty() && is_accepted && applied == Some(false),
+                content,
+                created: object.created,
             });
         }
-        if self.entries.len() > served.snapshot.published().count() {
-            let known: HashSet<_> = served.snapshot.published().map(|stored| &stored.id).collect();
+        if self.entries.len() > seen {
+            let known: HashSet<_> = self.strategy.objects(served).map(|object| object.id).collect();
             self.entries.retain(|id, _| known.contains(id));
         }
-        self.known = served.carries;
+        self.known = served.observed;
         // Failed writes go last: while one write at a time is tried, it must not be the same one
         // each time.
         plan.writes.sort_by(|left, right| {
@@ -240,16 +238,15 @@ impl Ledger {
     }
 
     fn entry<'a>(
-        entries: &'a mut HashMap<Arc<ObjectId>, Entry>,
+        entries: &'a mut HashMap<Arc<ObjectId>, Entry<S::Content>>,
         known: Option<Revision>,
-        stored: &Stored<Ingress>,
-        uid: &str,
+        object: &Object<'_, S::Content>,
         version: &str,
-    ) -> &'a mut Entry {
+    ) -> &'a mut Entry<S::Content> {
         let needs = Revision::of(Some(version));
         let fresh = || Entry {
-            uid: uid.into(),
-            version: stored.version.clone(),
+            uid: object.uid.into(),
+            version: object.version.clone(),
             needs,
             // It was there before it was ours, as in a namespace that was not served.
             foreign: needs.zip(known).is_some_and(|(needs, known)| needs <= known),
@@ -259,11 +256,11 @@ impl Ledger {
             failed: false,
             outdated: None,
         };
-        let entry = entries.entry(Arc::clone(&stored.id)).or_insert_with(fresh);
-        if *entry.uid != *uid {
+        let entry = entries.entry(Arc::clone(object.id)).or_insert_with(fresh);
+        if *entry.uid != *object.uid {
             *entry = fresh();
-        } else if entry.version != stored.version {
-            entry.version = stored.version.clone();
+        } else if entry.version != *object.version {
+            entry.version = object.version.clone();
             entry.needs = needs;
             (entry.foreign, entry.patience) = (false, None);
         }
@@ -271,18 +268,18 @@ impl Ledger {
     }
 
     /// A write is sent.
-    pub fn sent(&mut self, write: &Write, now: Instant) {
+    pub fn sent(&mut self, write: &Write<S::Content>, now: Instant) {
         if let Some(entry) = self.entries.get_mut(&write.id).filter(|_| write.again) {
             entry.contention.rewritten(now);
         }
     }
 
     /// A write succeeded and gave the object this version.
-    pub fn wrote(&mut self, write: &Write, version: Option<&str>) {
+    pub fn wrote(&mut self, write: &Write<S::Content>, version: Option<&str>) {
         if let Some(entry) = self.entries.get_mut(&write.id).filter(|entry| entry.uid == write.uid) {
             (entry.patience, entry.failed) = (None, false);
             entry.written = Some(Written {
-                addresses: write.addresses.clone(),
+                content: write.content.clone(),
                 version: version.map(Arc::from),
                 over: Arc::clone(&write.over),
                 withdrew: write.urgent,
@@ -292,11 +289,11 @@ impl Ledger {
 
     /// A write failed. Others go first until its time comes again, or until the cache has the version that it has to be
     /// written over.
-    pub fn failed(&mut self, write: &Write, failure: &Failure, now: Instant) {
+    pub fn failed(&mut self, write: &Write<S::Content>, failure: &Failure, now: Instant) {
         let longest = if matches!(failure, Failure::Refused(_)) { LONGEST_AFTER_REFUSAL } else { LONGEST_RETRY };
         if let Some(entry) = self.entries.get_mut(&write.id) {
             let pause = entry.patience.as_ref().map_or(RETRY, |patience| (patience.pause * 2).min(longest));
-            entry.patience = Some(Patience { pause, until: now + pause, addresses: write.addresses.clone() });
+            entry.patience = Some(Patience { pause, until: now + pause, content: write.content.clone() });
             entry.outdated = matches!(failure, Failure::Conflict(_)).then(|| Arc::clone(&write.at));
             entry.failed = entry.outdated.is_none();
         }
@@ -304,7 +301,7 @@ impl Ledger {
 
     /// Whether a write failed because the object is another by now, which the cache will tell. When that happens twice for the
     /// same version, it is something else.
-    pub fn is_outdated(&self, write: &Write, failure: &Failure) -> bool {
+    pub fn is_outdated(&self, write: &Write<S::Content>, failure: &Failure) -> bool {
         let before = self.entries.get(&write.id).and_then(|entry| entry.outdated.as_ref());
         matches!(failure, Failure::Conflict(_)) && before != Some(&write.at)
     }
@@ -316,33 +313,33 @@ impl Ledger {
 
     /// Another node leads: what we wrote says nothing any more about the status.
     pub fn forget(&mut self) {
-        *self = Self::new(Arc::clone(&self.manager));
+        (self.entries, self.known) = (HashMap::new(), None);
     }
 }
 
-impl Entry {
-    /// The object is ours or not, as of a generation with the observed revision `carries`. If it
+impl<C: Content> Entry<C> {
+    /// The object is ours or not, as of a generation with this `observed` revision. If it
     /// became ours without changing, as when its class was created, no node serves it whose
     /// observed revision is older.
-    fn judge(&mut self, accepted: bool, carries: Option<Revision>) {
-        let Some((needs, carries)) = self.needs.zip(carries) else { return };
+    fn judge(&mut self, accepted: bool, observed: Option<Revision>) {
+        let Some((needs, observed)) = self.needs.zip(observed) else { return };
         match accepted {
-            false => self.foreign |= needs <= carries,
-            true if std::mem::take(&mut self.foreign) => self.needs = Some(needs.max(carries)),
+            false => self.foreign |= needs <= observed,
+            true if std::mem::take(&mut self.foreign) => self.needs = Some(needs.max(observed)),
             true => {}
         }
     }
 
-    /// The addresses in the status as far as we know, and whether the cache is behind what we
+    /// What stands in the status as far as we know, and whether the cache is behind what we
     /// wrote.
-    fn current(&self, seen: (Vec<Address>, bool), version: &str) -> ((Vec<Address>, bool), bool) {
+    fn current(&self, seen: (C, bool), version: &str) -> ((C, bool), bool) {
         let Some(written) = &self.written else { return (seen, false) };
         let is_stale = match (Revision::of(Some(version)), Revision::of(written.version.as_deref())) {
             (Some(seen), Some(written)) => seen < written,
             _ => *written.over == *version,
         };
         match is_stale {
-            true => ((written.addresses.clone(), true), true),
+            true => ((written.content.clone(), true), true),
             false => (seen, false),
         }
     }
@@ -358,7 +355,7 @@ impl Entry {
     /// applied what, that is any address in an object of ours, because a node may have had another
     /// address before, and a known address of a node in other objects. That is tried only once.
     fn is_ours(&self, subject: Subject<'_>, nodes: &Nodes, applied: Option<bool>) -> bool {
-        let withdrawn = self.written.as_ref().is_some_and(|written| written.addresses.is_empty());
+        let withdrawn = self.written.as_ref().is_some_and(|written| written.content.is_empty());
         let is_meant = |address: &Address| match applied {
             Some(true) => true,
             Some(false) => subject.accepted && nodes.knows(address),
@@ -368,18 +365,18 @@ impl Entry {
     }
 }
 
-/// Whether the status has exactly these addresses.
-fn is_exactly((current, is_plain): &(Vec<Address>, bool), addresses: &[Address]) -> bool {
-    *is_plain && *current == addresses
+/// Whether the status has exactly this.
+fn is_exactly<C: Content>((current, is_plain): &(C, bool), content: &C) -> bool {
+    *is_plain && current == content
 }
 
 /// Whether our confirmed generation serves an object. One that is older than the object's content says nothing about it.
-fn carries(is_carried: Option<bool>, needs: Option<Revision>, carries: Option<Revision>) -> Carries {
+fn serves(is_carried: Option<bool>, needs: Option<Revision>, observed: Option<Revision>) -> Serves {
     match is_carried {
-        None => Carries::Unknown,
-        Some(false) => Carries::No,
-        Some(true) if needs.zip(carries).is_some_and(|(needs, carries)| carries < needs) => Carries::Unknown,
-        Some(true) => Carries::Yes,
+        None => Serves::Unknown,
+        Some(false) => Serves::No,
+        Some(true) if needs.zip(observed).is_some_and(|(needs, observed)| observed < needs) => Serves::Unknown,
+        Some(true) => Serves::Yes,
     }
 }
 

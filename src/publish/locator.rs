@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Service};
-use kube::Api;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -59,16 +58,16 @@ impl Locator {
         let mut following = JoinSet::new();
         match &options.service {
             Some((namespace, name)) if options.mode == Mode::Service => {
-                let services = Api::<Service>::namespaced(clients.watch.clone(), namespace);
                 let trouble = board.trouble("the Service of publish.service cannot be watched");
-                let name = Arc::clone(name);
-                following.spawn(async move { follow(services, &name, tell_object, trouble).await });
+                let (clients, namespace, name) = (clients.clone(), Arc::clone(namespace), Arc::clone(name));
+                following.spawn(async move {
+                    follow::<Service>(&clients, Some(&namespace), &name, tell_object, trouble).await;
+                });
             }
             _ if options.addresses.iter().any(|entry| matches!(entry, Announced::Node(_))) => {
-                let nodes = Api::<Node>::all(clients.watch.clone());
                 let trouble = board.trouble("the Node of this host cannot be watched");
-                let name = Arc::clone(&node);
-                following.spawn(async move { follow(nodes, &name, tell_object, trouble).await });
+                let (clients, name) = (clients.clone(), Arc::clone(&node));
+                following.spawn(async move { follow::<Node>(&clients, None, &name, tell_object, trouble).await });
             }
             _ => {}
         }

@@ -9,7 +9,7 @@ use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
 use super::address::Address;
-use super::lacks::Lacks;
+use super::unserved::Unserved;
 use crate::model::Digest;
 
 /// The label that the Leases of all members have; its value is the name of the leader's Lease.
@@ -19,9 +19,9 @@ const ADDRESSES: &str = "ingressd/addresses";
 const SERVING: &str = "ingressd/serving";
 const DRAINED: &str = "ingressd/drained";
 const GENERATION: &str = "ingressd/generation";
-const CARRIES: &str = "ingressd/carries";
+const OBSERVED: &str = "ingressd/carries";
 const PINNED: &str = "ingressd/pinned";
-const LACKS: &str = "ingressd/lacks";
+const UNSERVED: &str = "ingressd/lacks";
 const VERSION: &str = "ingressd/version";
 const PHASE: &str = "ingressd/phase";
 
@@ -44,11 +44,11 @@ pub struct Member {
     /// The number of its generation.
     pub generation: Option<u64>,
     /// The observed revision of Ingresses when that generation was made.
-    pub carries: Option<Revision>,
+    pub observed: Option<Revision>,
     /// The generation that the administrator wants to stay at.
     pub pinned: Option<u64>,
     /// What that one does not serve.
-    pub lacks: Lacks,
+    pub unserved: Unserved,
     /// The version of the program.
     pub version: Arc<str>,
     /// The phase of its daemon, in one word.
@@ -83,9 +83,9 @@ impl Member {
             (PHASE, self.phase.to_string()),
         ]);
         annotations.extend(self.generation.map(|generation| (GENERATION, generation.to_string())));
-        annotations.extend(self.carries.map(|Revision(revision)| (CARRIES, revision.to_string())));
+        annotations.extend(self.observed.map(|Revision(revision)| (OBSERVED, revision.to_string())));
         annotations.extend(self.pinned.map(|generation| (PINNED, generation.to_string())));
-        annotations.extend(self.lacks.text().map(|text| (LACKS, text)));
+        annotations.extend(self.unserved.text().map(|text| (UNSERVED, text)));
         Lease {
             metadata: ObjectMeta {
                 name: Some(lease_name(group, &self.identity)),
@@ -122,9 +122,11 @@ impl Member {
             serving: text(SERVING) == Some("true"),
             drained: text(DRAINED) == Some("true"),
             generation: text(GENERATION).and_then(|number| number.parse().ok()),
-            carries: Revision::of(text(CARRIES)),
+            observed: Revision::of(text(OBSERVED)),
             pinned: text(PINNED).and_then(|number| number.parse().ok()),
-            lacks: Lacks::read(lease.metadata.annotations.as_ref().and_then(|all| all.get(LACKS)).map(String::as_str)),
+            unserved: Unserved::read(
+                lease.metadata.annotations.as_ref().and_then(|all| all.get(UNSERVED)).map(String::as_str),
+            ),
             version: text(VERSION).and_then(short).unwrap_or_default(),
             phase: text(PHASE).and_then(short).unwrap_or_default(),
         };
@@ -154,9 +156,9 @@ mod tests {
             serving: true,
             drained: false,
             generation: Some(7),
-            carries: Some(Revision(4711)),
+            observed: Some(Revision(4711)),
             pinned: None,
-            lacks: Lacks::Nothing,
+            unserved: Unserved::Nothing,
             version: "0.1.0".into(),
             phase: "serving".into(),
         }
@@ -165,9 +167,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read() {
         let now = Timestamp::UNIX_EPOCH;
-        let bare = Member { generation: None, carries: None, addresses: Vec::new(), drained: true, ..member() };
+        let bare = Member { generation: None, observed: None, addresses: Vec::new(), drained: true, ..member() };
         let object = Arc::new(ObjectId::new(Kind::Ingress, "shop", "cart"));
-        let pinned = Member { pinned: Some(5), lacks: Lacks::of(&[object], true), ..member() };
+        let pinned = Member { pinned: Some(5), unserved: Unserved::of(&[object], true), ..member() };
         for member in [member(), bare, pinned] {
             let lease = member.lease("ingressd", Duration::from_secs(15), now, now);
             assert_eq!(Member::read(&lease), Some((member, Duration::from_secs(15))));
@@ -180,11 +182,11 @@ mod tests {
         let mut lease = member().lease("ingressd", Duration::from_secs(u64::from(u32::MAX)), now, now);
         let annotations = lease.metadata.annotations.as_mut().unwrap();
         annotations.insert(ADDRESSES.into(), "127.0.0.1,x y,192.0.2.7,,192.0.2.7".into());
-        annotations.insert(CARRIES.into(), "-1".into());
+        annotations.insert(OBSERVED.into(), "-1".into());
         annotations.insert(SERVING.into(), "yes".into());
         let (read, duration) = Member::read(&lease).unwrap();
         assert_eq!(read.addresses, ["192.0.2.7".parse().unwrap()]);
-        assert_eq!((read.serving, read.carries, duration), (false, None, LONGEST_DURATION));
+        assert_eq!((read.serving, read.observed, duration), (false, None, LONGEST_DURATION));
         lease.metadata.annotations = None;
         assert_eq!(Member::read(&lease), None, "the leader's Lease is no member");
     }

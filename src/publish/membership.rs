@@ -11,11 +11,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::call::{Failure, call};
-use super::lacks::Lacks;
 use super::member::{Member, lease_name};
 use super::options::{Options, Timing};
 use super::served::Served;
 use super::trouble::Trouble;
+use super::unserved::Unserved;
 use super::whereabouts::Whereabouts;
 
 /// Least time between two writes of the record when no urgent part of it changed.
@@ -151,8 +151,8 @@ fn due(
         None => now,
         Some((last, began)) if last == member => *began + timing.renew,
         Some((last, began)) => {
-            let Member { carries, generation, phase, .. } = last.clone();
-            match *last == (Member { carries, generation, phase, ..member.clone() }) {
+            let Member { observed, generation, phase, .. } = last.clone();
+            match *last == (Member { observed, generation, phase, ..member.clone() }) {
                 // Only how far it has come, and how it is.
                 true => *began + SPACING.min(timing.renew),
                 false => now,
@@ -171,9 +171,9 @@ impl Member {
             serving: served.serving,
             drained: served.drained,
             generation: served.generation,
-            carries: served.carries,
+            observed: served.observed,
             pinned: served.pinned,
-            lacks: Lacks::of(&served.lacks, served.pinned.is_some()),
+            unserved: Unserved::of(&served.unserved, served.pinned.is_some()),
             version: env!("CARGO_PKG_VERSION").into(),
             phase: Arc::clone(&served.phase),
         }
@@ -195,9 +195,9 @@ mod tests {
             serving: true,
             drained: false,
             generation: Some(1),
-            carries: Some(Revision(5)),
+            observed: Some(Revision(5)),
             pinned: None,
-            lacks: Lacks::Nothing,
+            unserved: Unserved::Nothing,
             version: "1".into(),
             phase: "serving".into(),
         };
@@ -208,13 +208,13 @@ mod tests {
         };
         assert_eq!(due(&member, None, None, &timing, now), now);
         assert_eq!(when(member.clone(), None), 5000);
-        assert_eq!(when(Member { carries: Some(Revision(6)), generation: Some(2), ..member.clone() }, None), 1000);
+        assert_eq!(when(Member { observed: Some(Revision(6)), generation: Some(2), ..member.clone() }, None), 1000);
         assert_eq!(when(Member { phase: "failed".into(), ..member.clone() }, None), 1000);
         assert_eq!(when(Member { serving: false, ..member.clone() }, None), 300);
         assert_eq!(when(Member { addresses: vec!["192.0.2.1".parse().unwrap()], ..member.clone() }, None), 300);
-        assert_eq!(when(Member { drained: true, carries: None, ..member.clone() }, None), 300);
+        assert_eq!(when(Member { drained: true, observed: None, ..member.clone() }, None), 300);
         assert_eq!(when(Member { pinned: Some(1), ..member.clone() }, None), 300);
-        assert_eq!(when(Member { lacks: Lacks::Newer, ..member.clone() }, None), 300);
+        assert_eq!(when(Member { unserved: Unserved::Newer, ..member.clone() }, None), 300);
         assert_eq!(when(Member { serving: false, ..member }, Some(began + Duration::from_millis(200))), 2200);
     }
 }

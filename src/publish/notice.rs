@@ -7,8 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta};
 
 use super::documentation::Documentation;
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Digest, Field, Kind, ObjectId};
-use crate::source::{List, Snapshot};
+use crate::model::{Digest, Field, ObjectId};
+use crate::source::{Row, Snapshot};
 
 /// Limits of the API, in bytes.
 const LONGEST_NOTE: usize = 1024;
@@ -166,40 +166,13 @@ fn cut(text: &str, longest: usize) -> String {
 
 /// The object in the words of the API.
 fn reference(id: &ObjectId, snapshot: &Snapshot) -> Option<ObjectReference> {
-    fn uid<K: k8s_openapi::Metadata<Ty = ObjectMeta>>(list: &List<K>, id: &ObjectId) -> Option<String> {
-        list.find(&id.namespace, &id.name)?.object.metadata().uid.clone()
-    }
-    let (api_version, uid) = match id.kind {
-        Kind::Ingress => ("networking.k8s.io/v1", uid(&snapshot.ingresses, id)),
-        Kind::IngressClass => ("networking.k8s.io/v1", uid(&snapshot.ingress_classes, id)),
-        Kind::Service => {
-            let service = snapshot.service(&id.namespace, &id.name);
-            ("v1", service.and_then(|service| service.object.uid.as_deref()).map(str::to_owned))
-        }
-        Kind::EndpointSlice => {
-            let slice = snapshot.endpoint_slices.find(&id.namespace, &id.name);
-            ("discovery.k8s.io/v1", slice.and_then(|slice| slice.object.uid.as_deref()).map(str::to_owned))
-        }
-        Kind::Secret => ("v1", uid(&snapshot.secrets, id)),
-        Kind::ConfigMap => ("v1", uid(&snapshot.config_maps, id)),
-        Kind::Node => ("v1", uid(&snapshot.nodes, id)),
-        Kind::Namespace => {
-            let namespace = snapshot.namespace(&id.name);
-            ("v1", namespace.and_then(|namespace| namespace.object.uid.as_deref()).map(str::to_owned))
-        }
-        Kind::File | Kind::Settings | Kind::Host => return None,
-    };
-    // An earlier version of what cannot be used now may have been another object.
-    let uid = match snapshot.left_out(id) {
-        Some(left_out) => left_out.uid.as_deref().map(str::to_owned),
-        None => uid,
-    };
+    let row = Row::of(id.kind)?;
     Some(ObjectReference {
-        api_version: Some(api_version.to_owned()),
+        api_version: Some(row.api_version.to_owned()),
         kind: Some(id.kind.name().to_owned()),
         namespace: Some(id.namespace.to_string()).filter(|namespace| !namespace.is_empty()),
         name: Some(id.name.to_string()),
-        uid,
+        uid: snapshot.uid(id).map(str::to_owned),
         ..ObjectReference::default()
     })
 }
@@ -210,7 +183,7 @@ mod tests {
 
     use super::*;
     use crate::finding::Reason;
-    use crate::model::{Field, Origin};
+    use crate::model::{Field, Kind, Origin};
 
     fn finding(kind: Kind, name: &str, note: &str) -> Finding {
         let namespace = if kind == Kind::IngressClass { "" } else { "shop" };

@@ -14,10 +14,11 @@ use super::election::Leadership;
 use super::leader::Candidate;
 use super::locator::Locator;
 use super::membership::{Membership, asked};
-use super::neighbours;
 use super::options::Options;
+use super::peers;
 use super::roster::Roster;
 use super::served::Served;
+use super::status::IngressAddresses;
 use super::trouble::Board;
 use super::view::Outlook;
 use super::whereabouts::Whereabouts;
@@ -83,16 +84,16 @@ impl Publisher {
         let leading = lead(candidate, served.clone(), place.clone(), tell_leadership, stopped.clone());
         let leaving = vec![tokio::spawn(membership.run(served, place, stopped)), tokio::spawn(leading)];
 
-        let watched = Api::<Lease>::namespaced(clients.watch.clone(), &options.namespace);
-        let (group, duration) = (Arc::clone(&options.lease), options.lease_duration);
+        let (watched, settings) = (clients.clone(), Arc::clone(&options));
         let trouble = board.trouble("the Leases of the other nodes cannot be watched");
-        let watching = async move { neighbours::watch(watched, &group, duration, tell_roster, trouble).await };
+        let watching = async move { peers::watch(&watched, &settings, tell_roster, trouble).await };
         let mut others = vec![tokio::spawn(locator.run()), tokio::spawn(watching)];
         let client = || clients.write.clone();
         let silence = if options.status {
             let (identity, options) = (Arc::clone(&identity), Arc::clone(&options));
             let trouble = board.trouble("the status of Ingresses cannot be written");
-            let writer = Writer::new(client(), identity, options, counts.clone(), tell_contended, trouble);
+            let writer =
+                Writer::new(IngressAddresses, client(), identity, options, counts.clone(), tell_contended, trouble);
             others.push(tokio::spawn(writer.run(inputs.clone())));
             None
         } else {

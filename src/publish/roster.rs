@@ -84,10 +84,10 @@ impl Roster {
         self.put(lease, known, true, now);
     }
 
-    /// Forgets a record that was deleted.
-    pub fn delete(&mut self, lease: &Lease, now: Instant) {
+    /// Forgets the record of this name, which was deleted.
+    pub fn delete(&mut self, name: &str, now: Instant) {
         self.look(now);
-        self.seen.remove(lease.metadata.name.as_deref().unwrap_or_default());
+        self.seen.remove(name);
     }
 
     fn look(&mut self, now: Instant) {
@@ -148,9 +148,9 @@ mod tests {
             serving: true,
             drained: false,
             generation: Some(1),
-            carries: None,
+            observed: None,
             pinned: None,
-            lacks: Default::default(),
+            unserved: Default::default(),
             version: "1".into(),
             phase: "serving".into(),
         };
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(lives(&roster, began + Duration::from_secs(59)), [Life::Presumed, Life::Alive]);
         assert_eq!(roster.next_expiry(began + Duration::from_secs(59)), Some(began + grace));
         assert_eq!(lives(&roster, began + Duration::from_secs(60))[0], Life::Expired);
-        roster.delete(&lease("a", 1, grace), began + Duration::from_secs(60));
+        roster.delete(&lease("a", 1, grace).metadata.name.unwrap(), began + Duration::from_secs(60));
         assert_eq!(lives(&roster, began + Duration::from_secs(60)), [Life::Alive]);
     }
 }

@@ -25,7 +25,7 @@ pub struct Served {
     /// of which that is not known.
     pub carried: Option<Arc<[Carried]>>,
     /// The observed revision of Ingresses in the snapshot that this generation was made from.
-    pub carries: Option<Revision>,
+    pub observed: Option<Revision>,
     /// What is wrong.
     pub findings: Arc<[Finding]>,
     /// The confirmed generation.
@@ -34,8 +34,9 @@ pub struct Served {
     pub serving: bool,
     /// The generation that the administrator wants to stay at.
     pub pinned: Option<u64>,
-    /// The accepted Ingresses that this one does not serve.
-    pub lacks: Arc<[Arc<ObjectId>]>,
+    /// The Ingresses that this node does not serve although they are ours and fit to be served. Those that are not among
+    /// the accepted ones have no route here, because others asked for their hosts and paths first.
+    pub unserved: Arc<[Arc<ObjectId>]>,
     /// Whether the administrator took this node out.
     pub drained: bool,
     /// Where the daemon stands, in one word, for people.
@@ -63,22 +64,22 @@ impl Served {
         self.serves_same(other)
             && Arc::ptr_eq(&self.snapshot, &other.snapshot)
             && Arc::ptr_eq(&self.findings, &other.findings)
-            && (self.carries, &self.phase) == (other.carries, &other.phase)
+            && (self.observed, &self.phase) == (other.observed, &other.phase)
     }
 
     /// Whether this host serves the same in both. Objects may have changed, which is served only
     /// later, and others may have written statuses.
     pub fn serves_same(&self, other: &Served) -> bool {
-        self.carries_same(other)
+        self.serves_same_versions(other)
             && Arc::ptr_eq(&self.accepted, &other.accepted)
             && self.closed == other.closed
             && (self.generation, self.serving, self.drained) == (other.generation, other.serving, other.drained)
             && self.informed == other.informed
-            && (self.pinned, &self.lacks) == (other.pinned, &other.lacks)
+            && (self.pinned, &self.unserved) == (other.pinned, &other.unserved)
     }
 
     /// Whether both generations serve the same versions.
-    fn carries_same(&self, other: &Served) -> bool {
+    fn serves_same_versions(&self, other: &Served) -> bool {
         match (&self.carried, &other.carried) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
             (one, other) => one.is_none() && other.is_none(),
@@ -97,7 +98,7 @@ mod tests {
         let served = Served { carried: Some(Arc::clone(&carried)), ..Served::default() };
         for (what, other, serves_same) in [
             ("objects", Served { snapshot: Arc::default(), ..served.clone() }, true),
-            ("how far the generation has come", Served { carries: Some(Revision(1)), ..served.clone() }, true),
+            ("how far the generation has come", Served { observed: Some(Revision(1)), ..served.clone() }, true),
             ("findings", Served { findings: [].into(), ..served.clone() }, true),
             ("how the daemon is", Served { phase: "failed".into(), ..served.clone() }, true),
             ("what is accepted", Served { accepted: [].into(), ..served.clone() }, false),
@@ -108,7 +109,7 @@ mod tests {
             ("the generation", Served { generation: Some(1), ..served.clone() }, false),
             ("nginx", Served { serving: true, ..served.clone() }, false),
             ("a pinned generation", Served { pinned: Some(1), ..served.clone() }, false),
-            ("what that one lacks", Served { lacks: [id].into(), ..served.clone() }, false),
+            ("what that one lacks", Served { unserved: [id].into(), ..served.clone() }, false),
             ("the administrator's will", Served { drained: true, ..served.clone() }, false),
         ] {
             assert_eq!((served.serves_same(&other), served.is_same(&other)), (serves_same, false), "{what}");

@@ -1,15 +1,14 @@
-//! Writes addresses into the status of Ingresses while this node leads, at a steady pace; it must not know how it came to lead.
+//! Writes the statuses of a kind while this node leads, at a steady pace; it must not know how it came to lead.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::networking::v1::Ingress;
 use kube::api::{Patch, PatchParams};
 use kube::core::Request;
 use kube::{Client, Resource as _};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
@@ -25,6 +24,7 @@ use super::member::Member;
 use super::options::Options;
 use super::roster::Roster;
 use super::served::Served;
+use super::status::{Content as _, IngressAddresses, StatusStrategy};
 use super::trouble::Trouble;
 use super::whereabouts::Whereabouts;
 use crate::model::ObjectId;
@@ -55,22 +55,25 @@ pub struct Inputs {
     pub place: watch::Receiver<Option<Arc<Whereabouts>>>,
 }
 
+/// A write, and the version that it made or why it made none.
+type Ended<C> = (Write<C>, Result<Option<String>, Failure>);
+
 /// Writes status.
-pub struct Writer {
+pub struct Writer<S: StatusStrategy = IngressAddresses> {
     client: Client,
     identity: Arc<str>,
     options: Arc<Options>,
     counts: Counts,
     contended: watch::Sender<Vec<Arc<ObjectId>>>,
-    ledger: Ledger,
+    ledger: Ledger<S>,
     /// The addresses that this node had since its start.
     former: BTreeSet<Address>,
-    plan: Plan,
+    plan: Plan<S::Content>,
     /// What the plan was made for, and when.
     planned: Option<(Served, Instant)>,
-    queue: VecDeque<Write>,
-    under_way: UnderWay,
-    requests: JoinSet<(Write, Result<Option<String>, Failure>)>,
+    queue: VecDeque<Write<S::Content>>,
+    under_way: UnderWay<S::Content>,
+    requests: JoinSet<Ended<S::Content>>,
     bucket: Bucket,
     /// How long to wait after the next failure of the API, and until when after the last.
     pause: Duration,
@@ -80,10 +83,11 @@ pub struct Writer {
     trouble: Trouble,
 }
 
-impl Writer {
+impl<S: StatusStrategy> Writer<S> {
     /// Writes as a node of the group. Objects that another controller keeps changing are sent to
     /// `contended`.
     pub fn new(
+        strategy: S,
         client: Client,
         identity: Arc<str>,
         options: Arc<Options>,
@@ -96,7 +100,7 @@ impl Writer {
             identity,
             counts,
             contended,
-            ledger: Ledger::new(options.manager().into()),
+            ledger: Ledger::new(strategy, options.manager().into()),
             former: BTreeSet::new(),
             plan: Plan::default(),
             planned: None,
@@ -210,9 +214,10 @@ impl Writer {
             self.ledger.sent(&write, now);
             self.under_way.insert(Arc::clone(&write.id), write.clone());
             let client = self.client.clone();
-            let parameters = PatchParams::apply(&self.options.manager()).force();
+            let request = request(self.ledger.strategy(), &write, &self.options.manager());
             self.requests.spawn(async move {
-                let answer = call(DEADLINE.min(limit), apply(&client, &write, &parameters)).await;
+                let answer = async { client.request::<Answer>(request.map_err(kube::Error::BuildRequest)?).await };
+                let answer = call(DEADLINE.min(limit), answer).await;
                 (write, answer.map(|answer| answer.metadata.resource_version))
             });
         }
@@ -220,7 +225,7 @@ impl Writer {
     }
 
     /// Records how a write ended; returns whether the plan is still right.
-    fn finish(&mut self, write: &Write, result: Result<Option<String>, Failure>) -> bool {
+    fn finish(&mut self, write: &Write<S::Content>, result: Result<Option<String>, Failure>) -> bool {
         let now = Instant::now();
         self.under_way.remove(&write.id);
         match result {
@@ -239,9 +244,9 @@ impl Writer {
                 }
                 self.ledger.failed(write, &failure, now);
                 match failure {
-                    Failure::Away { wish, .. } => {
+                    Failure::Away { retry_after, .. } => {
                         self.counts.status(StatusWrite::Failed);
-                        self.wait(write, wish, now);
+                        self.wait(write, retry_after, now);
                     }
                     _ => {
                         self.counts.status(if is_outdated { StatusWrite::Outdated } else { StatusWrite::Refused });
@@ -268,11 +273,11 @@ impl Writer {
 
     /// Waits after a failure, which may concern every object or this one alone: an object that
     /// fails repeatedly, with no other in between, waits by itself.
-    fn wait(&mut self, write: &Write, wish: Duration, now: Instant) {
+    fn wait(&mut self, write: &Write<S::Content>, retry_after: Duration, now: Instant) {
         let is_alone = self.failed.replace(Arc::clone(&write.id)).as_ref() == Some(&write.id);
         // Writes that ran at the same time say nothing new.
         let is_known = self.paused.is_some_and(|until| until > now);
-        let mut pause = wish;
+        let mut pause = retry_after;
         if !is_alone && !is_known {
             pause = pause.max(self.pause);
             self.pause = (self.pause * 2).min(PAUSE.1);
@@ -304,34 +309,28 @@ struct Position {
     resource_version: Option<String>,
 }
 
-async fn apply(client: &Client, write: &Write, parameters: &PatchParams) -> Result<Answer, kube::Error> {
-    let request = Request::new(Ingress::url_path(&(), Some(&write.id.namespace)));
-    let patch = Patch::Apply(content(write));
-    let request = request.patch_subresource("status", &write.id.name, parameters, &patch);
-    let mut request = request.map_err(kube::Error::BuildRequest)?;
-    request.extensions_mut().insert("patch_status");
-    client.request(request).await
-}
-
-/// What is applied. Without a status everything that was applied before is withdrawn, and nothing else; an empty list takes the
-/// place of whatever stands there.
-fn content(write: &Write) -> Value {
-    let entry = |address: &Address| match address {
-        Address::Ip(address) => json!({ "ip": address.to_string() }),
-        Address::Name(name) => json!({ "hostname": &**name }),
-    };
-    let mut content = json!({
-        "apiVersion": "networking.k8s.io/v1",
-        "kind": "Ingress",
+/// What is applied. Without a status everything that was applied before is withdrawn, and nothing else; one that is empty takes
+/// the place of whatever stands there.
+fn request<S: StatusStrategy>(
+    strategy: &S,
+    write: &Write<S::Content>,
+    manager: &str,
+) -> Result<http::Request<Vec<u8>>, kube::core::request::Error> {
+    let mut body = json!({
+        "apiVersion": S::Kind::api_version(&()),
+        "kind": S::Kind::kind(&()),
         "metadata": {
             "namespace": &*write.id.namespace, "name": &*write.id.name, "uid": &*write.uid, "resourceVersion": &*write.at,
         },
     });
-    if !write.addresses.is_empty() || write.theirs {
-        let entries: Vec<_> = write.addresses.iter().map(entry).collect();
-        content["status"] = json!({ "loadBalancer": { "ingress": entries } });
+    if !write.content.is_empty() || write.theirs {
+        body["status"] = strategy.status(&write.content);
     }
-    content
+    let request = Request::new(S::Kind::url_path(&(), Some(&write.id.namespace)));
+    let parameters = PatchParams::apply(manager).force();
+    let mut request = request.patch_subresource("status", &write.id.name, &parameters, &Patch::Apply(body))?;
+    request.extensions_mut().insert("patch_status");
+    Ok(request)
 }
 
 #[cfg(test)]

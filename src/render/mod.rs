@@ -2,6 +2,7 @@
 
 mod blocks;
 mod content;
+mod crowds;
 mod engine;
 mod file_set;
 pub mod headers;
@@ -31,6 +32,7 @@ use crate::model::{
 };
 use crate::nginx::{Decisions, Plan};
 use blocks::Blocks;
+use crowds::Crowds;
 use engine::Engine;
 use lower::Facts;
 use memory::Files;
@@ -61,6 +63,7 @@ struct Background {
     default_certificate: Option<CertificateId>,
     catch_all: Arc<[FilePath]>,
     catch_all_is_own: bool,
+    crowds: Crowds,
 }
 
 impl Default for Renderer {
@@ -102,6 +105,7 @@ impl Renderer {
             servers.extend(self.catch_all.clone());
             servers.rotate_right(1);
         }
+        let crowds = Crowds::of(&model.upstreams);
         let facts = Facts {
             decisions,
             forwarded: &model.forwarded,
@@ -109,6 +113,7 @@ impl Renderer {
             default_certificate: model.default_certificate.as_ref(),
             catch_all: Arc::default(),
             catch_all_is_own: servers.first().is_some_and(|server| matches!(server.tls, TlsTermination::Own(_))),
+            crowds: &crowds,
         };
         let required = servers.first().map(|server| lower::requires(server, &facts)).unwrap_or_default();
         let facts = Facts { catch_all: required.into_iter().collect(), ..facts };
@@ -119,7 +124,7 @@ impl Renderer {
         let own = self.blocks.render(servers, &facts, engine, &mut all);
         let path = |one: &Server| names::server_file(&one.name);
         self.servers.render(&own, path, |one| lower::server(one, &facts, engine), &mut all);
-        let path = |one: &Upstream| names::upstream_file(&one.id);
+        let path = |one: &Upstream| names::upstream_file(&one.id, &crowds);
         self.upstreams.render(&model.upstreams, path, |one| lower::upstream(one, decisions, engine), &mut all);
         let path = |one: &Certificate| names::certificate_file(&one.id);
         let make = |one: &Certificate| {
@@ -133,7 +138,7 @@ impl Renderer {
         all.extend(model.authorities.iter().flat_map(|authority| authority_files(authority)));
         let path = |one: &AccessList| one.mark().map(names::list_file).unwrap_or_default();
         self.lists.render(&lower::long_lists(plan), path, |one| lower::list(one, engine), &mut all);
-        let trusted = &model.forwarded.trusted;
+        let trusted = plan.trusted();
         let path = |one: &Stream| names::stream_file(one.listener.port);
         self.streams.render(&model.streams, path, |one| lower::stream(one, decisions, trusted, engine), &mut all);
         let path = |one: &StreamUpstream| names::stream_upstream_file(&one.id);
@@ -167,6 +172,7 @@ impl Renderer {
             default_certificate: plan.model.default_certificate.clone(),
             catch_all: Arc::clone(&facts.catch_all),
             catch_all_is_own: facts.catch_all_is_own,
+            crowds: facts.crowds.clone(),
         };
         if self.background.as_ref() != Some(&background) {
             self.blocks = Blocks::default();

@@ -5,6 +5,7 @@
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
+use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientCertificates, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId,
@@ -147,9 +148,9 @@ fn protocol_name(protocol: Protocol) -> &'static str {
     }
 }
 
-/// The file of an upstream. It sorts before its users, the servers.
-pub fn upstream_file(id: &UpstreamId) -> FilePath {
-    format!("http/20-upstream-{}.conf", readable(id)).into()
+/// The file of an upstream. It sorts before its users, the servers, and behind those of namespaces that have fewer.
+pub fn upstream_file(id: &UpstreamId, crowds: &Crowds) -> FilePath {
+    format!("http/2{}-upstream-{}.conf", crowds.step(id), readable(id)).into()
 }
 
 /// The file of a server. nginx tries regular expressions in the order of files: an exact name, where it has to be

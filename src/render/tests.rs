@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use super::*;
 use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_READ_TIMEOUT};
-use crate::model::{Argument, Behaviour, ByteSize, Directive, HostName, Model, Pattern};
+use crate::model::{
+    Argument, Behaviour, ByteSize, Directive, Endpoint, HostName, Model, Pattern, Protocol, UpstreamId,
+};
 use crate::nginx::{Capabilities, GateOptions, OtherSites, gate};
 
 fn origin(name: &str, field: Field) -> Origin {
@@ -44,7 +46,10 @@ fn server(host: &str, routes: Vec<Route>) -> Arc<Server> {
 }
 
 fn plan(servers: Vec<Arc<Server>>) -> Plan {
-    let model = Model { servers, ..Model::default() };
+    plan_of(Model { servers, ..Model::default() })
+}
+
+fn plan_of(model: Model) -> Plan {
     let capabilities = Capabilities::profile(crate::model::catalogue::Version(1, 22, 1));
     gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0
 }
@@ -169,4 +174,52 @@ fn every_line_of_a_shared_host_has_its_owner() {
         assert_eq!(*owner, expected, "{number}: {line}");
     }
     assert!(seen > 10, "{}", text(file));
+}
+
+/// An upstream of a Service, and a server of the same name that sends everything there.
+fn proxied(namespace: &str, number: u32) -> (Arc<Server>, Arc<Upstream>) {
+    let service = format!("s{number}");
+    let id = UpstreamId {
+        namespace: namespace.into(),
+        service: (&*service).into(),
+        port: "80".into(),
+        mode: "",
+        protocol: Protocol::Http,
+        balance: None,
+        tls: None,
+    };
+    let origin = origin(&service, Field::Object);
+    let endpoints = vec![Endpoint { address: ([10, 0, 0, 1], 80).into(), weight: 1 }];
+    let action = Action::Proxy { upstream: id.clone(), split: None };
+    let server = Server::clone(&server(&format!("{service}.{namespace}.example"), Vec::new()));
+    let fallback = Route { action, ..server.fallback.clone() };
+    (Arc::new(Server { fallback, ..server }), Arc::new(Upstream { id, origin, endpoints }))
+}
+
+#[test]
+fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
+    let sides = |of_evil: u32| {
+        let mut all: Vec<_> = (0..of_evil).map(|number| proxied("evil", number)).collect();
+        all.extend((0..20).map(|number| proxied("victim", number)));
+        all.sort_by(|(one, _), (other, _)| one.name.cmp(&other.name));
+        let (servers, mut upstreams): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+        upstreams.sort_by(|one, other| one.id.cmp(&other.id));
+        plan_of(Model { servers, upstreams, ..Model::default() })
+    };
+    let mut renderer = Renderer::default();
+    // From one to the other, what is remembered changes its place with everything that needs it.
+    for (of_evil, before_the_victims) in [(50, 50), (300, 0), (63, 63), (64, 0)] {
+        let files = renderer.render(&sides(of_evil));
+        assert_eq!(files, Renderer::default().render(&sides(of_evil)), "{of_evil}");
+        for (path, file) in &files.files {
+            let missing: Vec<_> = file.requires.iter().filter(|path| !files.files.contains_key(*path)).collect();
+            assert!(missing.is_empty(), "{path} requires {missing:?}");
+        }
+        let upstreams: Vec<_> = files.files.keys().filter(|path| path.contains("-upstream-")).collect();
+        let last = upstreams.iter().rposition(|path| path.contains(".victim.")).unwrap();
+        assert_eq!((last + 1 - 20, upstreams.len()), (before_the_victims, of_evil as usize + 20), "{of_evil}");
+        let users = files.files.keys().position(|path| path.starts_with("http/server-")).unwrap();
+        let after = files.files.keys().rposition(|path| path.contains("-upstream-")).unwrap();
+        assert!(after < users, "whoever names one comes later");
+    }
 }

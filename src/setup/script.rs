@@ -24,14 +24,20 @@ const HEAD: &str = include_str!("undo.sh");
 pub fn undo_script(settings: &Settings) -> Result<String, Error> {
     let (nginx, state) = (&settings.nginx, &settings.apply.state);
     let journal = Journal::open(state).map_err(Error::files("use the journal in", state))?;
-    let mut test = format!("{} -t -c {}", quoted(&path(&nginx.binary)), quoted(&path(&nginx.configuration)));
+    let mut test = format!("{} -t -c {}", shell_word(&path(&nginx.binary)), shell_word(&path(&nginx.configuration)));
     if let Some(prefix) = &nginx.prefix {
-        let _ = write!(test, " -p {}", quoted(&path(prefix)));
+        let _ = write!(test, " -p {}", shell_word(&path(prefix)));
     }
     let mut script = HEAD.replace("TEST_NGINX", &test);
     for group in Group::all(journal.changes()) {
         if let (Some(before), Some(after)) = (word(&group.before), word(&group.after)) {
-            let _ = writeln!(script, "take_back {} {} {}", quoted(&path(&group.path)), quoted(&before), quoted(&after));
+            let _ = writeln!(
+                script,
+                "take_back {} {} {}",
+                shell_word(&path(&group.path)),
+                shell_word(&before),
+                shell_word(&after)
+            );
         }
     }
     Ok(script)
@@ -54,6 +60,6 @@ fn path(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn quoted(text: &str) -> String {
+fn shell_word(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }

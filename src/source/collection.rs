@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::file::{Held, ReadFile};
-use super::manifest::Object;
+use super::kind::{Watched as _, for_kind};
 use super::{Snapshot, Stored};
 use crate::finding::{Finding, Reason};
 use crate::model::{ObjectId, Origin};
@@ -29,16 +29,10 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
     }
     // By kind, namespace and name: each list comes out sorted.
     for held in objects.into_values() {
-        match &held.object {
-            Object::Ingress(object) => snapshot.ingresses.edit().push(stored(held, object)),
-            Object::IngressClass(object) => snapshot.ingress_classes.edit().push(stored(held, object)),
-            Object::Service(object) => snapshot.services.edit().push(stored(held, object)),
-            Object::EndpointSlice(object) => snapshot.endpoint_slices.edit().push(stored(held, object)),
-            Object::Secret(object) => snapshot.secrets.edit().push(stored(held, object)),
-            Object::ConfigMap(object) => snapshot.config_maps.edit().push(stored(held, object)),
-            Object::Node(object) => snapshot.nodes.edit().push(stored(held, object)),
-            Object::Namespace(object) => snapshot.namespaces.edit().push(stored(held, object)),
-        }
+        let _: Option<()> = for_kind!(held.id.kind, K => {
+            let list = K::list_mut(&mut snapshot).edit();
+            list.extend(Arc::downcast(Arc::clone(&held.object)).ok().map(|object| stored(held, object)));
+        });
     }
     snapshot.findings.sort();
     snapshot.left_out.sort();
@@ -46,11 +40,11 @@ pub fn collect<'files>(files: impl Iterator<Item = &'files ReadFile>, findings: 
     snapshot
 }
 
-fn stored<K>(held: &Held, object: &Arc<K>) -> Stored<K> {
+fn stored<K>(held: &Held, object: Arc<K>) -> Stored<K> {
     Stored {
         id: Arc::clone(&held.id),
         version: held.version.clone(),
-        object: Arc::clone(object),
+        object,
         published: None,
         place: Some(held.place.clone()),
     }

@@ -92,6 +92,11 @@ impl Directory {
         self.files.keys().map(PathBuf::as_path)
     }
 
+    /// What the files hold now, as far as it is text.
+    pub fn texts(&self) -> Vec<String> {
+        self.files().filter_map(|path| fs::read_to_string(path).ok()).collect()
+    }
+
     /// Reads what changed. `entering` is told of each folder before it is listed; files in `unfinished` are being
     /// written and left as they were.
     ///

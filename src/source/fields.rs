@@ -15,20 +15,20 @@ pub type Fields = BTreeMap<String, &'static [&'static str]>;
 pub fn known<K: DeserializeOwned>(value: &Value) -> Fields {
     let fields = RefCell::default();
     // What is wrong with the object is told by whoever decodes it.
-    let _ = K::deserialize(Place { path: String::new(), value, fields: &fields });
+    let _ = K::deserialize(ValueAtPath { path: String::new(), value, fields: &fields });
     fields.into_inner()
 }
 
-/// A value with its place, read like any other one; types say by themselves which fields they look for.
-struct Place<'a> {
+/// A value with its path, read like any other one; types say by themselves which fields they look for.
+struct ValueAtPath<'a> {
     path: String,
     value: &'a Value,
     fields: &'a RefCell<Fields>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ValueAtPath<'a> {
     fn within(&self, path: String, value: &'a Value) -> Self {
-        Place { path, value, fields: self.fields }
+        ValueAtPath { path, value, fields: self.fields }
     }
 }
 
@@ -37,7 +37,7 @@ pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }
 
-impl<'a> IntoDeserializer<'a, serde_json::Error> for Place<'a> {
+impl<'a> IntoDeserializer<'a, serde_json::Error> for ValueAtPath<'a> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -45,7 +45,7 @@ impl<'a> IntoDeserializer<'a, serde_json::Error> for Place<'a> {
     }
 }
 
-impl<'de> Deserializer<'de> for Place<'de> {
+impl<'de> Deserializer<'de> for ValueAtPath<'de> {
     type Error = serde_json::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {

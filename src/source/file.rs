@@ -7,7 +7,7 @@ use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 use super::document::split;
 use super::manifest::{Decoded, Entry, Object, Purpose, decode};
 use super::validation::Problem;
-use super::{LeftOut, Place, Version};
+use super::{LeftOut, SourceLocation, Version};
 use crate::finding::{Finding, Reason};
 use crate::model::{Digest, Field, Kind, ObjectId, Origin};
 
@@ -37,7 +37,7 @@ pub struct Held {
     /// The object.
     pub object: Object,
     /// Where it stands; where it stood, for one that is broken now.
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// Reads a file's content, given what it held before; `None` when nothing changed.
@@ -52,7 +52,7 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
         Ok(text) => text,
         Err(error) => {
             let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() + 1;
-            let place = Place { file: name, line: u32::try_from(line).unwrap_or(u32::MAX) };
+            let place = SourceLocation { file: name, line: u32::try_from(line).unwrap_or(u32::MAX) };
             file.findings.push(finding(&place, None, Problem::undecodable("it is not UTF-8 text")));
             file.held.clone_from(&before.held);
             return Some(file);
@@ -70,7 +70,7 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
     for (document, (_, decoded)) in documents.iter().zip(&decoded) {
         file.skipped += decoded.skipped;
         for entry in &decoded.entries {
-            let place = Place { file: Arc::clone(&name), line: document.line.saturating_add(entry.line) };
+            let place = SourceLocation { file: Arc::clone(&name), line: document.line.saturating_add(entry.line) };
             anything_may_be_broken |= entry.id.is_none();
             file.add(entry, place);
         }
@@ -83,7 +83,7 @@ pub fn read(path: &str, bytes: &[u8], purpose: Purpose, before: &ReadFile) -> Op
 }
 
 impl ReadFile {
-    fn add(&mut self, entry: &Entry, place: Place) {
+    fn add(&mut self, entry: &Entry, place: SourceLocation) {
         let found = entry.problems.iter().map(|problem| finding(&place, entry.id.as_ref(), problem.clone()));
         self.findings.extend(found);
         let Some(id) = entry.id.as_ref().map(Arc::clone) else { return };
@@ -108,7 +108,7 @@ impl ReadFile {
     }
 }
 
-fn finding(place: &Place, id: Option<&Arc<ObjectId>>, problem: Problem) -> Finding {
+fn finding(place: &SourceLocation, id: Option<&Arc<ObjectId>>, problem: Problem) -> Finding {
     let Problem { reason, field, note } = problem;
     match (id, reason, &field) {
         // What is no object has only a line to point at.

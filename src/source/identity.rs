@@ -2,19 +2,8 @@
 
 use serde_json::Value;
 
+use super::kind::Row;
 use crate::model::{Kind, ObjectId, is_label, is_subdomain};
-
-/// The kinds that mean something to us: API group, version, kind, and whether it has a namespace.
-const KINDS: &[(&str, &str, Kind, bool)] = &[
-    ("networking.k8s.io", "v1", Kind::Ingress, true),
-    ("networking.k8s.io", "v1", Kind::IngressClass, false),
-    ("", "v1", Kind::Service, true),
-    ("discovery.k8s.io", "v1", Kind::EndpointSlice, true),
-    ("", "v1", Kind::Secret, true),
-    ("", "v1", Kind::ConfigMap, true),
-    ("", "v1", Kind::Node, false),
-    ("", "v1", Kind::Namespace, false),
-];
 
 /// The name of an object, `None` for kinds that mean nothing to us.
 ///
@@ -27,17 +16,16 @@ pub fn of(value: &Value) -> Result<Option<ObjectId>, (Option<ObjectId>, String)>
         return Err((None, "it names no apiVersion and kind: it is not an object".to_owned()));
     };
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-    let Some((_, known, kind, namespaced)) = KINDS.iter().find(|row| {
+    let Some(row) = Row::all().find(|row| {
         // Ingresses once lived in another group.
-        row.2.name() == kind && (row.0 == group || (row.2 == Kind::Ingress && group == "extensions"))
+        row.kind.name() == kind && (row.read.group == group || (row.kind == Kind::Ingress && group == "extensions"))
     }) else {
         return Ok(None);
     };
-    let id =
-        named(*kind, *namespaced, text("/metadata/namespace"), text("/metadata/name")).map_err(|why| (None, why))?;
-    if version != *known || group == "extensions" {
-        let right = KINDS.iter().find(|row| row.2 == *kind).map_or("", |row| row.0);
-        return Err((Some(id), format!("apiVersion {api_version} is not served any more: write {right}/{known}")));
+    let id = named(row.kind, row.is_namespaced, text("/metadata/namespace"), text("/metadata/name"))
+        .map_err(|why| (None, why))?;
+    if version != row.version || group == "extensions" {
+        return Err((Some(id), format!("apiVersion {api_version} is not served any more: write {}", row.api_version)));
     }
     Ok(Some(id))
 }
@@ -85,8 +73,8 @@ pub fn guess(text: &str) -> Option<ObjectId> {
             }
         }
     }
-    let (_, _, kind, namespaced) = KINDS.iter().find(|row| Some(row.2.name()) == kind)?;
-    named(*kind, *namespaced, namespace, name).ok()
+    let row = Row::all().find(|row| Some(row.kind.name()) == kind)?;
+    named(row.kind, row.is_namespaced, namespace, name).ok()
 }
 
 #[cfg(test)]

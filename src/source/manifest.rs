@@ -1,19 +1,14 @@
 //! From the text of one document to typed objects, checked as an API server checks them; it must not know files or folders.
 
+use std::any::Any;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::document::Document;
-use super::endpoints::Endpoints;
 use super::fields::{self, Fields, join};
-use super::unread::DropUnread;
-use super::validation::{Problem, Validate};
+use super::kind::{Watched, for_kind};
+use super::validation::Problem;
 use super::yaml;
 use super::{Version, identity};
 use crate::finding::{Reason, nearest};
@@ -51,18 +46,8 @@ pub enum Purpose {
     Judge,
 }
 
-/// An object of one of the kinds that mean something to us.
-#[derive(Debug, Clone)]
-pub enum Object {
-    Ingress(Arc<Ingress>),
-    IngressClass(Arc<IngressClass>),
-    Service(Arc<super::Service>),
-    EndpointSlice(Arc<Endpoints>),
-    Secret(Arc<Secret>),
-    ConfigMap(Arc<ConfigMap>),
-    Node(Arc<Node>),
-    Namespace(Arc<super::Namespace>),
-}
+/// What is kept of an object; its type is that of the row of its kind.
+pub type Object = Arc<dyn Any + Send + Sync>;
 
 /// Decodes one document, whatever it holds.
 pub fn decode(document: &Document<'_>, purpose: Purpose) -> Decoded {
@@ -117,29 +102,12 @@ fn object(kind: Kind, value: Value, purpose: Purpose, problems: &mut Vec<Problem
     }
     // serde_json sorts the keys of maps, so equal content gives equal text.
     let version = Version(Digest::of(value.to_string().as_bytes()).hexadecimal(16).into());
-    let object = match kind {
-        Kind::Ingress => Object::Ingress(Arc::new(typed(value, purpose, problems)?)),
-        Kind::IngressClass => Object::IngressClass(Arc::new(typed(value, purpose, problems)?)),
-        Kind::Service => Object::Service(Arc::new(typed::<Service>(value, purpose, problems)?.into())),
-        Kind::EndpointSlice => {
-            Object::EndpointSlice(Arc::new(typed::<EndpointSlice>(value, purpose, problems)?.into()))
-        }
-        Kind::Secret => Object::Secret(Arc::new(typed(value, purpose, problems)?)),
-        Kind::ConfigMap => Object::ConfigMap(Arc::new(typed(value, purpose, problems)?)),
-        Kind::Node => Object::Node(Arc::new(typed(value, purpose, problems)?)),
-        Kind::Namespace => Object::Namespace(Arc::new(typed::<Namespace>(value, purpose, problems)?.into())),
-        Kind::File | Kind::Settings | Kind::Host => {
-            problems.push(Problem::undecodable("it is not an object"));
-            return None;
-        }
-    };
+    let object =
+        for_kind!(kind, K => Arc::new(<K as Watched>::Kept::from(typed::<K>(value, purpose, problems)?)) as Object)?;
     Some((version, object))
 }
 
-fn typed<K>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<K>
-where
-    K: DeserializeOwned + Serialize + Validate + DropUnread,
-{
+fn typed<K: Watched>(value: Value, purpose: Purpose, problems: &mut Vec<Problem>) -> Option<K> {
     let written = (purpose == Purpose::Judge).then(|| value.clone());
     let mut unknown = Vec::new();
     let mut object: K = match serde_json::from_value(value) {
@@ -206,6 +174,7 @@ fn unquoted(value: &Value) -> Vec<Problem> {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Secret;
     use proptest::prelude::{ProptestConfig, any, proptest};
 
     use super::super::document::split;
@@ -249,6 +218,15 @@ mod tests {
                 "{\"kind\": \"List\", \"apiVersion\": \"v1\", \"items\": [\n{\"kind\": \"ConfigMap\", \"apiVersion\": \"v1\", \"metadata\": {\"name\": \"m\"}}]}".to_owned(),
                 vec!["ConfigMap default/m +1"],
             ),
+            ("apiVersion: v1\nkind: List\nitems: null\n".to_owned(), vec![]),
+            (
+                "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: m}\ndata: {items: List}\n".to_owned(),
+                vec!["ConfigMap default/m +0"],
+            ),
+            (
+                "{\"kind\": \"ConfigMap\", \"apiVersion\": \"v1\", \"metadata\": {\"name\": \"items\"}, \"data\": {\"a\": \"List\"}}".to_owned(),
+                vec!["ConfigMap default/items +0"],
+            ),
         ] {
             assert_eq!(summary(&text), expected, "{text}");
         }
@@ -267,11 +245,15 @@ mod tests {
         assert_ne!(version(one), version(&one.replace("a: b", "a: c")));
     }
 
+    fn kept<K: 'static>(decoded: &Decoded) -> &K {
+        decoded.entries[0].object.as_ref().and_then(|(_, object)| object.downcast_ref()).unwrap()
+    }
+
     #[test]
     fn secrets_get_their_plain_data() {
         let text = "apiVersion: v1\nkind: Secret\nmetadata: {name: s}\ndata: {a: eA==, b: eA==}\nstringData: {b: y}";
         let decoded = decode(&split(text)[0], Purpose::Serve);
-        let Some((_, Object::Secret(secret))) = &decoded.entries[0].object else { panic!("{decoded:?}") };
+        let secret: &Secret = kept(&decoded);
         let data: Vec<_> = secret.data.iter().flatten().map(|(key, value)| (key.as_str(), &*value.0)).collect();
         assert_eq!(data, [("a", &b"x"[..]), ("b", &b"y"[..])]);
     }
@@ -281,7 +263,7 @@ mod tests {
         let text =
             "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {team: a, kubernetes.io/metadata.name: x}}";
         let decoded = decode(&split(text)[0], Purpose::Serve);
-        let Some((_, Object::Namespace(namespace))) = &decoded.entries[0].object else { panic!("{decoded:?}") };
+        let namespace: &super::super::Namespace = kept(&decoded);
         let labels: Vec<_> = namespace.labels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         assert_eq!(labels, [("kubernetes.io/metadata.name", "n"), ("team", "a")]);
     }

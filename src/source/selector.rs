@@ -15,33 +15,44 @@ pub struct Selector(Vec<Requirement>);
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Requirement {
     key: String,
-    condition: Condition,
+    condition: LabelCondition,
 }
 
+/// What a label must be like.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Condition {
+pub enum LabelCondition {
+    /// It is there.
     Present,
+    /// It is not there.
     Absent,
+    /// It is one of these.
     Among(BTreeSet<String>),
-    /// Also when there is no such label.
+    /// It is none of these; also when there is no such label.
     NotAmong(BTreeSet<String>),
+    /// It is a larger number.
     Above(i64),
+    /// It is a smaller number.
     Below(i64),
 }
 
 impl Selector {
+    /// What labels must be like, by their keys: all of it.
+    pub fn requirements(&self) -> impl Iterator<Item = (&str, &LabelCondition)> {
+        self.0.iter().map(|requirement| (&*requirement.key, &requirement.condition))
+    }
+
     /// Whether these labels are like that.
     pub fn selects(&self, labels: &BTreeMap<String, String>) -> bool {
         self.0.iter().all(|Requirement { key, condition }| {
             let label = labels.get(key);
             let number = || label.and_then(|label| label.parse::<i64>().ok());
             match condition {
-                Condition::Present => label.is_some(),
-                Condition::Absent => label.is_none(),
-                Condition::Among(values) => label.is_some_and(|label| values.contains(label)),
-                Condition::NotAmong(values) => label.is_none_or(|label| !values.contains(label)),
-                Condition::Above(bound) => number().is_some_and(|number| number > *bound),
-                Condition::Below(bound) => number().is_some_and(|number| number < *bound),
+                LabelCondition::Present => label.is_some(),
+                LabelCondition::Absent => label.is_none(),
+                LabelCondition::Among(values) => label.is_some_and(|label| values.contains(label)),
+                LabelCondition::NotAmong(values) => label.is_none_or(|label| !values.contains(label)),
+                LabelCondition::Above(bound) => number().is_some_and(|number| number > *bound),
+                LabelCondition::Below(bound) => number().is_some_and(|number| number < *bound),
             }
         })
     }
@@ -87,17 +98,17 @@ struct Tokens<'a>(Peekable<IntoIter<&'a str>>);
 impl<'a> Tokens<'a> {
     fn requirement(&mut self) -> Result<Requirement, Refused> {
         if self.0.next_if_eq(&"!").is_some() {
-            return Ok(Requirement { key: self.key()?, condition: Condition::Absent });
+            return Ok(Requirement { key: self.key()?, condition: LabelCondition::Absent });
         }
         let key = self.key()?;
         let condition = match self.0.next_if(|token| *token != ",") {
-            None => Condition::Present,
-            Some("=" | "==") => Condition::Among(BTreeSet::from([self.value()?])),
-            Some("!=") => Condition::NotAmong(BTreeSet::from([self.value()?])),
-            Some("in") => Condition::Among(self.values()?),
-            Some("notin") => Condition::NotAmong(self.values()?),
-            Some(">") => Condition::Above(self.number()?),
-            Some("<") => Condition::Below(self.number()?),
+            None => LabelCondition::Present,
+            Some("=" | "==") => LabelCondition::Among(BTreeSet::from([self.value()?])),
+            Some("!=") => LabelCondition::NotAmong(BTreeSet::from([self.value()?])),
+            Some("in") => LabelCondition::Among(self.values()?),
+            Some("notin") => LabelCondition::NotAmong(self.values()?),
+            Some(">") => LabelCondition::Above(self.number()?),
+            Some("<") => LabelCondition::Below(self.number()?),
             Some(other) => return Err(Refused(format!("{other:?} after {key:?} compares nothing").into())),
         };
         Ok(Requirement { key, condition })

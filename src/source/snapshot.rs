@@ -6,6 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass, IngressStatus};
 
+use super::kind::{Kept as _, Watched as _, for_kind};
 use super::{Endpoints, List, Namespace, Service};
 use crate::finding::Finding;
 use crate::model::{Kind, ObjectId};
@@ -16,14 +17,14 @@ pub struct Version(pub Arc<str>);
 
 /// The file and line where a manifest begins; lines count from 1.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct SourceLocation {
     /// Path of the file.
     pub file: Arc<str>,
     /// First line of the document.
     pub line: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}:{}", self.file, self.line)
     }
@@ -41,7 +42,7 @@ pub struct Stored<K> {
     /// What is published in it, where something is; never for objects from files.
     pub published: Option<Arc<Published>>,
     /// Where it was written, when it came from a file.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
 }
 
 impl<K> Clone for Stored<K> {
@@ -128,7 +129,7 @@ pub struct LeftOut {
     /// Its name.
     pub id: Arc<ObjectId>,
     /// Where it is written, when that is a file.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// What the API server calls it, when it comes from one.
     pub uid: Option<Arc<str>>,
 }
@@ -171,24 +172,30 @@ impl Snapshot {
     }
 
     /// Where the newest version of an object was written, when it came from a file.
-    pub fn place(&self, id: &ObjectId) -> Option<&Place> {
+    pub fn place(&self, id: &ObjectId) -> Option<&SourceLocation> {
         if let Some(left_out) = self.left_out(id) {
             return left_out.place.as_ref();
         }
-        fn of<'a, K>(list: &'a List<K>, id: &ObjectId) -> Option<&'a Place> {
-            list.find(&id.namespace, &id.name)?.place.as_ref()
+        for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.place.as_ref())?
+    }
+
+    /// The version of an object.
+    pub fn version(&self, id: &ObjectId) -> Option<&Version> {
+        for_kind!(id.kind, K => &K::list(self).find(&id.namespace, &id.name)?.version)
+    }
+
+    /// What is published in an object that is served or may be.
+    pub fn published_in(&self, id: &ObjectId) -> Option<&Published> {
+        for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.published.as_deref())?
+    }
+
+    /// What the API server calls an object; `None` when nobody knows.
+    pub fn uid(&self, id: &ObjectId) -> Option<&str> {
+        // An earlier version of what cannot be used now may have been another object.
+        if let Some(left_out) = self.left_out(id) {
+            return left_out.uid.as_deref();
         }
-        match id.kind {
-            Kind::Ingress => of(&self.ingresses, id),
-            Kind::IngressClass => of(&self.ingress_classes, id),
-            Kind::Service => of(&self.services, id),
-            Kind::EndpointSlice => of(&self.endpoint_slices, id),
-            Kind::Secret => of(&self.secrets, id),
-            Kind::ConfigMap => of(&self.config_maps, id),
-            Kind::Node => of(&self.nodes, id),
-            Kind::Namespace => of(&self.namespaces, id),
-            Kind::File | Kind::Settings | Kind::Host => None,
-        }
+        for_kind!(id.kind, K => K::list(self).find(&id.namespace, &id.name)?.object.uid())?
     }
 
     /// Whether nothing was read, not even something wrong.
@@ -198,16 +205,6 @@ impl Snapshot {
 
     /// How many objects of this kind were read.
     pub fn count(&self, kind: Kind) -> usize {
-        match kind {
-            Kind::Ingress => self.ingresses.len(),
-            Kind::IngressClass => self.ingress_classes.len(),
-            Kind::Service => self.services.len(),
-            Kind::EndpointSlice => self.endpoint_slices.len(),
-            Kind::Secret => self.secrets.len(),
-            Kind::ConfigMap => self.config_maps.len(),
-            Kind::Node => self.nodes.len(),
-            Kind::Namespace => self.namespaces.len(),
-            Kind::File | Kind::Settings | Kind::Host => 0,
-        }
+        for_kind!(kind, K => K::list(self).len()).unwrap_or(0)
     }
 }

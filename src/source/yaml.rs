@@ -1,7 +1,6 @@
 //! From YAML or JSON text to untyped values, within bounds of size and depth; it must not know Kubernetes beyond its lists.
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
@@ -28,40 +27,35 @@ pub struct Broken {
 
 #[derive(Deserialize)]
 struct List {
-    #[serde(default)]
+    kind: String,
     items: Vec<Spanned<Value>>,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    kind: Option<String>,
-    items: Option<IgnoredAny>,
 }
 
 /// Reads one document.
 pub fn read(text: &str) -> Result<Content, Broken> {
+    // Whatever else has both words is read as a list first, which fails soon.
+    let may_be_list = text.contains("List") && text.contains("items");
+    if may_be_list
+        && let Ok(list) = parse::<List>(text)
+        && list.kind.ends_with("List")
+    {
+        return Ok(Content::List(list.items.into_iter().map(|item| (line(&item) - 1, item.value)).collect()));
+    }
     if text.trim_start().starts_with('{')
-        && let Ok(head) = serde_json::from_str::<Head>(text)
-        && !is_list(head.kind.as_deref(), head.items.is_some())
         && let Ok(value) = serde_json::from_str(text)
     {
         return Ok(Content::Single(value));
     }
-    let value: Value = yaml(text)?;
-    if !is_list(value.get("kind").and_then(Value::as_str), value.get("items").is_some_and(Value::is_array)) {
-        return Ok(Content::Single(value));
-    }
-    // Read again for the lines of the items, which plain values do not tell.
-    let list: List = yaml(text)?;
-    let line = |item: &Spanned<Value>| u32::try_from(item.referenced.line()).unwrap_or(u32::MAX).saturating_sub(1);
-    Ok(Content::List(list.items.into_iter().map(|item| (line(&item), item.value)).collect()))
+    parse(text).map(Content::Single)
 }
 
-fn is_list(kind: Option<&str>, has_items: bool) -> bool {
-    has_items && kind.is_some_and(|kind| kind.ends_with("List"))
+/// The line of a value, counted from 1.
+pub fn line<T>(value: &Spanned<T>) -> u32 {
+    u32::try_from(value.referenced.line()).unwrap_or(u32::MAX).max(1)
 }
 
-fn yaml<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken> {
+/// Reads one document as something, within the bounds.
+pub fn parse<'text, T: Deserialize<'text>>(text: &'text str) -> Result<T, Broken> {
     // Each replayed event may carry a scalar as long as the text: together they stay within the largest file.
     let longest = usize::try_from(LARGEST_FILE).unwrap_or(usize::MAX);
     let replayed = (longest / text.len().max(1)).clamp(1, 100_000);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use super::annotation::value::quoted;
+use super::annotation::value::excerpt;
 use super::endpoint::SliceIndex;
 use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
@@ -286,7 +286,7 @@ impl<'a> Backends<'a> {
         notes: &mut Vec<Note>,
     ) -> Result<Vec<Endpoint>, (Reason, String)> {
         let name = &service.id.name;
-        let subject = format!("externalName {} of Service {name:?}: ", quoted(host));
+        let subject = format!("externalName {} of Service {name:?}: ", excerpt(host));
         let refused = |clause: &str| (Reason::ForbiddenTarget, format!("{subject}{clause}"));
         let addresses = match ExternalName::read(host).map_err(refused)? {
             ExternalName::Address(address) => vec![address],

@@ -19,6 +19,22 @@ pub fn select<'a>(
     snapshot: &Snapshot,
     options: &'a Options,
 ) -> Result<&'a ClassRule, Box<Finding>> {
+    let rule = of_class(ingress, snapshot, options)?;
+    let has_default = ingress.object.spec.as_ref().is_some_and(|spec| spec.default_backend.is_some());
+    if options.no_catch_all && has_default {
+        let note = "objects with spec.defaultBackend are left alone (`hosts.disable-catch-all`); take it out, and write \
+                    rules instead";
+        let finding = Finding::new(Reason::ForeignClass, Origin::field(&ingress.id, Field::DefaultBackend), note);
+        return Err(Box::new(Finding { severity: Severity::Warning, ..finding }));
+    }
+    Ok(rule)
+}
+
+fn of_class<'a>(
+    ingress: &Stored<Ingress>,
+    snapshot: &Snapshot,
+    options: &'a Options,
+) -> Result<&'a ClassRule, Box<Finding>> {
     let field = |path: &'static str| Origin::field(&ingress.id, Field::Other(path.into()));
     let foreign = |origin, note: String| Box::new(Finding::new(Reason::ForeignClass, origin, note));
     let class = ingress.object.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
@@ -29,7 +45,8 @@ pub fn select<'a>(
             return Err(Box::new(Finding { severity: Severity::Warning, ..*foreign(origin, note) }));
         };
         let controller = found.object.spec.as_ref().and_then(|spec| spec.controller.as_deref()).unwrap_or_default();
-        return options.classes.iter().find(|rule| &*rule.controller == controller).ok_or_else(|| {
+        let has = |rule: &&ClassRule| *rule.controller == *controller || rule.class_name.as_deref() == Some(name);
+        return options.classes.iter().find(has).ok_or_else(|| {
             foreign(origin, format!("IngressClass {name:?} belongs to the controller {controller:?}, not to this one"))
         });
     }

@@ -1,5 +1,6 @@
 //! From what the cluster says to what traffic should do; it must not know nginx versions, files or clocks.
 
+pub mod admission;
 mod aliases;
 mod allowed;
 pub mod annotation;

@@ -51,6 +51,8 @@ pub struct ClassRule {
     pub controller: Arc<str>,
     /// The semantics of its objects.
     pub dialect: Dialect,
+    /// The name of an IngressClass that counts for this rule whatever its `spec.controller` says, if any.
+    pub class_name: Option<Arc<str>>,
     /// The value of the legacy annotation `kubernetes.io/ingress.class` that counts for this rule, if any.
     pub legacy_class: Option<Arc<str>>,
     /// Whether objects without any class belong to this rule.
@@ -69,6 +71,7 @@ impl ClassRule {
         ClassRule {
             controller: controller.into(),
             dialect,
+            class_name: None,
             legacy_class: None,
             without_class: false,
             endpoints: None,
@@ -122,6 +125,8 @@ pub struct Options {
     pub host_grace: i64,
     /// Namespaces whose objects without a host may take the place of `default_backend` and bring a certificate for unknown hosts.
     pub catch_all: Vec<Arc<str>>,
+    /// Whether objects with `spec.defaultBackend` are left alone.
+    pub no_catch_all: bool,
     /// How endpoints are reached.
     pub endpoints: EndpointMode,
     /// Networks that this host reaches directly; `auto` takes pod addresses only within them.
@@ -234,6 +239,7 @@ impl Default for Options {
             ownership: HostOwnership::default(),
             host_grace: 300,
             catch_all: Vec::new(),
+            no_catch_all: false,
             endpoints: EndpointMode::Pod,
             reachable: Vec::new(),
             external_names: true,

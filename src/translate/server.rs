@@ -17,8 +17,9 @@ use super::tls::Tls;
 use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    Action, Argument, Balance, Behaviour, Branch, Directive, ErrorPages, Field, Handover, Hsts, Kind, ObjectId, Origin,
-    PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId, UrlPath, catalogue,
+    Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
+    Kind, ObjectId, Origin, PathMatch, Protocol, Route, Server, ServerName, Split, Test, TlsTermination, UpstreamId,
+    UrlPath, catalogue,
 };
 use crate::source::{Snapshot, Version};
 
@@ -107,10 +108,6 @@ impl<'a> Servers<'a> {
             let action = Action::ToHost { status: self.options.redirect_status, host: host.clone() };
             fallback = Route { origin: origin.clone(), action, behaviour: Arc::default(), ..fallback };
         }
-        if let Some(namespace) = decided_by {
-            let all = routes.iter_mut().chain([&mut fallback]);
-            all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
-        }
         let (hsts, handover) = (self.hsts(oldest.rule.dialect), handover(oldest.rule.dialect));
         let (name, origin) = (name.clone(), Origin::object(oldest.id()));
         let directives = site::directives(&name, site, &mut self.findings);
@@ -118,6 +115,12 @@ impl<'a> Servers<'a> {
         let mut server =
             Server { name, origin, tls, client_certificates, directives, hsts, handover, routes, fallback };
         client_certificates::apply(&mut server, site, self.unserved_rules, &mut self.findings);
+        // Where clients are chosen by their certificates, plain requests go to https whoever has one for the host.
+        let chooses = server.client_certificates.as_deref().is_some_and(ClientCertificates::chooses);
+        if let Some(namespace) = decided_by.filter(|_| !chooses) {
+            let all = server.routes.iter_mut().chain([&mut server.fallback]);
+            all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
+        }
         Some(server)
     }
 

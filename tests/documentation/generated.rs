@@ -1,6 +1,6 @@
 //! Generated pages are those in the repository; this must not know what they say.
 
-use ingressd::translate::{ANNOTATIONS, annotation};
+use ingressd::translate::{ANNOTATIONS, admission, annotation};
 
 use super::pages::root;
 
@@ -39,10 +39,21 @@ fn keys_of_the_config_map_are_documented() {
 }
 
 #[test]
+fn what_differs_from_ingress_nginx_is_documented() {
+    check("docs/ingress-nginx.md", &ingressd::migrate::document());
+}
+
+#[test]
 fn annotations_are_documented() {
     check("docs/annotations.md", &annotation::document(&ANNOTATIONS));
     check("man/ingressd-annotations.7", &annotation::manual(&ANNOTATIONS));
     section("README.md", "annotations", &annotation::summary(&ANNOTATIONS));
+}
+
+#[test]
+fn policies_are_documented() {
+    section("docs/admission.md", "policies", &admission::policies());
+    section("docs/admission.md", "not judged", &admission::not_judged());
 }
 
 #[test]

@@ -24,8 +24,14 @@ const TERMS: &[(&str, &str)] = &[
 const GLOSSARY: &str = "docs/glossary.md";
 
 /// Pages that are made of tables in the program: these explain their words by one link.
-pub const GENERATED: &[&str] =
-    &["docs/annotations.md", "docs/configmap.md", "docs/doctor.md", "docs/findings.md", "docs/settings.md"];
+pub const GENERATED: &[&str] = &[
+    "docs/annotations.md",
+    "docs/configmap.md",
+    "docs/doctor.md",
+    "docs/findings.md",
+    "docs/ingress-nginx.md",
+    "docs/settings.md",
+];
 
 fn documentation() -> Vec<Page> {
     let all = pages::all().into_iter().filter(Page::is_manual).collect::<Vec<_>>();

@@ -320,3 +320,51 @@ fn a_host_that_is_short_of_memory_itself_blames_nobody() {
             .await;
     });
 }
+
+#[test]
+fn a_test_for_which_there_are_too_few_descriptors() {
+    rig::run(async |rig| {
+        // Beside input and output there is one for the log.
+        start(rig, "is_heavy && ulimit -n 4").await;
+        blames_the_heavy_one(rig, "failed (24: Too many open files)").await;
+    });
+}
+
+#[test]
+fn objects_take_no_descriptors() {
+    const OBJECTS: usize = 60;
+    rig::run(async |rig| {
+        let configuration = std::fs::read_to_string(rig.nginx.configuration()).unwrap();
+        let configuration = configuration.replace("worker_connections 20480", "worker_connections 32");
+        std::fs::write(rig.nginx.configuration(), configuration).unwrap();
+        start(rig, "ulimit -n 48").await;
+        // Nothing here is about time.
+        rig.daemon.set("apply.confirm-timeout", "60s");
+        rig.daemon.kill();
+        rig.daemon.start();
+        rig.daemon.ready().await;
+        let limit = format!("--pid={}", rig.nginx.master().unwrap());
+        assert!(Command::new("prlimit").arg(limit).arg("--nofile=48").status().unwrap().success());
+        // Everything of which there is a file for each object.
+        let object = |number: usize| {
+            let host = format!("h{number}.many.example");
+            let networks: Vec<_> = (0..40).map(|part| format!("100.64.{part}.{number}")).collect();
+            let object = ingress(&format!("many-{number}")).namespace("evil").class("nginx").host(&host, "web");
+            let object = object.tls(&[&host], &format!("pair-{number}")).annotation("ssl-redirect", "false");
+            let object = object.annotation("denylist-source-range", &networks.join(","));
+            let object =
+                object.annotation("affinity", "cookie").annotation("session-cookie-name", &format!("c{number}"));
+            let origin = format!("https://o{number}.example");
+            let object = object.annotation("enable-cors", "true").annotation("cors-allow-origin", &origin);
+            let pair = manifests::tls_secret(&format!("pair-{number}"), &[&host]);
+            [object.annotation("limit-rps", "100").build(), in_namespace("evil", pair)]
+        };
+        rig.manifests.write("many.yaml", &(0..OBJECTS).flat_map(object).collect::<Vec<_>>());
+        rig.manifests.write("objects.yaml", &objects(2, true));
+        serves(&["victim.example/v2", "heavy.example/v2", "h0.many.example", "h59.many.example"]).await;
+        let all = |status: &Value| serving(status).is_some() && names(status, "Ingress many-59");
+        let status = rig.daemon.status_when("everything served", all).await;
+        assert!(quarantined(&status).is_empty() && !tells(&status, "Host nginx", "ReloadFailed"), "{status}");
+        assert!(!rig.nginx.error_log().contains("Too many open files"), "{}", rig.nginx.error_log());
+    });
+}

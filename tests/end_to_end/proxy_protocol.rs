@@ -264,3 +264,87 @@ fn another_site_of_the_socket_is_told_of() {
         });
     }
 }
+
+/// A record behind the addresses of version 2: its type and bytes.
+fn record(kind: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[kind][..], &u16::try_from(bytes.len()).unwrap().to_be_bytes(), bytes].concat()
+}
+
+#[test]
+fn whatever_else_stands_in_a_header_opens_nothing() {
+    rig::run(async |rig| {
+        let list = ingress("allow").host("allow.test", "web").annotation("allowlist-source-range", "192.0.2.0/24");
+        rig.manifests.write("lists.yaml", &[list.build()]);
+        rig.daemon.set("listen.proxy-protocol", "true");
+        rig.daemon.set("access.trusted-proxies", TRUSTED);
+        rig.start().await;
+        let text = |line: &str| format!("{line}\r\n").into_bytes();
+        let [_, good] = headers("192.0.2.7", 80);
+        let addresses = &good[16..];
+        let with = |more: &[u8]| binary(0x21, 0x11, &[addresses, more].concat());
+        let http = b"GET / HTTP/1.1\r\nHost: allow.test\r\nX: ";
+        let unix = [&b"/192.0.2.7"[..], &[0; 206]].concat();
+        // Nothing is answered: a connection without a header that nginx can read is none.
+        let broken = [
+            text("PROXY TCP4 192.0.2.777 198.51.100.1 1 80"),
+            text("PROXY TCP4 192.0.2.7"),
+            text("PROXY TCP4 192.0.2.7 198.51.100.1 1 70000"),
+            text("PROXY TCP9 192.0.2.7 198.51.100.1 1 80"),
+            text("proxy TCP4 192.0.2.7 198.51.100.1 1 80"),
+            text(&format!("PROXY TCP4 192.0.2.7 198.51.100.1 1 80 {}", "x".repeat(200))),
+            text("PROXY TCP6 fe80::1%lo 2001:db8::1 1 80"),
+            b"PROXY TCP4 192.0.2.7 198.51.100.1 1 80\n".to_vec(),
+            binary(0x31, 0x11, addresses),
+            binary(0x21, 0x11, &addresses[..8]),
+            [&good[..14], &[0xff, 0xff], addresses].concat(),
+        ];
+        for (header, from) in broken.iter().flat_map(|header| [(header, BALANCER), (header, STRANGER)]) {
+            let reply = get("http://allow.test/").from(from).behind(header.clone()).try_send().await;
+            let status = reply.map(|reply| reply.status);
+            assert!(matches!(status, Err(_) | Ok(400 | 403)), "{:?}: {status:?}", String::from_utf8_lossy(header));
+        }
+        // A header that names no client leaves the address of the connection, which no list lets in.
+        let nobody = [
+            text("PROXY UNKNOWN 192.0.2.7 198.51.100.1 1 80"),
+            binary(0x20, 0x11, addresses),
+            binary(0x20, 0x00, &record(0x02, b"allow.test")),
+            binary(0x21, 0x31, &unix),
+            binary(0x21, 0x00, addresses),
+        ];
+        for (header, from) in nobody.iter().flat_map(|header| [(header, BALANCER), (header, STRANGER)]) {
+            let reply = get("http://allow.test/").from(from).behind(header.clone()).try_send().await;
+            let status = reply.map(|reply| reply.status);
+            assert!(matches!(status, Err(_) | Ok(403)), "{:?}: {status:?}", String::from_utf8_lossy(header));
+        }
+        // Records say nothing about the client, whatever stands in them.
+        let told = [
+            good.clone(),
+            with(&record(0x02, b"allow.test")),
+            with(&record(0x20, &[&[7, 0, 0, 0, 0][..], &record(0x22, b"admin")].concat())),
+            with(&[0x04, 0xff, 0xff]),
+            with(&record(0xee, &[b'x'; 70])),
+        ];
+        // Before 1.23.2 nginx reads no more than 107 bytes of a header, and lets go who sends more.
+        let large =
+            get("http://allow.test/").from(STRANGER).behind(with(&record(0xee, &[b'x'; 1024]))).try_send().await;
+        assert!(matches!(large.map(|reply| reply.status), Err(_) | Ok(403)));
+        for header in told {
+            for (from, expected) in [(BALANCER, 200), (STRANGER, 403)] {
+                let reply = forging(get("http://allow.test/").from(from).behind(header.clone())).send().await;
+                assert_eq!(reply.status, expected, "{from}: {:?}", String::from_utf8_lossy(&header));
+                if let Some(seen) = reply.try_echo() {
+                    assert_eq!(seen.header("x-forwarded-for"), Some("192.0.2.7"));
+                }
+            }
+        }
+        // Only the first one counts: another behind it is no request, and one within it is a part of it.
+        let behind = [&of("203.0.113.9")[..], &of("192.0.2.7")].concat();
+        let twice = get("http://allow.test/").from(BALANCER).behind(behind).try_send().await;
+        assert!(matches!(twice.map(|reply| reply.status), Err(_) | Ok(400)));
+        let within = with(&record(0xee, http));
+        assert_eq!(get("http://allow.test/").from(STRANGER).behind(within).send().await.status, 403);
+        // A client that is a trusted address is not asked who its own client is.
+        let trusted = forging(get("http://allow.test/").from(BALANCER).behind(of("10.244.9.50")));
+        assert_eq!(trusted.header("X-Forwarded-For", "192.0.2.7").send().await.status, 403);
+    });
+}

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod addresses;
+mod admission;
 mod away;
 mod cluster;
 mod cluster_itself;
@@ -17,6 +18,7 @@ mod kubeconfig;
 mod load;
 mod meaning;
 mod members;
+mod migrate;
 mod nodes;
 mod pinned;
 mod prometheus;

@@ -17,7 +17,7 @@ use crate::rig::wait;
 pub type Setting = (&'static str, &'static str);
 
 /// For tests in which something has to expire.
-const SHORT: Setting = ("publish.lease-duration", "5s");
+pub const SHORT: Setting = ("publish.lease-duration", "5s");
 
 /// For tests in which nothing may happen because something expired.
 pub const LONG: Setting = ("publish.lease-duration", "300s");

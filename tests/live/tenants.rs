@@ -2,8 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::cluster::node::Node;
 use crate::cluster::objects::{ADDRESS, Objects};
 use crate::cluster::{self, Cluster};
+use crate::nodes::{SHORT, nodes};
 use crate::rig::ECHO;
 use crate::rig::client::get;
 use crate::rig::manifests::{Ingress, in_namespace, ingress, service_at};
@@ -225,5 +227,68 @@ fn a_label_of_the_namespace_decides_what_its_ingresses_may_ask_for() {
             cluster.objects.until_published(&format!("shop-{class}"), &[ADDRESS]).await;
             assert_eq!(who("shop", class).await, VICTIM);
         }
+    });
+}
+
+/// Who answers for the host of all at a node.
+async fn who_at(node: &Node) -> String {
+    let reply = get("http://shop.example/").to(node.address.parse::<std::net::IpAddr>().unwrap()).send().await;
+    reply.try_echo().map_or(reply.status.to_string(), |echo| echo.address.ip().to_string())
+}
+
+#[test]
+fn nodes_that_saw_claims_in_another_order_are_published_for_what_each_serves() {
+    cluster::run(async |cluster| {
+        // An older object of the attacker's asks for the victim's host when the first node serves that.
+        let evil = attacker(cluster).await;
+        let attack = |host: &str| ingress("attack").host(host, "web");
+        create(cluster, &evil, attack("own.example")).await;
+        wait_a_second(&evil).await;
+        let ([mut one], shop) = nodes(cluster, ["one"], &[SHORT]).await;
+        create(cluster, &evil, attack("shop.example")).await;
+        let notes = async || told(&evil, "attack", "HostOwned").await;
+        wait::until_right("what is told", notes, |notes| !notes.is_empty()).await;
+        evil.until_published("attack", &[]).await;
+        // Whoever knows nothing of before goes by the dates of the objects.
+        let attacked = evil.follow_addresses("attack").await;
+        let (mark, mut two) = (shop.mark(), cluster.add_node("two"));
+        two.daemon.set(SHORT.0, SHORT.1);
+        two.start().await;
+        two.daemon.confirmed("attack").await;
+        assert_eq!((who_at(&one).await, who_at(&two).await), (VICTIM.to_owned(), EVIL.to_owned()));
+        // An object that is made again keeps its host where it had it.
+        cluster.objects.delete("Ingress", "shop").await;
+        get("http://shop.example/")
+            .to(one.address.parse::<std::net::IpAddr>().unwrap())
+            .send_until("its end", |reply| reply.status == 404)
+            .await;
+        cluster.objects.apply(ingress("shop").host("shop.example", "web")).await;
+        cluster.objects.until_published("shop", &[&one.address]).await;
+        assert!(shop.since(mark).iter().all(|addresses| !addresses.contains(&two.address)), "{:?}", shop.since(mark));
+        // What a node says of itself it says again, whoever takes it out of its Lease.
+        let lease = async || {
+            let is_its = |lease: &Value| lease["metadata"]["name"].as_str().unwrap().starts_with("ingressd-two-");
+            cluster.objects.list("Lease").await.into_iter().find(is_its).unwrap()
+        };
+        let lacks = async || lease().await["metadata"]["annotations"]["ingressd/lacks"].clone();
+        let before = wait::until_right("what the second node lacks", lacks, Value::is_string).await;
+        let forged = json!({"metadata": {"annotations": {"ingressd/lacks": null, "ingressd/generation": "x"}}});
+        cluster.objects.merge("Lease", lease().await["metadata"]["name"].as_str().unwrap(), forged).await;
+        wait::until_right("its own words", lacks, |lacks| *lacks == before).await;
+        cluster.objects.until_published("shop", &[&one.address]).await;
+        // When it leads it withdraws nothing that others serve: the first one is upgraded.
+        let mark = shop.mark();
+        one.daemon.stop().await;
+        two.until_leader().await;
+        attacked.until_published(&[&two.address]).await;
+        one.daemon.start();
+        one.daemon.ready().await;
+        assert_eq!((who_at(&one).await, who_at(&two).await), (VICTIM.to_owned(), EVIL.to_owned()));
+        // Nor when it is lost, and the first one leads again.
+        two.daemon.kill();
+        one.until_leader().await;
+        attacked.until_published(&[]).await;
+        assert_eq!(shop.since(mark), [[one.address.clone()]]);
+        evil.clear().await;
     });
 }

@@ -43,6 +43,7 @@ pub const ELSEWHERE: &[(&str, &str)] = &[
     ("MissingConfigMap", "it is about the settings: tests/live/config_map.rs"),
     ("UnknownKey", "it is about a ConfigMap that the settings name: tests/live/config_map.rs"),
     ("UnsupportedKey", "it is about a ConfigMap that the settings name: tests/live/config_map.rs"),
+    ("NotAdmitted", "a daemon never tells it: tests/live/admission.rs"),
     ("SettingsRefused", "it is about this host: tests/end_to_end/settings.rs"),
     ("Pinned", "it is about this host: tests/live/pinned.rs"),
     ("ReloadFailed", "it is about this host: tests/end_to_end/failure.rs"),

@@ -59,6 +59,14 @@ fn wrong(ask: &Ask, scene: &Scene, reply: &Reply) -> Option<String> {
             return Some(format!("{name} is {:?} instead of {value}", reply.header(name)));
         }
     }
+    if let Some((name, attributes)) = ask.cookie {
+        let cookie = reply.header("set-cookie").unwrap_or_default();
+        let (pair, _) = cookie.split_once(';').unwrap_or_default();
+        let (own, _) = pair.split_once('=').unwrap_or_default();
+        if (own, &cookie[pair.len()..]) != (name, &scene.fill(attributes)) {
+            return Some(format!("the cookie {cookie:?} is set"));
+        }
+    }
     let seen = reply.try_echo().map(|answer| answer.headers).unwrap_or_default();
     let seen: Vec<_> = seen.into_iter().filter(|(name, _)| ask.unseen.contains(&&**name)).collect();
     (!seen.is_empty()).then(|| format!("the backend sees {seen:?}"))

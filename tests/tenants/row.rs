@@ -85,6 +85,8 @@ pub struct Ask {
     pub unseen: &'static [&'static str],
     /// A header of the answer and what stands in it.
     pub header: Option<(&'static str, &'static str)>,
+    /// The cookie that is set: its name and what stands behind its value. An empty name: there is none.
+    pub cookie: Option<(&'static str, &'static str)>,
     /// Under which rule alone it holds.
     pub only: Option<Ownership>,
     /// In which dialect alone it holds.
@@ -112,6 +114,7 @@ pub const fn ask(url: &'static str) -> Ask {
         certificate: None,
         unseen: &[],
         header: None,
+        cookie: None,
         only: None,
         dialect: None,
     }
@@ -156,6 +159,11 @@ impl Ask {
 
     pub const fn header(mut self, name: &'static str, value: &'static str) -> Self {
         self.header = Some((name, value));
+        self
+    }
+
+    pub const fn cookie(mut self, name: &'static str, attributes: &'static str) -> Self {
+        self.cookie = Some((name, attributes));
         self
     }
 

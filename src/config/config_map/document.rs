@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::keys::{Effect, Headers, KEYS, Key};
 use crate::translate::ANNOTATIONS;
-use crate::translate::annotation::{OnError, Row};
+use crate::translate::annotation::{Compared, OnError, Row};
 
 const INTRODUCTION: &str = "# The ConfigMap of ingress-nginx\n\n\
 With this page you can look up what each key of the ConfigMap of an ingress-nginx does here. Words\n\
@@ -35,6 +35,29 @@ pub fn document() -> String {
         let _ = writeln!(text, "| `{}` | {} |", key.name, words(key));
     }
     text
+}
+
+/// What is to be known of one key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyFacts {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does here.
+    pub becomes: String,
+    /// What that is beside ingress-nginx.
+    pub compared: Compared,
+    /// Whether it has an effect of its own.
+    pub is_served: bool,
+}
+
+/// Every key.
+pub fn facts() -> impl Iterator<Item = KeyFacts> {
+    KEYS.iter().map(|key| KeyFacts {
+        name: key.name,
+        becomes: words(key),
+        compared: key.compared(),
+        is_served: !matches!(key.effect, Effect::Unserved { .. } | Effect::Host(_)),
+    })
 }
 
 fn words(key: &Key) -> String {

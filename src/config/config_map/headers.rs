@@ -8,7 +8,7 @@ use crate::config::everywhere;
 use crate::finding::Reason;
 use crate::model::{Field, Kind, ObjectId, Origin};
 use crate::source::{Snapshot, Version};
-use crate::translate::annotation::value::quoted;
+use crate::translate::annotation::value::excerpt;
 
 /// The keys that name them.
 pub(super) const KEYS: [&str; 2] = ["add-headers", "proxy-set-headers"];
@@ -27,7 +27,7 @@ impl Layer<'_> {
     pub(super) fn headers(&mut self, headers: Headers, value: &str, origin: &Origin) {
         let namespace = &self.id.namespace;
         let Some((own, name)) = value.trim().split_once('/') else {
-            let note = format!("{} is refused: it is not of the form namespace/name", quoted(value));
+            let note = format!("{} is refused: it is not of the form namespace/name", excerpt(value));
             return self.find(Reason::InvalidValue, origin.clone(), note);
         };
         if *own != **namespace {
@@ -64,7 +64,7 @@ impl Layer<'_> {
                     set.retain(|other| !other.name.as_str().eq_ignore_ascii_case(header.name.as_str()));
                     set.push(header);
                 }
-                Err(why) => self.find(Reason::InvalidValue, origin, format!("{} is refused: {why}", quoted(value))),
+                Err(why) => self.find(Reason::InvalidValue, origin, format!("{} is refused: {why}", excerpt(value))),
             }
         }
     }

@@ -2,6 +2,8 @@
 
 use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Refused, Text};
+use crate::translate::ANNOTATIONS;
+use crate::translate::annotation::Compared;
 use crate::translate::annotation::value::{address_list, boolean, byte_size, integer, seconds};
 
 /// From a value as the ConfigMap has it to the text of a setting; nothing leaves the setting as it is.
@@ -14,6 +16,28 @@ pub(super) struct Key {
 }
 
 impl Key {
+    /// What it does, beside what it does with ingress-nginx.
+    pub(super) fn compared(&self) -> Compared {
+        if let Some((_, compared)) = COMPARED.iter().find(|(name, _)| *name == self.name) {
+            return *compared;
+        }
+        match self.effect {
+            Effect::Annotation(name) => ANNOTATIONS.find(name).map_or(Compared::Equal, |row| row.compared),
+            Effect::Setting(..)
+            | Effect::Server(..)
+            | Effect::Headers(_)
+            | Effect::Directives(..)
+            | Effect::Gzip(_)
+            | Effect::Forwarded(_) => Compared::Equal,
+            Effect::Host(_) => Compared::Different(
+                "It belongs to nginx.conf of each node, which is not ours to write.",
+                "set it there",
+            ),
+            Effect::Unserved { instead: REMOVED, .. } => Compared::Equal,
+            Effect::Unserved { instead, .. } => Compared::Refused("It has no effect here.", instead),
+        }
+    }
+
     /// Whether somebody could get further than before while its value cannot be used.
     pub(super) fn protects(&self) -> bool {
         match self.effect {
@@ -47,6 +71,66 @@ pub(super) enum Headers {
 
 /// A directive and its arguments.
 pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
+
+/// What is told of these beside ingress-nginx; of the others their effect tells it.
+const COMPARED: &[(&str, Compared)] = &[
+    (
+        "annotation-value-word-blocklist",
+        Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
+    ),
+    (
+        "access-log-path",
+        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+    ),
+    (
+        "add-headers",
+        Compared::Stricter(
+            "The ConfigMap has to be in the same namespace, and values may tell only what clients sent.",
+            "",
+        ),
+    ),
+    ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
+    (
+        "http-access-log-path",
+        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+    ),
+    (
+        "log-format-upstream",
+        Compared::Different("Names of Services are those of requests that reached one; others have a dash.", ""),
+    ),
+    ("lua-shared-dicts", Compared::Equal),
+    ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
+    ("proxy-headers-hash-bucket-size", Compared::Equal),
+    ("proxy-headers-hash-max-size", Compared::Equal),
+    (
+        "proxy-set-headers",
+        Compared::Stricter(
+            "The ConfigMap has to be in the same namespace, values may tell only what clients sent, and what every backend \
+             is told anyway stays.",
+            "use upstream-vhost for another Host",
+        ),
+    ),
+    (
+        "strict-validate-path-type",
+        Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
+    ),
+    (
+        "syslog-host",
+        Compared::Stricter(
+            "Only an IP address is taken: nginx would have to ask DNS at each reload.",
+            "write the address",
+        ),
+    ),
+    (
+        "upstream-keepalive-connections",
+        Compared::Different("It counts for each upstream, not for all backends together.", ""),
+    ),
+    (
+        "use-forwarded-headers",
+        Compared::Stricter("Only proxies that are trusted are believed, also about host and scheme.", ""),
+    ),
+];
 
 /// What a key does.
 #[derive(Debug, Clone, Copy)]

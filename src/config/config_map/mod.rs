@@ -6,7 +6,7 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
-pub use document::document;
+pub use document::{KeyFacts, document, facts};
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::table::rows;
 use crate::finding::{Finding, Reason, Severity, nearest};
 use crate::model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, catalogue};
 use crate::source::{Snapshot, Version};
-use crate::translate::annotation::value::{address_list, boolean, quoted};
+use crate::translate::annotation::value::{address_list, boolean, excerpt};
 use crate::translate::annotation::{self, asks};
 use crate::translate::{ANNOTATIONS, DefaultValue};
 
@@ -155,7 +155,7 @@ impl Layer<'_> {
             }
         };
         if let Err(refused) = done {
-            let note = format!("{} is refused: {refused}", quoted(value));
+            let note = format!("{} is refused: {refused}", excerpt(value));
             self.find(Reason::InvalidValue, origin.clone(), note);
             return !key.protects();
         }

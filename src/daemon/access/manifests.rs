@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 
-use super::{CLUSTER, CONFIG_MAPS, Grant, LEASES, Permission, STANDARD, WITHOUT_NAMESPACE};
+use super::{Grant, LEASES, Permission, STANDARD, everywhere, is_without_namespace, of_named};
 
 type Rule = (PolicyRule, &'static str);
 
@@ -33,16 +33,16 @@ impl Grant {
     pub fn documents_within(&self) -> Vec<String> {
         let metadata = place(&self.namespace, &self.account);
         let mut documents = vec![document(&ServiceAccount { metadata, ..ServiceAccount::default() })];
-        let needed = || CLUSTER.iter().filter(|permission| !self.without.contains(&permission.resource));
-        let everywhere =
-            |permission: &&Permission| self.namespaces.is_empty() || WITHOUT_NAMESPACE.contains(&permission.resource);
+        let needed = everywhere().into_iter().filter(|permission| !self.without.contains(&permission.resource));
+        let (of_cluster, within): (Vec<_>, Vec<_>) =
+            needed.partition(|permission| self.namespaces.is_empty() || is_without_namespace(permission.resource));
         let metadata = ObjectMeta { name: Some(self.name()), ..ObjectMeta::default() };
-        let (rules, purposes) = needed().filter(everywhere).map(rule).unzip();
+        let (rules, purposes) = of_cluster.iter().map(rule).unzip();
         let role = ClusterRole { metadata: metadata.clone(), rules: Some(rules), ..ClusterRole::default() };
         documents.push(explained(&document(&role), purposes));
         let (role_ref, subjects) = self.binding("ClusterRole", &self.name());
         documents.push(document(&ClusterRoleBinding { metadata, role_ref, subjects }));
-        for (namespace, rules) in self.within(needed().filter(|permission| !everywhere(permission)).collect()) {
+        for (namespace, rules) in self.within(&within) {
             // In its own namespace there are the Leases, and a Role for each of its groups.
             let name = if namespace == self.namespace { self.account.clone() } else { self.name() };
             let metadata = place(&namespace, &name);
@@ -55,13 +55,13 @@ impl Grant {
     }
 
     /// The rules of each namespace.
-    fn within(&self, served: Vec<&Permission>) -> BTreeMap<String, Vec<Rule>> {
-        let mut rules = BTreeMap::from([(self.namespace.clone(), LEASES.iter().map(rule).collect::<Vec<_>>())]);
+    fn within(&self, served: &[Permission]) -> BTreeMap<String, Vec<Rule>> {
+        let mut rules = BTreeMap::from([(self.namespace.clone(), vec![rule(&LEASES)])]);
         for namespace in &self.namespaces {
-            rules.entry(namespace.to_string()).or_default().extend(served.iter().copied().map(rule));
+            rules.entry(namespace.to_string()).or_default().extend(served.iter().map(rule));
         }
         for namespace in &self.config_maps {
-            rules.entry(namespace.to_string()).or_default().extend(CONFIG_MAPS.iter().map(rule));
+            rules.entry(namespace.to_string()).or_default().extend(of_named().map(|permission| rule(&permission)));
         }
         if let Some((namespace, name)) = &self.service {
             let purpose = "the addresses that are published";
@@ -147,7 +147,7 @@ mod tests {
         let text = manifests();
         let lines = Vec::from_iter(text.lines().map(str::trim));
         let rules = Vec::from_iter((0..lines.len()).filter(|line| lines[*line].starts_with("- apiGroups:")));
-        let purposes = CLUSTER.iter().chain(LEASES).map(|permission| format!("# {}", permission.purpose));
+        let purposes = everywhere().into_iter().chain([LEASES]).map(|permission| format!("# {}", permission.purpose));
         let said = rules.iter().map(|line| lines[line - 1].to_owned());
         assert_eq!(Vec::from_iter(said), Vec::from_iter(purposes));
     }

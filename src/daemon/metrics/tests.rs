@@ -47,8 +47,12 @@ fn example() -> String {
         certificates: vec![(Arc::clone(&secret), 1_800_000_000)].into(),
         findings: [Finding::new(Reason::Quarantined, Origin::object(&secret), "it is an example")].into(),
         objects: vec![("Service", 4)],
-        watches: [WatchHealth { synced: true, heard: Some(now), ..WatchHealth::new("Secret", None, Need::Required) }]
-            .into(),
+        watches: [WatchHealth {
+            synced: true,
+            heard: Some(now),
+            ..WatchHealth::new(crate::model::Kind::Secret, None, Need::Required)
+        }]
+        .into(),
         requests: Some(requests),
         costs: vec![("shop".into(), Cost::default())].into(),
         ..Status::default()
@@ -94,9 +98,9 @@ fn everything() -> String {
         serving: true,
         drained: false,
         generation: None,
-        carries: None,
+        observed: None,
         pinned: None,
-        lacks: Default::default(),
+        unserved: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
     };

@@ -117,7 +117,7 @@ impl Status {
     fn watches_json(&self, now: Instant) -> Value {
         let watch = |watch: &crate::source::cluster::WatchHealth| {
             json!({
-                "kind": watch.kind,
+                "kind": watch.kind.name(),
                 "namespace": watch.section.as_deref(),
                 "state": watch.state(),
                 "age_seconds": watch.heard.map(|heard| (now - heard).as_secs()),

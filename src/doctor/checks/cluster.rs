@@ -6,7 +6,7 @@ use super::some;
 use crate::doctor::facts::{Cluster, Facts, Permission, Source};
 use crate::doctor::report::{Level, Line};
 use crate::source::cluster::DEFAULT_KUBECONFIG;
-use crate::source::cluster::probe::Wish;
+use crate::source::cluster::probe::AccessReview;
 
 /// Seconds between clocks that make certificates and tokens fail now and then, and those that surely do.
 const SUSPICIOUS: i64 = 5;
@@ -106,10 +106,10 @@ pub fn permissions(facts: &Facts) -> Vec<Line> {
 }
 
 /// Verbs, and the places in which they are the same.
-fn named<'a>(wishes: impl Iterator<Item = &'a Wish>) -> String {
+fn named<'a>(reviews: impl Iterator<Item = &'a AccessReview>) -> String {
     let mut verbs = BTreeMap::<_, Vec<&str>>::new();
-    for wish in wishes {
-        verbs.entry((&wish.namespace, &wish.name)).or_default().push(&wish.verb);
+    for review in reviews {
+        verbs.entry((&review.namespace, &review.name)).or_default().push(&review.verb);
     }
     let mut places = BTreeMap::<String, Vec<String>>::new();
     for ((namespace, name), verbs) in verbs {
@@ -126,7 +126,7 @@ fn named<'a>(wishes: impl Iterator<Item = &'a Wish>) -> String {
 
 fn permission(permission: &Permission) -> Line {
     let Permission { resource, purpose, required, answers } = permission;
-    let with = |right: bool| named(answers.iter().filter(|(_, answer)| *answer == Ok(right)).map(|(wish, _)| wish));
+    let with = |right: bool| named(answers.iter().filter(|(_, answer)| *answer == Ok(right)).map(|(review, _)| review));
     if let Some(why) = answers.iter().find_map(|(_, answer)| answer.as_ref().err()) {
         let remedy = "look at the API server; every account may ask it this";
         return Line::warning(format!("{resource}: it is not known whether it is allowed: {why}"), remedy);

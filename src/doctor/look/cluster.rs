@@ -11,7 +11,7 @@ use crate::daemon::{Link, access};
 use crate::doctor::facts::{Cluster, Permission};
 use crate::doctor::table::Need;
 use crate::publish::{self, Announced, Mode};
-use crate::source::cluster::probe::{self, Wish};
+use crate::source::cluster::probe::{self, AccessReview};
 use crate::source::cluster::{Clients, DEFAULT_KUBECONFIG};
 use crate::translate::EndpointMode;
 
@@ -51,8 +51,12 @@ pub async fn look(settings: &Settings, link: &Link, needed: &impl Fn(Need) -> bo
     }
     if needed(Need::Permissions) {
         cluster.permissions = permissions(settings, clients).await;
-        let everything =
-            Wish { group: "*".to_owned(), resource: "*".to_owned(), verb: "*".to_owned(), ..Wish::default() };
+        let everything = AccessReview {
+            group: "*".to_owned(),
+            resource: "*".to_owned(),
+            verb: "*".to_owned(),
+            ..AccessReview::default()
+        };
         cluster.all_allowed = probe::allows(clients, &everything).await == Ok(true);
     }
     if needed(Need::Routes) {
@@ -67,12 +71,12 @@ pub async fn look(settings: &Settings, link: &Link, needed: &impl Fn(Need) -> bo
 /// Asks for each permission that the settings make needed.
 async fn permissions(settings: &Settings, clients: &Clients) -> Vec<Permission> {
     let until = Instant::now() + PATIENCE;
-    let ask = async |wish: Wish| {
-        let answer = match timeout_at(until, probe::allows(clients, &wish)).await {
+    let ask = async |review: AccessReview| {
+        let answer = match timeout_at(until, probe::allows(clients, &review)).await {
             Ok(answer) => answer,
             Err(_) => Err(format!("not everything was answered within {} s", PATIENCE.as_secs())),
         };
-        (wish, answer)
+        (review, answer)
     };
     let mut permissions = Vec::new();
     for (row, places) in wanted(settings) {
@@ -80,7 +84,7 @@ async fn permissions(settings: &Settings, clients: &Clients) -> Vec<Permission> 
             "" => row.resource.to_owned(),
             group => format!("{}.{group}", row.resource),
         };
-        let answers = stream::iter(wishes(&row, &places)).map(ask).buffered(AT_ONCE).collect().await;
+        let answers = stream::iter(reviews(&row, &places)).map(ask).buffered(AT_ONCE).collect().await;
         let required = is_required(settings, row.resource);
         permissions.push(Permission { resource, purpose: row.purpose, required, answers });
     }
@@ -94,35 +98,35 @@ type ResourceScope = (Option<String>, Option<String>);
 fn wanted(settings: &Settings) -> Vec<(access::Permission, Vec<ResourceScope>)> {
     let everywhere = |row: &access::Permission| (*row, places(settings, row.resource));
     let leases = vec![(Some(settings.publish.namespace.to_string()), None)];
-    let mut wanted: Vec<_> = access::CLUSTER.iter().map(everywhere).collect();
+    let mut wanted: Vec<_> = access::everywhere().iter().map(everywhere).collect();
     // One outside of the namespaces that are served.
     if let Some((namespace, name)) = access::Grant::of(settings, "").service {
         let purpose = "the addresses that are published";
         let row = access::Permission { group: "", resource: "services", verbs: &["list", "watch"], purpose };
         wanted.push((row, vec![(Some(namespace.to_string()), Some(name.to_string()))]));
     }
-    wanted.extend(access::LEASES.iter().map(|row| (*row, leases.clone())));
+    wanted.push((access::LEASES, leases));
     wanted
 }
 
 /// Everywhere, or in the namespaces that the settings name.
 fn places(settings: &Settings, resource: &str) -> Vec<ResourceScope> {
     let named = &settings.cluster.namespaces;
-    match named.is_empty() || access::WITHOUT_NAMESPACE.contains(&resource) {
+    match named.is_empty() || access::is_without_namespace(resource) {
         true => vec![(None, None)],
         false => named.iter().map(|name| (Some(name.to_string()), None)).collect(),
     }
 }
 
-fn wishes(row: &access::Permission, places: &[ResourceScope]) -> Vec<Wish> {
-    let wish = |(namespace, name): &ResourceScope, verb: &&str| Wish {
+fn reviews(row: &access::Permission, places: &[ResourceScope]) -> Vec<AccessReview> {
+    let review = |(namespace, name): &ResourceScope, verb: &&str| AccessReview {
         group: row.group.to_owned(),
         resource: row.resource.to_owned(),
         verb: (*verb).to_owned(),
         namespace: namespace.clone(),
         name: name.clone(),
     };
-    places.iter().flat_map(|place| row.verbs.iter().map(move |verb| wish(place, verb))).collect()
+    places.iter().flat_map(|place| row.verbs.iter().map(move |verb| review(place, verb))).collect()
 }
 
 /// Whether anything works without it under these settings.
@@ -150,15 +154,16 @@ mod tests {
     fn what_may_be_left_out_is_not_required() {
         let mut settings = Settings::default();
         let optional = |settings: &Settings| {
-            let rows = access::CLUSTER.iter().filter(|row| !is_required(settings, row.resource));
+            let rows = access::everywhere().into_iter().filter(|row| !is_required(settings, row.resource));
             rows.map(|row| row.resource).collect::<Vec<_>>()
         };
         // The table says so of these, and of no others.
-        let may_be: Vec<_> = access::CLUSTER.iter().filter(|row| row.purpose.contains("may be left out")).collect();
+        let may_be = access::everywhere().into_iter().filter(|row| row.purpose.contains("may be left out"));
+        let may_be: Vec<_> = may_be.map(|row| row.resource).collect();
         assert_eq!(optional(&settings), ["nodes", "namespaces"]);
         settings.publish.status = false;
         settings.publish.events = false;
-        assert_eq!(optional(&settings), may_be.iter().map(|row| row.resource).collect::<Vec<_>>());
+        assert_eq!(optional(&settings), may_be);
         settings.cluster.namespace_selector = Some("a=b".to_owned());
         settings.translate.endpoints = EndpointMode::NodePort;
         assert_eq!(optional(&settings), ["ingresses/status", "events"]);
@@ -177,10 +182,10 @@ mod tests {
         };
         let row = |(row, places): &(access::Permission, Vec<ResourceScope>)| {
             // Each verb in each place.
-            let wishes = wishes(row, places);
-            assert!(wishes.chunks(row.verbs.len()).all(|chunk| chunk.iter().map(|wish| &wish.verb).eq(row.verbs)));
-            let firsts = wishes.iter().step_by(row.verbs.len());
-            (row.resource, firsts.map(|wish| place(&(wish.namespace.clone(), wish.name.clone()))).collect())
+            let reviews = reviews(row, places);
+            assert!(reviews.chunks(row.verbs.len()).all(|chunk| chunk.iter().map(|review| &review.verb).eq(row.verbs)));
+            let firsts = reviews.iter().step_by(row.verbs.len());
+            (row.resource, firsts.map(|review| place(&(review.namespace.clone(), review.name.clone()))).collect())
         };
         wanted(settings).iter().map(row).collect()
     }
@@ -194,7 +199,7 @@ mod tests {
         for (resource, places) in asked(&settings) {
             let expected = match resource {
                 "leases" => vec!["ingressd".to_owned()],
-                _ if access::WITHOUT_NAMESPACE.contains(&resource) => vec!["everywhere".to_owned()],
+                _ if access::is_without_namespace(resource) => vec!["everywhere".to_owned()],
                 _ => names.clone(),
             };
             assert_eq!(places, expected, "{resource}");

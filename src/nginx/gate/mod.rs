@@ -47,11 +47,6 @@ pub fn gate(
         let words = "nginx has no ngx_http_realip_module: the trusted proxies are not believed about their clients";
         findings.push(Finding::new(Reason::MissingCapability, host(), words));
     }
-    // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
-    let proxies = match options.proxy_protocol {
-        true => std::mem::take(&mut model.forwarded.trusted),
-        false => Vec::new(),
-    };
     if !has_tls && options.https_port != 0 {
         let asks = |server: &&Arc<crate::model::Server>| server.tls != TlsTermination::Default;
         for server in model.servers.iter().filter(asks) {
@@ -66,6 +61,11 @@ pub fn gate(
     });
     routes::fit(&mut model, capabilities, has_tls, &mut findings);
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
+    // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
+    let proxies = match options.proxy_protocol {
+        true => std::mem::take(&mut model.forwarded.trusted),
+        false => Vec::new(),
+    };
     if let Some(other) = other_sites.listens.iter().find(|listen| listen.address == options.status) {
         let words = format!(
             "{} listens on {}, where nginx is to tell our generation: set listen.status to a port of its own",

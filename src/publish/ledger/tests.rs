@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use k8s_openapi::api::networking::v1::{IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressStatus};
+use k8s_openapi::api::networking::v1::{Ingress, IngressLoadBalancerIngress, IngressLoadBalancerStatus, IngressStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 
 use super::*;
@@ -10,7 +10,7 @@ use crate::model::Kind;
 use crate::publish::member::Member;
 use crate::publish::roster::Life;
 use crate::publish::served::Carried;
-use crate::source::{Published, Snapshot};
+use crate::source::{Published, Snapshot, Stored};
 
 const A: &str = "192.0.2.1";
 const B: &str = "192.0.2.2";
@@ -38,7 +38,7 @@ fn ingress(name: &str, revision: u64, content: u64, addresses: &[&str], created:
     Stored { id, version, object: Arc::new(object), published: Some(Arc::new(published)), place: None }
 }
 
-fn served(ingresses: Vec<Stored<Ingress>>, carries: u128) -> Served {
+fn served(ingresses: Vec<Stored<Ingress>>, observed: u128) -> Served {
     let ids: Vec<_> = ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
     let since = std::time::Instant::now();
     let carried = ingresses.iter().map(|stored| Carried {
@@ -51,7 +51,7 @@ fn served(ingresses: Vec<Stored<Ingress>>, carries: u128) -> Served {
     Served {
         carried: Some(carried.collect()),
         accepted: ids.into(),
-        carries: Some(Revision(carries)),
+        observed: Some(Revision(observed)),
         snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
         serving: true,
         ..Served::default()
@@ -66,9 +66,9 @@ fn member() -> Member {
         serving: true,
         drained: false,
         generation: Some(1),
-        carries: None,
+        observed: None,
         pinned: None,
-        lacks: Default::default(),
+        unserved: Default::default(),
         version: "1".into(),
         phase: "serving".into(),
     }
@@ -80,6 +80,10 @@ fn nodes(published: bool) -> Nodes {
     Nodes::new(&us, [(&other, Life::Expired)].into_iter(), &BTreeSet::new())
 }
 
+fn empty() -> Ledger {
+    Ledger::new(IngressAddresses, Arc::default())
+}
+
 fn plan(ledger: &mut Ledger, served: &Served, now: Instant) -> Plan {
     ledger.plan(served, &nodes(true), &UnderWay::new(), now)
 }
@@ -87,7 +91,7 @@ fn plan(ledger: &mut Ledger, served: &Served, now: Instant) -> Plan {
 /// Names and addresses of what is to be written.
 fn shown(plan: &Plan) -> Vec<String> {
     let shown = |write: &Write| {
-        let addresses: Vec<_> = write.addresses.iter().map(ToString::to_string).collect();
+        let addresses: Vec<_> = write.content.iter().map(ToString::to_string).collect();
         format!("{} {}", write.id.name, addresses.join(","))
     };
     plan.writes.iter().map(shown).collect()
@@ -102,7 +106,7 @@ fn withdrawals_come_first_and_then_the_newest() {
         ingress("d-dead", 4, 1, &[A, B], 50),
         ingress("e-foreign", 5, 1, &[FOREIGN], 60),
     ];
-    let plan = plan(&mut Ledger::default(), &served(objects, 10), Instant::now());
+    let plan = plan(&mut empty(), &served(objects, 10), Instant::now());
     let expected = ["d-dead 192.0.2.1", "b-new 192.0.2.1", "a-old 192.0.2.1", "e-foreign 192.0.2.1"];
     assert_eq!(shown(&plan), expected);
 }
@@ -110,7 +114,7 @@ fn withdrawals_come_first_and_then_the_newest() {
 #[test]
 fn only_what_we_wrote_is_withdrawn_and_only_once() {
     let now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     let mut served = served(vec![ingress("a", 1, 1, &[A], 0), ingress("b", 2, 1, &[FOREIGN], 0)], 10);
     served.accepted = Arc::default();
     let first = plan(&mut ledger, &served, now);
@@ -119,7 +123,7 @@ fn only_what_we_wrote_is_withdrawn_and_only_once() {
     ledger.wrote(&first.writes[0], Some("1"));
     assert_eq!(shown(&plan(&mut ledger, &served, now)), [""; 0]);
     // nginx does not run any more.
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     served.accepted = served.snapshot.ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect();
     let plan = ledger.plan(&served, &nodes(false), &UnderWay::new(), now);
     // What stands in an object of ours may be an address that a node had before.
@@ -145,14 +149,14 @@ fn what_others_applied_stays_unless_the_address_of_a_node_stands_in_an_object_of
         ("somebody else's", &[], &[FOREIGN], true, None),
         ("ours", &[OURS], &[A], true, Some(false)),
     ] {
-        let mut ledger = Ledger::new(OURS.into());
+        let mut ledger = Ledger::new(IngressAddresses, OURS.into());
         let mut served = served(vec![applied_by(ingress("a", 5, 1, addresses, 0), appliers)], 10);
         if !accepted {
             served.accepted = Arc::default();
         }
         // The only node that serves goes.
         let plan = ledger.plan(&served, &nodes(false), &UnderWay::new(), Instant::now());
-        let theirs: Vec<_> = plan.writes.iter().map(|write| (write.addresses.len(), write.theirs)).collect();
+        let theirs: Vec<_> = plan.writes.iter().map(|write| (write.content.len(), write.theirs)).collect();
         assert_eq!(theirs, expected.map(|theirs| (0, theirs)).into_iter().collect::<Vec<_>>(), "{what}");
     }
 }
@@ -160,12 +164,12 @@ fn what_others_applied_stays_unless_the_address_of_a_node_stands_in_an_object_of
 #[test]
 fn what_fails_goes_behind_what_does_not_whatever_its_owner_changes() {
     let now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     let objects = |revision| {
         let bad = ["y-bad", "z-bad"].map(|name| ingress(name, revision, revision, &[], 900));
         served([ingress("a-good", 1, 1, &[], 0)].into_iter().chain(bad).collect(), 100)
     };
-    let away = || Failure::Away { why: String::new(), code: Some(500), wish: Duration::ZERO };
+    let away = || Failure::Away { why: String::new(), code: Some(500), retry_after: Duration::ZERO };
     let first = plan(&mut ledger, &objects(5), now);
     assert_eq!(shown(&first), ["y-bad 192.0.2.1", "z-bad 192.0.2.1", "a-good 192.0.2.1"]);
     for write in first.writes.iter().filter(|write| write.id.name.ends_with("bad")) {
@@ -181,7 +185,7 @@ fn what_fails_goes_behind_what_does_not_whatever_its_owner_changes() {
 #[test]
 fn nothing_is_published_before_the_generation_that_carries_it() {
     let now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     // Content of revision 11 is not in a generation that was made at revision 10.
     assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 11, 1, &[], 0)], 10), now)), [""; 0]);
     assert_eq!(shown(&plan(&mut ledger, &served(vec![ingress("a", 11, 1, &[], 0)], 11), now)), ["a 192.0.2.1"]);
@@ -194,15 +198,15 @@ fn nothing_is_published_before_the_generation_that_carries_it() {
 #[test]
 fn what_became_ours_without_changing_is_served_by_those_who_know_of_that() {
     let now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     let foreign = Served { accepted: Arc::default(), ..served(vec![ingress("a", 5, 1, &[], 0)], 10) };
-    let other = |carries| {
+    let other = |observed| {
         let us = Member { identity: "a".into(), addresses: vec![A.parse().unwrap()], ..member() };
-        let other = Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], carries, ..us.clone() };
+        let other = Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], observed, ..us.clone() };
         Nodes::new(&us, [(&Arc::new(other), Life::Alive)].into_iter(), &BTreeSet::new())
     };
-    let mut shown = |served: &Served, carries| {
-        let plan = ledger.plan(served, &other(Some(Revision(carries))), &UnderWay::new(), now);
+    let mut shown = |served: &Served, observed| {
+        let plan = ledger.plan(served, &other(Some(Revision(observed))), &UnderWay::new(), now);
         self::shown(&plan)
     };
     assert_eq!(shown(&foreign, 10), [""; 0]);
@@ -212,7 +216,7 @@ fn what_became_ours_without_changing_is_served_by_those_who_know_of_that() {
     assert_eq!(shown(&ours, 12), ["a 192.0.2.1,192.0.2.2"]);
     // One that was not looked at yet is no other's: a new object is there before the generation that has it.
     let new = served(vec![ingress("n", 15, 1, &[], 0)], 20);
-    let unread = Served { accepted: Arc::default(), carries: Some(Revision(14)), ..new.clone() };
+    let unread = Served { accepted: Arc::default(), observed: Some(Revision(14)), ..new.clone() };
     assert_eq!(shown(&unread, 15), [""; 0]);
     assert_eq!(shown(&new, 15), ["n 192.0.2.1,192.0.2.2"]);
     // One that was there before is no new one: it came with its namespace, of which the other node has to know.
@@ -224,10 +228,10 @@ fn what_became_ours_without_changing_is_served_by_those_who_know_of_that() {
 #[test]
 fn what_we_wrote_where_nothing_is_served_any_more_is_withdrawn() {
     let now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     let us = Member { addresses: vec![A.parse().unwrap()], ..member() };
-    let carries = Some(Revision(10));
-    let other = Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], carries, ..us.clone() };
+    let observed = Some(Revision(10));
+    let other = Member { identity: "b".into(), addresses: vec![B.parse().unwrap()], observed, ..us.clone() };
     let nodes = Nodes::new(&us, [(&Arc::new(other), Life::Alive)].into_iter(), &BTreeSet::new());
     let mut plan = |served: &Served| ledger.plan(served, &nodes, &UnderWay::new(), now);
     let mut objects = vec![ingress("a", 1, 1, &[A, B], 0), ingress("b", 2, 1, &[A, B], 0)];
@@ -246,7 +250,7 @@ fn what_we_wrote_where_nothing_is_served_any_more_is_withdrawn() {
 #[test]
 fn what_was_written_counts_until_the_cache_has_it() {
     let now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     let first = plan(&mut ledger, &served(vec![ingress("a", 5, 1, &[], 0)], 10), now);
     ledger.wrote(&first.writes[0], Some("8"));
     let behind = served(vec![ingress("a", 5, 1, &[], 0)], 10);
@@ -263,7 +267,7 @@ fn what_was_written_counts_until_the_cache_has_it() {
         (&[A], &overtaken, true),
     ] {
         let addresses = addresses.iter().map(|text| text.parse().unwrap()).collect();
-        let write = Write { addresses, ..first.writes[0].clone() };
+        let write = Write { content: addresses, ..first.writes[0].clone() };
         let under_way = UnderWay::from([(Arc::clone(&write.id), write)]);
         let expected = Plan { left_out, ..Plan::default() };
         assert_eq!(ledger.plan(seen, &nodes(true), &under_way, now), expected);
@@ -273,7 +277,7 @@ fn what_was_written_counts_until_the_cache_has_it() {
 #[test]
 fn a_write_is_for_one_version_and_is_decided_anew_for_another() {
     let now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     let first = plan(&mut ledger, &served(vec![ingress("a", 5, 1, &[], 0)], 10), now);
     assert_eq!(&*first.writes[0].at, "5");
     let conflict = Failure::Conflict(String::new());
@@ -294,7 +298,7 @@ fn a_write_is_for_one_version_and_is_decided_anew_for_another() {
 #[test]
 fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
     let mut now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     let mut revision = 5;
     let mut waited = Vec::new();
     for _ in 0..6 {
@@ -313,8 +317,8 @@ fn who_keeps_overwriting_it_is_left_alone_for_a_growing_time() {
     }
     assert_eq!(waited, [0, 0, 0, 0, 10, 20]);
     // What its owner changes meanwhile waits as well, before it is served and after.
-    for (carries, later) in [(revision, 0), (revision + 1, 0), (revision + 1, 40)] {
-        let changed = served(vec![ingress("a", revision + 1, 2, &[FOREIGN], 0)], carries.into());
+    for (observed, later) in [(revision, 0), (revision + 1, 0), (revision + 1, 40)] {
+        let changed = served(vec![ingress("a", revision + 1, 2, &[FOREIGN], 0)], observed.into());
         let writes = shown(&plan(&mut ledger, &changed, now + Duration::from_secs(later)));
         assert_eq!(writes.is_empty(), later == 0, "{writes:?}");
     }
@@ -325,13 +329,13 @@ fn whoever_waits_with_one_list_of_addresses_does_not_wait_with_another() {
     let now = Instant::now();
     let flipped = |revision| served(vec![ingress("a", revision, 1, &[A, FOREIGN], 0)], 10);
     // Somebody else overwrites it again and again, and what failed is not tried again at once.
-    let mut contended = Ledger::default();
+    let mut contended = empty();
     for number in 0..4 {
         let plan = plan(&mut contended, &flipped(5 + 2 * number), now);
         contended.sent(&plan.writes[0], now);
         contended.wrote(&plan.writes[0], Some(&(6 + 2 * number).to_string()));
     }
-    let mut refused = Ledger::default();
+    let mut refused = empty();
     let write = plan(&mut refused, &flipped(13), now).writes.remove(0);
     refused.failed(&write, &Failure::Refused(String::new()), now);
     for mut ledger in [contended, refused] {
@@ -346,7 +350,7 @@ fn whoever_waits_with_one_list_of_addresses_does_not_wait_with_another() {
 #[test]
 fn whoever_puts_the_address_of_a_node_that_is_out_back_is_left_alone_too() {
     let now = Instant::now();
-    let mut ledger = Ledger::default();
+    let mut ledger = empty();
     // The other node has gone, and somebody insists on its address.
     for number in 0..4 {
         let plan = plan(&mut ledger, &served(vec![ingress("a", 5 + 2 * number, 1, &[A, B], 0)], 10), now);
@@ -360,12 +364,12 @@ fn whoever_puts_the_address_of_a_node_that_is_out_back_is_left_alone_too() {
 
 #[test]
 fn what_fails_is_tried_ever_more_seldom() {
-    let away = Failure::Away { why: String::new(), code: Some(500), wish: Duration::ZERO };
+    let away = Failure::Away { why: String::new(), code: Some(500), retry_after: Duration::ZERO };
     for (failure, longest) in
         [(Failure::Refused(String::new()), 600), (Failure::Conflict(String::new()), 30), (away, 30)]
     {
         let (began, mut now) = (Instant::now(), Instant::now());
-        let mut ledger = Ledger::default();
+        let mut ledger = empty();
         let served = served(vec![ingress("a", 5, 1, &[], 0)], 10);
         let mut pauses = Vec::new();
         for _ in 0..12 {

@@ -3,16 +3,18 @@
 mod api;
 mod events;
 mod refusals;
+mod statuses;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::networking::v1::Ingress;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
 use self::api::{FakeApi, Mood};
-use super::{Address, Announced, Carried, Counts, Options, Publisher, Revision, Served, published};
+use super::{Address, Announced, Carried, Counts, Options, Publisher, Revision, Served, published_addresses};
 use crate::finding::{Finding, Reason};
 use crate::model::{Kind, ObjectId, Origin};
 use crate::source::cluster::Clients;
@@ -50,6 +52,17 @@ fn stored(ingress: Ingress) -> Stored<Ingress> {
     }
 }
 
+/// A Service as the daemon keeps it, but for its status.
+fn stored_service(service: Service) -> Stored<crate::source::Service> {
+    Stored {
+        id: Arc::new(ObjectId::new(Kind::Service, "shop", service.metadata.name.as_deref().unwrap())),
+        version: Version("1".into()),
+        published: Some(Arc::new(Published::new(service.metadata.resource_version.clone(), None))),
+        object: Arc::new(service.into()),
+        place: None,
+    }
+}
+
 impl Node {
     /// What it would be told by the daemon now.
     fn served(&self, api: &FakeApi) -> Served {
@@ -58,24 +71,31 @@ impl Node {
             return Served { generation: Some(1), serving, drained, phase: "serving".into(), ..Served::default() };
         }
         let ingresses: Vec<_> = api.ingresses().into_iter().map(stored).collect();
+        let services: Vec<_> = api.services().into_iter().map(stored_service).collect();
         let revision = |stored: &Stored<_>| Revision::of(stored.revision());
         let since = std::time::Instant::now();
-        let carried = ingresses.iter().map(|stored| Carried {
-            id: Arc::clone(&stored.id),
-            version: stored.version.clone(),
+        let of_ingresses = ingresses.iter().map(|stored| (&stored.id, &stored.version));
+        let all = of_ingresses.chain(services.iter().map(|stored| (&stored.id, &stored.version)));
+        let carried = all.clone().map(|(id, version)| Carried {
+            id: Arc::clone(id),
+            version: version.clone(),
             since,
             earlier: false,
             closed: 0,
         });
         Served {
             informed: true,
-            accepted: ingresses.iter().map(|stored| Arc::clone(&stored.id)).collect(),
+            accepted: all.map(|(id, _)| Arc::clone(id)).collect(),
             carried: Some(carried.collect()),
-            carries: ingresses.iter().filter_map(revision).max(),
+            observed: ingresses.iter().filter_map(revision).max(),
             pinned: None,
             closed: Arc::default(),
-            lacks: Arc::default(),
-            snapshot: Arc::new(Snapshot { ingresses: ingresses.into(), ..Snapshot::default() }),
+            unserved: Arc::default(),
+            snapshot: Arc::new(Snapshot {
+                ingresses: ingresses.into(),
+                services: services.into(),
+                ..Snapshot::default()
+            }),
             findings: self.findings.clone().into(),
             generation: Some(1),
             serving: self.serving,
@@ -132,7 +152,7 @@ impl World {
         let options = Options { addresses: vec![Announced::Fixed(address)], ..self.options.clone() };
         let node = &mut self.nodes[place];
         node.served = watch::channel(Some(node.served(&self.api))).0;
-        let clients = Clients::of(&self.api.client(name, node.mood.subscribe()));
+        let clients = Clients::of(&self.api.client_of(name, node.mood.subscribe()));
         let identity = format!("{name}_0").into();
         let publisher = Publisher::start(&clients, identity, options, &Counts::default(), node.served.subscribe());
         node.publisher = Some(publisher);
@@ -169,7 +189,8 @@ impl World {
     /// The addresses of each object, by name.
     fn addresses(&self) -> Vec<String> {
         let text = |ingress| {
-            let addresses: Vec<_> = published(&stored(ingress)).0.iter().map(ToString::to_string).collect();
+            let addresses: Vec<_> =
+                published_addresses(stored(ingress).published.as_deref()).0.iter().map(ToString::to_string).collect();
             addresses.join(",")
         };
         self.api.ingresses().into_iter().map(text).collect()

@@ -88,7 +88,7 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
         return Err(Refused::because("not every route can be written"));
     }
     // Upstreams are found by name at each request: nginx reads the block without them.
-    let upstreams: Vec<_> = first_slots.iter().map(|slot| names::upstream_file(slot.upstream)).collect();
+    let upstreams: Vec<_> = first_slots.iter().map(|slot| names::upstream_file(slot.upstream, facts.crowds)).collect();
     let requires = requires(first, facts).into_iter().filter(|path| !upstreams.contains(path));
     Ok(writer.file(requires))
 }

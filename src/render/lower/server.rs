@@ -8,6 +8,7 @@ use crate::model::{
     Refused, Server, ServerName, StrictPaths, TlsTermination, catalogue, expression,
 };
 use crate::nginx::{Decisions, Http2, Listen, Reset};
+use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
 use crate::render::names;
@@ -41,6 +42,8 @@ pub struct Facts<'a> {
     pub catch_all: Arc<[FilePath]>,
     /// Whether the catch-all server has a certificate of its own, which nginx would serve for every host without one.
     pub catch_all_is_own: bool,
+    /// In which order nginx reads upstreams.
+    pub crowds: &'a Crowds,
 }
 
 /// The file of a server.
@@ -67,17 +70,17 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     requires.extend(server.client_certificates.iter().flat_map(|asked| client_certificates::requires(asked)));
     for route in server.routes.iter().chain([&server.fallback]) {
         if let Action::Proxy { upstream, split } = &route.action {
-            requires.insert(names::upstream_file(upstream));
+            requires.insert(names::upstream_file(upstream, facts.crowds));
             requires.extend(upstream.tls.iter().flat_map(|tls| backend_tls::requires(tls)));
             let all = split.iter().flat_map(|split| split.upstreams()).chain([upstream]);
             requires.extend(all.filter_map(session_of));
             if let Some(split) = split {
                 requires.extend(split.session.iter().map(|cookie| names::session_file(&names::session(cookie))));
                 requires.insert(names::split_file(&names::split(split, upstream)));
-                requires.extend(split.upstreams().map(names::upstream_file));
+                requires.extend(split.upstreams().map(|upstream| names::upstream_file(upstream, facts.crowds)));
             }
         }
-        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream)));
+        requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.crowds)));
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
         if let Some(session) = &behaviour.session {

@@ -41,7 +41,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         stub_status,
     });
     let trusts_proxies = plan.model.forwarded.trusts_proxies();
-    let trusted = if trusts_proxies { &plan.model.forwarded.trusted } else { &decisions.proxies };
+    let trusted = plan.trusted();
     let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
     Ok(view::Shared {
         unlimited_requests: takes_back("limit_req"),

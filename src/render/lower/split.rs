@@ -1,11 +1,13 @@
 //! Variables that hold the upstream of a request where a route is split; it must not know the route's path.
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 
 use crate::model::expression::{LIMITS, literal};
 use crate::model::{Action, Branch, Refused, Split, Test, UpstreamId};
 use crate::nginx::Plan;
 use crate::render::content::Part;
+use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
 use crate::render::names;
@@ -15,6 +17,7 @@ use crate::render::view;
 /// One file for each way of splitting, however many routes have it.
 pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
     let mut files = BTreeMap::new();
+    let crowds = LazyCell::new(|| Crowds::of(&plan.model.upstreams));
     let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
     for route in routes {
         let Action::Proxy { upstream, split: Some(split) } = &route.action else { continue };
@@ -25,8 +28,8 @@ pub fn splits(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
             let view = view(split, upstream, &name).or_else(|_| self::view(&none, upstream, &name));
             let text = view.ok().and_then(|view| engine.fill("split", &view).ok()).map(Part::Filled);
             let session = split.session.as_ref().map(|cookie| names::session_file(&names::session(cookie)));
-            let requires = split.upstreams().chain([upstream]).map(names::upstream_file).chain(session);
-            File::plain(text, Owners(vec![(1, split.origin.clone())]), requires)
+            let upstreams = split.upstreams().chain([upstream]).map(|id| names::upstream_file(id, &crowds));
+            File::plain(text, Owners(vec![(1, split.origin.clone())]), upstreams.chain(session))
         });
     }
     files

@@ -62,7 +62,7 @@ pub struct Token {
 
 /// A connection to a cluster with the rights of an administrator.
 pub struct Administrator {
-    client: Client,
+    pub(super) client: Client,
     cluster: Cluster,
 }
 
@@ -252,7 +252,7 @@ fn cluster_of(kubeconfig: &Kubeconfig, context: Option<&str>) -> Option<Cluster>
     named.cluster.clone()
 }
 
-fn failure(what: String, error: &kube::Error) -> AdministratorError {
+pub(super) fn failure(what: String, error: &kube::Error) -> AdministratorError {
     let forbidden = matches!(error, kube::Error::Api(status) if matches!(status.code, 401 | 403));
     AdministratorError::Api { what, why: words(error), forbidden }
 }

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Client;
 use kube::api::GetParams;
 use kube::core::Request;
@@ -14,10 +13,11 @@ use tokio::time::{Instant, sleep_until};
 
 use super::depth;
 use super::found::Found;
-use super::kind::{Item, Watched};
+use super::item::Item;
 use super::sink::Shared;
 use super::words::words;
-use crate::model::{Kind, ObjectId};
+use crate::model::ObjectId;
+use crate::source::kind::{Watched, for_kind};
 
 /// How many are asked for at once.
 const AT_ONCE: usize = 8;
@@ -50,11 +50,7 @@ pub async fn fetch(client: Client, shared: Arc<Shared>) {
             left -= 1;
             let (client, shared) = (&client, &*shared);
             asked.push(async move {
-                match id.kind {
-                    Kind::ConfigMap => answer::<ConfigMap>(client, shared, &id, since).await,
-                    // No other kind is kept by reference.
-                    _ => answer::<Secret>(client, shared, &id, since).await,
-                }
+                let _: Option<()> = for_kind!(id.kind, K => answer::<K>(client, shared, &id, since).await);
             });
         }
         tokio::select! {
@@ -66,10 +62,7 @@ pub async fn fetch(client: Client, shared: Arc<Shared>) {
 }
 
 /// Asks for one object and keeps the answer.
-async fn answer<K>(client: &Client, shared: &Shared, id: &ObjectId, since: Instant)
-where
-    K: Watched + kube::Resource<DynamicType = ()>,
-{
+async fn answer<K: Watched>(client: &Client, shared: &Shared, id: &ObjectId, since: Instant) {
     match ask::<K>(client, id).await {
         Ok(item) => {
             shared.stores().answered(id, since, item);
@@ -86,10 +79,7 @@ where
 }
 
 /// The object, `None` when there is none.
-async fn ask<K>(client: &Client, id: &ObjectId) -> Result<Option<Item<K>>, String>
-where
-    K: Watched + kube::Resource<DynamicType = ()>,
-{
+async fn ask<K: Watched>(client: &Client, id: &ObjectId) -> Result<Option<Item<K>>, String> {
     let path = K::url_path(&(), Some(&id.namespace));
     let mut request = Request::new(path).get(&id.name, &GetParams::default()).map_err(|error| error.to_string())?;
     request.extensions_mut().insert("get");

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::model::Kind;
+
 /// API servers send a bookmark about once a minute where nothing changes.
 const SILENCE: Duration = Duration::from_secs(75);
 
@@ -21,8 +23,8 @@ pub enum Need {
 /// How the watch of one kind is, in one namespace or everywhere.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchHealth {
-    /// The kind as Kubernetes spells it.
-    pub kind: &'static str,
+    /// The kind.
+    pub kind: Kind,
     /// The namespace, when it does not watch all.
     pub section: Section,
     /// Whether nothing can be served without it.
@@ -44,7 +46,7 @@ pub struct WatchHealth {
 
 impl WatchHealth {
     /// A watch that has not begun.
-    pub fn new(kind: &'static str, section: Section, need: Need) -> Self {
+    pub fn new(kind: Kind, section: Section, need: Need) -> Self {
         WatchHealth {
             kind,
             section,

@@ -3,11 +3,14 @@
 mod administrator;
 mod clients;
 mod depth;
+#[cfg(test)]
+pub mod double;
 mod events;
 mod fetch;
 mod found;
 mod health;
-mod kind;
+mod inventory;
+mod item;
 mod kubeconfig;
 mod patience;
 mod plugin;
@@ -27,11 +30,15 @@ mod words;
 
 pub use administrator::{Administrator, AdministratorError, Token, try_out};
 pub use clients::Clients;
+pub use found::{Found, Known};
 pub use health::{Need, Section, WatchHealth};
+pub(super) use item::{Item, fingerprint};
 pub use kubeconfig::{DEFAULT_KUBECONFIG, KubeconfigError};
-pub use references::{may_refer, of_ingress as secrets_of};
+pub use references::{may_refer, of_config_map as headers_of, of_ingress as secrets_of};
 pub use renewal::{Connected, connect};
 pub use requests::Requests;
 pub use source::{ClusterSource, Holder, Scope, WatchOptions};
-pub use stores::Reading;
-pub use stream::Timing;
+pub(super) use store::Store;
+pub use stores::Observation;
+pub(super) use stores::Stores;
+pub use stream::{Failure, Sink, Stream, Timing};

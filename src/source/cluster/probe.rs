@@ -37,7 +37,7 @@ pub struct Server {
 
 /// Something that may or may not be allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Wish {
+pub struct AccessReview {
     /// The API group, empty for the oldest one.
     pub group: String,
     /// The resource, with its subresource behind a slash.
@@ -101,20 +101,20 @@ fn ahead(date: &str, before: SystemTime, after: SystemTime) -> Option<i64> {
 /// # Errors
 ///
 /// Why it does not tell.
-pub async fn allows(clients: &Clients, wish: &Wish) -> Result<bool, String> {
-    let (resource, subresource) = match wish.resource.split_once('/') {
+pub async fn allows(clients: &Clients, asked: &AccessReview) -> Result<bool, String> {
+    let (resource, subresource) = match asked.resource.split_once('/') {
         Some((resource, subresource)) => (resource, Some(subresource.to_owned())),
-        None => (wish.resource.as_str(), None),
+        None => (asked.resource.as_str(), None),
     };
     let review = SelfSubjectAccessReview {
         spec: SelfSubjectAccessReviewSpec {
             resource_attributes: Some(ResourceAttributes {
-                group: Some(wish.group.clone()),
+                group: Some(asked.group.clone()),
                 resource: Some(resource.to_owned()),
                 subresource,
-                verb: Some(wish.verb.clone()),
-                namespace: wish.namespace.clone(),
-                name: wish.name.clone(),
+                verb: Some(asked.verb.clone()),
+                namespace: asked.namespace.clone(),
+                name: asked.name.clone(),
                 ..ResourceAttributes::default()
             }),
             ..SelfSubjectAccessReviewSpec::default()

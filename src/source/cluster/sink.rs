@@ -10,12 +10,13 @@ use tokio::sync::{Notify, watch};
 
 use super::found::Found;
 use super::health::{Section, WatchHealth};
-use super::kind::{Item, Watched};
+use super::item::Item;
 use super::stores::Stores;
 use super::stream::{Failure, Sink};
 use super::words::words;
 use crate::model::Kind;
 use crate::source::Stored;
+use crate::source::kind::Watched;
 
 /// The stores, shared by the watches and their readers.
 #[derive(Debug)]
@@ -25,7 +26,7 @@ pub struct Shared {
     pub changed: Notify,
     /// There may be objects to ask for.
     pub missing: Notify,
-    /// Whether every Ingress was told, so that it is known which objects are referred to.
+    /// Whether everything that refers to others was told, so that it is known which objects are referred to.
     pub referred: watch::Sender<bool>,
     /// Grows when other namespaces are selected.
     pub relist: watch::Sender<u64>,
@@ -52,18 +53,19 @@ impl Shared {
     }
 
     /// Notes the state of a watch; readers are notified when it differs.
-    pub fn note_health(&self, kind: &'static str, section: &Section, change: impl FnOnce(&mut WatchHealth)) {
+    pub fn note_health(&self, kind: Kind, section: &Section, change: impl FnOnce(&mut WatchHealth)) {
         if let Some(health) = self.stores().health(kind, section) {
             change(health);
         }
         self.changed.notify_one();
     }
 
-    fn note_failure(&self, kind: &'static str, section: &Section, failure: &Failure) {
+    fn note_failure(&self, kind: Kind, section: &Section, failure: &Failure) {
         let why: Arc<str> = words(failure).into();
         self.note_health(kind, section, |health| {
             if health.failure.is_none() {
                 let place = section.as_deref().map(|namespace| format!(" in the namespace {namespace}"));
+                let kind = kind.name();
                 tracing::warn!(KIND = kind, "{kind} cannot be watched{}: {why}", place.unwrap_or_default());
             }
             health.refused = failure.is_refusal();
@@ -72,9 +74,10 @@ impl Shared {
         });
     }
 
-    fn note_answer(&self, kind: &'static str, section: &Section, position: Option<&str>) {
+    fn note_answer(&self, kind: Kind, section: &Section, position: Option<&str>) {
         self.note_health(kind, section, |health| {
             if health.failure.take().is_some() {
+                let kind = kind.name();
                 tracing::info!(KIND = kind, "{kind} is watched again");
             }
             (health.refused, health.heard) = (false, Some(Instant::now()));
@@ -101,8 +104,8 @@ impl<K: Watched> ObjectSink<K> {
     }
 
     fn settle(&self) {
-        if K::MODEL_KIND == Kind::Ingress {
-            let synced = self.shared.stores().is_synced(K::MODEL_KIND.name());
+        if K::REFERS {
+            let synced = self.shared.stores().knows_references();
             self.shared.referred.send_if_modified(|referred| !std::mem::replace(referred, synced) && synced);
             self.shared.missing.notify_one();
         }
@@ -123,7 +126,7 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
             found.into_iter().partition(|found| stores.keeps::<K>(&found.namespace, &found.name))
         };
         self.listed.extend(kept.into_iter().filter_map(Item::of));
-        if K::PUBLISHED {
+        if K::STATUS.is_some() {
             self.outside.extend(others.into_iter().filter_map(Item::of).filter_map(K::bare));
         }
     }
@@ -137,7 +140,7 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
 
     fn applied(&mut self, found: Found<K>) {
         let is_kept = self.shared.stores().keeps::<K>(&found.namespace, &found.name);
-        if (is_kept || K::PUBLISHED)
+        if (is_kept || K::STATUS.is_some())
             && let Some(item) = Item::of(found)
         {
             match is_kept {
@@ -154,11 +157,11 @@ impl<K: Watched> Sink<K> for ObjectSink<K> {
     }
 
     fn heard(&mut self, position: Option<&str>) {
-        self.shared.note_answer(K::MODEL_KIND.name(), &self.section, position);
+        self.shared.note_answer(K::MODEL_KIND, &self.section, position);
     }
 
     fn failed(&mut self, failure: &Failure) {
-        self.shared.note_failure(K::MODEL_KIND.name(), &self.section, failure);
+        self.shared.note_failure(K::MODEL_KIND, &self.section, failure);
     }
 }
 
@@ -199,7 +202,7 @@ impl Sink<Namespace> for NamespaceSink {
 
     fn end(&mut self) {
         let listed = std::mem::take(&mut self.listed);
-        let first = !self.shared.stores().is_synced(Kind::Namespace.name());
+        let first = !self.shared.stores().is_synced(Namespace::MODEL_KIND);
         let differs = std::mem::replace(&mut self.names, listed) != self.names || first;
         self.objects.end();
         if differs {

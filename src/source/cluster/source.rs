@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
-use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
+use k8s_openapi::api::core::v1::Namespace;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -15,11 +13,11 @@ use tokio::time::Instant;
 use super::clients::{Clients, Line};
 use super::fetch::fetch;
 use super::health::{Need, Section};
-use super::kind::Watched;
 use super::sink::{NamespaceSink, ObjectSink, Shared};
-use super::stores::{Reading, Stores};
+use super::stores::{Observation, Stores};
 use super::stream::{Stream, Timing};
 use crate::model::{Kind, ObjectId};
+use crate::source::kind::{Watched, for_kind};
 
 /// How long a read waits at most for objects that are being requested: what refers to them came a
 /// moment ago.
@@ -96,22 +94,8 @@ impl ClusterSource {
                 vec![None]
             }
         };
-        let selects = matches!(options.scope, Scope::Selected(_));
-        let nodes = if options.nodes_required { Need::Required } else { Need::Optional };
-        source.watch::<IngressClass>(clients, None, Need::Required, false);
-        source.watch::<Node>(clients, None, nodes, false);
-        if options.labels && !selects {
-            source.watch::<Namespace>(clients, None, Need::Optional, false);
-        }
-        let config_maps = options.named.iter().filter(|id| id.kind == Kind::ConfigMap);
-        for namespace in config_maps.map(|id| Arc::clone(&id.namespace)).collect::<BTreeSet<_>>() {
-            source.watch::<ConfigMap>(clients, Some(namespace), Need::Required, false);
-        }
-        for section in sections {
-            source.watch::<Ingress>(clients, section.clone(), Need::Required, selects);
-            source.watch::<Service>(clients, section.clone(), Need::Required, selects);
-            source.watch::<EndpointSlice>(clients, section.clone(), Need::Required, selects);
-            source.watch::<Secret>(clients, section, Need::Required, selects);
+        for kind in Kind::ALL {
+            let _: Option<()> = for_kind!(kind, K => source.watch_all::<K>(clients, options, &sections));
         }
         let shared = Arc::clone(&source.shared);
         source.tasks.spawn(fetch(clients.watch.clone(), shared));
@@ -123,21 +107,30 @@ impl ClusterSource {
         Holder(Arc::clone(&self.shared))
     }
 
+    /// Watches a kind wherever it is needed.
+    fn watch_all<K: Watched>(&mut self, clients: &Clients, options: &WatchOptions, served: &[Section]) {
+        let Some(need) = K::need(options) else { return };
+        let selects = K::NAMESPACED && !K::NAMED && matches!(options.scope, Scope::Selected(_));
+        let named =
+            options.named.iter().filter(|id| id.kind == K::MODEL_KIND).map(|id| Some(Arc::clone(&id.namespace)));
+        let sections: BTreeSet<Section> = match K::NAMESPACED {
+            false => [None].into(),
+            true if K::NAMED => named.collect(),
+            true => served.iter().cloned().collect(),
+        };
+        for section in sections {
+            self.watch::<K>(clients, section, need, selects);
+        }
+    }
+
     fn watch<K: Watched>(&mut self, clients: &Clients, section: Section, need: Need, selects: bool) {
-        self.shared.stores().expect(K::MODEL_KIND.name(), section.clone(), need);
+        self.shared.stores().expect(K::MODEL_KIND, section.clone(), need);
         let mut selection = self.shared.relist.subscribe();
         // What has no namespace is not listed anew because of one.
         let relist = if selects { self.shared.relist.subscribe() } else { watch::channel(0).1 };
         let mut referred = self.shared.referred.subscribe();
-        let stream = Stream::<K>::new(
-            clients.watch.clone(),
-            section.as_deref(),
-            self.timing,
-            clients.line(),
-            relist,
-            self.shared.revived.clone(),
-        );
-        let stream = stream.fields(K::FIELDS).page(K::PAGE);
+        let stream = Stream::<K>::new(clients, clients.watch.clone(), section.as_deref(), self.timing);
+        let stream = stream.fields(K::FIELDS).page(K::PAGE).relist(relist).revived(self.shared.revived.clone());
         let mut sink = ObjectSink::<K>::new(Arc::clone(&self.shared), section);
         self.tasks.spawn(async move {
             // The senders are held by whoever holds this task.
@@ -152,24 +145,15 @@ impl ClusterSource {
     }
 
     fn select(&mut self, clients: &Clients, labels: &str) {
-        self.shared.stores().expect(Kind::Namespace.name(), None, Need::Required);
-        // Nobody has it listed anew.
-        let (_, never) = watch::channel(0);
-        let stream = Stream::<Namespace>::new(
-            clients.watch.clone(),
-            None,
-            self.timing,
-            clients.line(),
-            never,
-            self.shared.revived.clone(),
-        )
-        .labels(Some(labels));
+        self.shared.stores().expect(Namespace::MODEL_KIND, None, Need::Required);
+        let stream = Stream::<Namespace>::new(clients, clients.watch.clone(), None, self.timing);
+        let stream = stream.labels(Some(labels)).revived(self.shared.revived.clone());
         let mut sink = NamespaceSink::new(Arc::clone(&self.shared));
         self.tasks.spawn(async move { stream.follow(&mut sink).await });
     }
 
     /// Waits until something differs: objects, or how the watches are.
-    pub async fn next(&mut self) -> Reading {
+    pub async fn next(&mut self) -> Observation {
         tokio::select! {
             () = self.shared.changed.notified() => {}
             // Without a sender it stays as it is.
@@ -198,6 +182,6 @@ impl ClusterSource {
             let _ = tokio::time::timeout(left, self.shared.changed.notified()).await;
         }
         let credentials = self.line.borrow_and_update().failure.clone();
-        Reading { credentials, ..self.shared.stores().read() }
+        Observation { credentials, ..self.shared.stores().read() }
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::kind::{Item, Unfit, Watched};
+use super::item::{Item, Unfit};
 use crate::finding::Finding;
 use crate::model::{ObjectId, Origin};
+use crate::source::kind::Watched;
 use crate::source::validation::Problem;
-use crate::source::{List, Published, Stored};
+use crate::source::{LeftOut, List, Published, Snapshot, Stored};
 
 /// What a change means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,9 +50,13 @@ impl<K: Watched> Store<K> {
         &self.list
     }
 
-    /// What is wrong with objects, by object.
-    pub fn problems(&self) -> &BTreeMap<Arc<ObjectId>, Unusable> {
-        &self.problems
+    /// Puts the objects, and what is wrong with some, into a snapshot.
+    pub fn show(&self, snapshot: &mut Snapshot) {
+        *K::list_mut(snapshot) = self.list.clone();
+        for (id, unusable) in &self.problems {
+            snapshot.findings.extend(unusable.findings.iter().cloned());
+            snapshot.left_out.push(LeftOut { id: Arc::clone(id), place: None, uid: unusable.uid.clone() });
+        }
     }
 
     /// Something is new or changed.
@@ -249,7 +254,7 @@ mod tests {
             let number = stored.object.ports[0].number;
             assert!(contents.insert(find(&stored.id), (Some(number), false)).is_none());
         }
-        for id in store.problems().keys() {
+        for id in store.problems.keys() {
             contents.entry(find(id)).or_default().1 = true;
         }
         contents

@@ -9,32 +9,32 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::{Ingress, IngressClass};
 
 use super::health::{Need, Section, WatchHealth};
-use super::kind::{Item, Watched};
+use super::item::Item;
 use super::references::{Missing, References};
-use super::store::{Effect, Store, Unusable};
-use crate::finding::Finding;
+use super::store::{Effect, Store};
 use crate::model::{Kind, ObjectId};
-use crate::source::{LeftOut, List, Snapshot, Stored};
+use crate::source::kind::{Watched, for_kind};
+use crate::source::{List, Snapshot, Stored};
 
 /// Everything that is known of the cluster.
 #[derive(Debug, Default)]
 pub struct Stores {
-    pub(super) ingresses: Store<Ingress>,
+    pub(in crate::source) ingresses: Store<Ingress>,
     /// Those of namespaces that are not selected, for as long as something is published in them.
-    pub(super) outside: Store<Ingress>,
-    pub(super) ingress_classes: Store<IngressClass>,
-    pub(super) services: Store<Service>,
-    pub(super) endpoint_slices: Store<EndpointSlice>,
-    pub(super) secrets: Store<Secret>,
-    pub(super) config_maps: Store<ConfigMap>,
-    pub(super) nodes: Store<Node>,
-    pub(super) namespaces: Store<Namespace>,
+    pub(in crate::source) outside: Store<Ingress>,
+    pub(in crate::source) ingress_classes: Store<IngressClass>,
+    pub(in crate::source) services: Store<Service>,
+    pub(in crate::source) endpoint_slices: Store<EndpointSlice>,
+    pub(in crate::source) secrets: Store<Secret>,
+    pub(in crate::source) config_maps: Store<ConfigMap>,
+    pub(in crate::source) nodes: Store<Node>,
+    pub(in crate::source) namespaces: Store<Namespace>,
     references: References,
     /// Objects that are kept for whoever reads snapshots, whatever refers to them here.
     held: BTreeSet<ObjectId>,
     /// The namespaces that the settings select by their labels; `None` when they do not.
     selected: Option<BTreeSet<String>>,
-    health: BTreeMap<(&'static str, Section), WatchHealth>,
+    health: BTreeMap<(Kind, Section), WatchHealth>,
     /// Counts changes of objects, and of anything.
     revision: u64,
     /// When the oldest change was noticed that no snapshot has.
@@ -43,7 +43,7 @@ pub struct Stores {
 
 /// What is known at one moment.
 #[derive(Debug, Clone, Default)]
-pub struct Reading {
+pub struct Observation {
     /// The objects; `None` until every watch that is needed has listed everything.
     pub snapshot: Option<Arc<Snapshot>>,
     /// Grows whenever objects differ; a status that others wrote does not count.
@@ -56,7 +56,7 @@ pub struct Reading {
     pub credentials: Option<Arc<str>>,
 }
 
-impl Reading {
+impl Observation {
     /// When the API server last confirmed everything that is known; `None` before it confirmed everything once.
     pub fn confirmed(&self) -> Option<Instant> {
         let needed = self.watches.iter().filter(|watch| watch.synced || watch.need == Need::Required);
@@ -69,8 +69,8 @@ impl Reading {
         for watch in self.watches.iter().filter(|watch| !watch.is_settled() || watch.synced) {
             let Some(why) = watch.failure.as_deref() else { continue };
             let kinds = kinds_by_reason.entry(why).or_default();
-            if !kinds.contains(&watch.kind) {
-                kinds.push(watch.kind);
+            if !kinds.contains(&watch.kind.name()) {
+                kinds.push(watch.kind.name());
             }
         }
         let watches = kinds_by_reason.into_iter().map(|(why, kinds)| format!("{}: {why}", kinds.join(", ")));
@@ -87,7 +87,7 @@ impl Stores {
     }
 
     /// There will be a watch of this kind.
-    pub fn expect(&mut self, kind: &'static str, section: Section, need: Need) {
+    pub fn expect(&mut self, kind: Kind, section: Section, need: Need) {
         self.health.insert((kind, section.clone()), WatchHealth::new(kind, section, need));
     }
 
@@ -175,7 +175,7 @@ impl Stores {
         if K::MODEL_KIND == Kind::Ingress {
             self.forget_namespaces();
         }
-        if let Some(health) = self.health.get_mut(&(K::MODEL_KIND.name(), section.clone())) {
+        if let Some(health) = self.health.get_mut(&(K::MODEL_KIND, section.clone())) {
             if !health.synced {
                 // The last of them makes the first snapshot, which is a change whatever is in it.
                 self.revision += 1;
@@ -225,12 +225,8 @@ impl Stores {
 
     fn refer(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) {
         for id in self.references.change(before, after) {
-            let effect = match id.kind {
-                Kind::ConfigMap => self.config_maps.delete(&id.namespace, &id.name),
-                // No other kind is kept by reference.
-                _ => self.secrets.delete(&id.namespace, &id.name),
-            };
-            self.note(effect);
+            let effect = for_kind!(id.kind, K => K::store(self).delete(&id.namespace, &id.name));
+            self.note(effect.unwrap_or(Effect::Nothing));
         }
     }
 
@@ -256,21 +252,27 @@ impl Stores {
     }
 
     /// How a watch is.
-    pub fn health(&mut self, kind: &'static str, section: &Section) -> Option<&mut WatchHealth> {
+    pub fn health(&mut self, kind: Kind, section: &Section) -> Option<&mut WatchHealth> {
         self.health.get_mut(&(kind, section.clone()))
     }
 
     /// Whether every namespace of this kind was listed.
-    pub fn is_synced(&self, kind: &'static str) -> bool {
+    pub fn is_synced(&self, kind: Kind) -> bool {
         self.health.values().filter(|health| health.kind == kind).all(|health| health.synced)
     }
 
+    /// Whether every object was listed that may refer to others.
+    pub fn knows_references(&self) -> bool {
+        let refers = |kind: &Kind| for_kind!(*kind, K => K::REFERS).unwrap_or(false);
+        Kind::ALL.into_iter().filter(refers).all(|kind| self.is_synced(kind))
+    }
+
     /// What is known now.
-    pub fn read(&mut self) -> Reading {
+    pub fn read(&mut self) -> Observation {
         let complete = self.health.values().all(WatchHealth::is_settled);
         let snapshot = complete.then(|| Arc::new(self.snapshot()));
         let noticed = snapshot.as_ref().and_then(|_| self.noticed.take());
-        Reading {
+        Observation {
             snapshot,
             revision: self.revision,
             noticed,
@@ -283,7 +285,7 @@ impl Stores {
     /// of several kinds and namespaces are at most moments apart. Without a working watch of
     /// Ingresses, the revisions of other kinds say nothing of Ingresses.
     fn position(&self, now: Instant) -> Option<u128> {
-        let of = |kind: Kind| self.health.values().filter(move |health| health.kind == kind.name());
+        let of = |kind: Kind| self.health.values().filter(move |health| health.kind == kind);
         let ingresses = of(Kind::Ingress);
         let newest = ingresses.clone().filter_map(|health| health.position).max();
         match ingresses.clone().any(|health| health.is_heard(now)) {
@@ -294,47 +296,23 @@ impl Stores {
 
     /// Kinds that are done without.
     fn unseen(&self) -> Vec<Kind> {
-        let of = |kind: &Kind| self.health.values().any(|health| health.kind == kind.name() && !health.synced);
+        let of = |kind: &Kind| self.health.values().any(|health| health.kind == *kind && !health.synced);
         Kind::ALL.into_iter().filter(of).collect()
     }
 
-    fn snapshot(&self) -> Snapshot {
-        let problems = [
-            self.ingresses.problems(),
-            self.ingress_classes.problems(),
-            self.services.problems(),
-            self.endpoint_slices.problems(),
-            self.secrets.problems(),
-            self.config_maps.problems(),
-            self.nodes.problems(),
-            self.namespaces.problems(),
-        ];
-        let problems = || problems.into_iter().flatten();
-        let mut findings: Vec<Finding> = problems().flat_map(|(_, unusable)| &unusable.findings).cloned().collect();
-        findings.sort();
-        let left_out = |(id, unusable): (&Arc<ObjectId>, &Unusable)| LeftOut {
-            id: Arc::clone(id),
-            place: None,
-            uid: unusable.uid.clone(),
-        };
-        let mut left_out: Vec<_> = problems().map(left_out).collect();
-        left_out.sort();
-        Snapshot {
-            ingresses: self.ingresses.list().clone(),
+    fn snapshot(&mut self) -> Snapshot {
+        let mut snapshot = Snapshot {
             outside: self.outside.list().clone(),
-            ingress_classes: self.ingress_classes.list().clone(),
-            services: self.services.list().clone(),
-            endpoint_slices: self.endpoint_slices.list().clone(),
-            secrets: self.secrets.list().clone(),
-            config_maps: self.config_maps.list().clone(),
-            nodes: self.nodes.list().clone(),
-            namespaces: self.namespaces.list().clone(),
             unseen: self.unseen(),
-            findings,
-            left_out,
             position: self.position(Instant::now()),
             ..Snapshot::default()
+        };
+        for kind in Kind::ALL {
+            let _: Option<()> = for_kind!(kind, K => K::store(self).show(&mut snapshot));
         }
+        snapshot.findings.sort();
+        snapshot.left_out.sort();
+        snapshot
     }
 }
 
@@ -384,7 +362,7 @@ mod tests {
             position: Some(position),
             heard,
             failure: failure.map(Arc::from),
-            ..WatchHealth::new(kind.name(), section.map(Arc::from), Need::Required)
+            ..WatchHealth::new(kind, section.map(Arc::from), Need::Required)
         };
         let class = || watch(Kind::IngressClass, None, 120, ago(1), None);
         let services = || watch(Kind::Service, None, 500, ago(1), None);
@@ -419,20 +397,20 @@ mod tests {
             ..WatchHealth::new(kind, None, need)
         };
         let mut watches = vec![
-            watch("Ingress", Need::Required, Some(8)),
-            watch("Node", Need::Optional, None),
-            WatchHealth { failure: away.clone(), ..watch("Secret", Need::Required, Some(5)) },
-            WatchHealth { failure: away, ..watch("Service", Need::Required, Some(9)) },
+            watch(Kind::Ingress, Need::Required, Some(8)),
+            watch(Kind::Node, Need::Optional, None),
+            WatchHealth { failure: away.clone(), ..watch(Kind::Secret, Need::Required, Some(5)) },
+            WatchHealth { failure: away, ..watch(Kind::Service, Need::Required, Some(9)) },
         ];
         (watches[1].refused, watches[1].done_without) = (true, true);
         watches[1].failure = Some("forbidden".into());
-        let reading = |watches: &[WatchHealth]| Reading { watches: watches.into(), ..Reading::default() };
-        assert_eq!(reading(&watches).confirmed(), Some(now + Duration::from_secs(5)));
-        assert_eq!(reading(&watches).failure().as_deref(), Some("Secret, Service: connection refused"));
-        let expired = Reading { credentials: Some("expired".into()), ..reading(&watches[..2]) };
+        let observed = |watches: &[WatchHealth]| Observation { watches: watches.into(), ..Observation::default() };
+        assert_eq!(observed(&watches).confirmed(), Some(now + Duration::from_secs(5)));
+        assert_eq!(observed(&watches).failure().as_deref(), Some("Secret, Service: connection refused"));
+        let expired = Observation { credentials: Some("expired".into()), ..observed(&watches[..2]) };
         assert_eq!(expired.failure().as_deref(), Some("credentials: expired"));
         // A watch that never reported anything makes the age unknown.
         watches[0].heard = None;
-        assert_eq!(reading(&watches).confirmed(), None);
+        assert_eq!(observed(&watches).confirmed(), None);
     }
 }

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::clients::Line;
+use super::clients::{Clients, Line};
 use super::found::{Found, Known};
 use super::words::words;
 use super::{depth, events};
@@ -85,11 +85,19 @@ pub enum Failure {
 impl Failure {
     /// Whether we are not allowed to see the kind, or the API server has none of it.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Failure::Client(kube::Error::Api(status)) if matches!(status.code, 403 | 404))
+        matches!(self.code(), 403 | 404)
+    }
+
+    /// The code of the answer; 0 when there was none.
+    pub fn code(&self) -> u16 {
+        match self {
+            Failure::Client(kube::Error::Api(status)) => status.code,
+            _ => 0,
+        }
     }
 
     /// How long the API server asks us to wait.
-    fn wish(&self) -> Duration {
+    fn retry_after(&self) -> Duration {
         let Failure::Client(kube::Error::Api(status)) = self else { return Duration::ZERO };
         let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         Duration::from_secs(u64::from(seconds)).min(Duration::from_secs(60))
@@ -131,17 +139,33 @@ impl<T> Page<T> {
 }
 
 impl<K: Known> Stream<K> {
-    /// A stream of the objects of this kind in a namespace, or everywhere.
-    pub fn new(
-        client: Client,
-        namespace: Option<&str>,
-        timing: Timing,
-        line: watch::Receiver<Line>,
-        relist: watch::Receiver<u64>,
-        revived: watch::Sender<u64>,
-    ) -> Self {
-        let path = K::url_path(&(), namespace);
-        Stream { client, path, labels: None, fields: None, page: 500, timing, relist, revived, line, kind: PhantomData }
+    /// A stream of the objects of this kind in a namespace, or everywhere, over this one of the clients.
+    pub fn new(clients: &Clients, client: Client, namespace: Option<&str>, timing: Timing) -> Self {
+        Stream {
+            client,
+            path: K::url_path(&(), namespace),
+            labels: None,
+            fields: None,
+            page: 500,
+            timing,
+            // Without a sender it stays as it is.
+            relist: watch::channel(0).1,
+            revived: watch::Sender::new(0),
+            line: clients.line(),
+            kind: PhantomData,
+        }
+    }
+
+    /// Lists everything anew when this changes.
+    pub fn relist(mut self, relist: watch::Receiver<u64>) -> Self {
+        self.relist = relist;
+        self
+    }
+
+    /// Tells other streams when the API server answers again, and is told by them.
+    pub fn revived(mut self, revived: watch::Sender<u64>) -> Self {
+        self.revived = revived;
+        self
     }
 
     /// Only objects with these labels.
@@ -215,7 +239,7 @@ impl<K: Known> Stream<K> {
                 Err(failure) => {
                     failing = true;
                     sink.failed(failure);
-                    pauses.next().map(|pause| pause.max(failure.wish()))
+                    pauses.next().map(|pause| pause.max(failure.retry_after()))
                 }
             };
             let mut revived = self.revived.subscribe();

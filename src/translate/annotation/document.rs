@@ -36,7 +36,8 @@ fn remarks(row: &Row) -> String {
         },
         Ceiling::NoNumber | Ceiling::NotNeeded(_) => String::new(),
     };
-    format!("{aliases}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}").trim_end().to_owned()
+    let takes = row.form.described().map(|form| format!("Takes {form}. ")).unwrap_or_default();
+    format!("{aliases}{takes}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}").trim_end().to_owned()
 }
 
 fn outcome(gives: Gives) -> (&'static str, &'static str) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::draft::{Context, Draft, Entry};
 use super::row::{Effect, OnError, Row, Scope, Trust, asks};
 use super::table::Table;
-use super::value::quoted;
+use super::value::excerpt;
 use crate::finding::{Finding, Reason, Severity, nearest};
 use crate::model::{Field, Origin, Refused};
 use crate::source::Snapshot;
@@ -48,7 +48,7 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     }
     if let Some(key) = foreign {
         let note =
-            format!("annotations such as {} are not read for this class; use those of {}", quoted(key), table.prefix);
+            format!("annotations such as {} are not read for this class; use those of {}", excerpt(key), table.prefix);
         draft.find(Reason::UnsupportedAnnotation, Origin::field(context.object, Field::Object), note);
     }
     for family in table.families {
@@ -103,7 +103,7 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
     }
     let cut = row.ceiling.instead_of(entry.value, &context.options.limits);
     if let Some((instead, setting)) = &cut {
-        draft.above_ceiling(entry.origin(), &quoted(entry.value), instead, setting);
+        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, setting);
     }
     let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
     let limits = &context.options.limits.object;
@@ -165,7 +165,7 @@ fn within(limits: &ObjectLimits, entry: &Entry<'_>, draft: &mut Draft) -> Result
 }
 
 fn bad_value(row: &Row, entry: &Entry<'_>, refused: &Refused, draft: &mut Draft) {
-    let value = quoted(entry.value);
+    let value = excerpt(entry.value);
     match row.on_error {
         OnError::Skip => {
             draft.find(Reason::InvalidValue, entry.origin(), format!("{value} is refused: {refused}"));

@@ -3,6 +3,7 @@
 mod document;
 mod draft;
 mod engine;
+mod form;
 mod outline;
 mod row;
 mod table;
@@ -13,8 +14,9 @@ pub mod value;
 pub use document::{document, manual, summary};
 pub use draft::{Context, Draft, Entry, SecretReference};
 pub use engine::{judge, read};
+pub use form::{Form, Shape};
 pub use outline::outline;
 pub use row::{
-    Ceiling, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, nothing_to_finish, unserved,
+    Ceiling, Compared, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, nothing_to_finish, unserved,
 };
 pub use table::{Index, Table};

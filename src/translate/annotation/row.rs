@@ -1,6 +1,7 @@
 //! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
 
 use super::draft::{Context, Draft, Entry};
+use super::form::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Argument, ByteSize, Refused};
@@ -33,6 +34,9 @@ pub enum Trust {
 }
 
 impl Trust {
+    /// All of them, from the least on.
+    pub const ALL: [Trust; 4] = [Trust::Low, Trust::Medium, Trust::High, Trust::Critical];
+
     /// As settings and documentation call it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -156,6 +160,31 @@ impl Ceiling {
     }
 }
 
+/// What the key does here, beside what it does with ingress-nginx. What holds for some values only is in findings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compared {
+    /// The same.
+    Equal,
+    /// Less gets through, or less is believed: why, and what to do; nothing has to be done where that is empty.
+    Stricter(&'static str, &'static str),
+    /// Something else: why, and what to do.
+    Different(&'static str, &'static str),
+    /// Nothing: why, and what to do.
+    Refused(&'static str, &'static str),
+}
+
+impl Compared {
+    /// Why, and what to do.
+    pub const fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Compared::Equal => ("", ""),
+            Compared::Stricter(why, remedy) | Compared::Different(why, remedy) | Compared::Refused(why, remedy) => {
+                (why, remedy)
+            }
+        }
+    }
+}
+
 /// What a value in a [`Try`] gives.
 #[derive(Debug, Clone, Copy)]
 pub enum Gives {
@@ -187,6 +216,8 @@ pub struct Row {
     pub on_error: OnError,
     /// How far its number may go.
     pub ceiling: Ceiling,
+    /// What its values look like to whoever has no parser, such as an API server; rows that are not served need none.
+    pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
     /// Annotations that the tries need beside them.
@@ -195,6 +226,8 @@ pub struct Row {
     pub tries: &'static [Try],
     /// What it does.
     pub effect: Effect,
+    /// Whether that is what ingress-nginx does.
+    pub compared: Compared,
 }
 
 impl Row {
@@ -206,10 +239,12 @@ impl Row {
         trust: Trust::Low,
         on_error: OnError::Skip,
         ceiling: Ceiling::NoNumber,
+        form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },
+        compared: Compared::Equal,
     };
 
     /// Whether the row has an effect of its own.
@@ -248,6 +283,11 @@ impl Row {
         Row { trust, ..self }
     }
 
+    /// The row beside ingress-nginx.
+    pub const fn compared(self, compared: Compared) -> Self {
+        Row { compared, ..self }
+    }
+
     /// The row with this consequence.
     pub const fn on_error(self, on_error: OnError) -> Self {
         Row { on_error, ..self }
@@ -261,7 +301,8 @@ pub const fn unserved(
     documentation: &'static str,
     instead: &'static str,
 ) -> Row {
-    Row { key, documentation, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
+    let compared = Compared::Refused(documentation, instead);
+    Row { key, documentation, compared, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
 }
 
 /// Whether a value asks for something else than what happens anyway.

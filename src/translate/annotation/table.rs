@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use super::row::{Family, Row};
 
@@ -24,6 +24,23 @@ pub struct Table {
 pub type Index = OnceLock<HashMap<&'static str, &'static Row>>;
 
 impl Table {
+    /// The same keys behind another prefix, which ends with `/`. Objects with keys behind this one are told that they are not read.
+    ///
+    /// Settings are read again at any time, so each prefix is made once and stays.
+    pub fn behind(&'static self, prefix: &str) -> &'static Table {
+        static OTHERS: Mutex<Vec<&'static Table>> = Mutex::new(Vec::new());
+        let mut others = OTHERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_known = |table: &&&'static Table| table.prefix == prefix && std::ptr::eq(table.families, self.families);
+        if let Some(known) = std::iter::once(&self).chain(others.iter()).find(is_known) {
+            return known;
+        }
+        let foreign = self.foreign.iter().copied().chain([self.prefix]).collect::<Vec<_>>();
+        let prefix = Box::leak(prefix.to_owned().into_boxed_str());
+        let table = Box::leak(Box::new(Table { prefix, foreign: foreign.leak(), index: Index::new(), ..*self }));
+        others.push(table);
+        table
+    }
+
     /// Every key, family by family.
     pub fn rows(&self) -> impl Iterator<Item = &'static Row> + use<> {
         self.families.iter().flat_map(|family| family.rows)

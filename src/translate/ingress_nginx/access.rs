@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::model::{AccessList, Origin};
 use crate::translate::annotation::value::address_list;
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust};
 
 pub static FAMILY: Family = Family {
     title: "Access by address",
@@ -14,6 +14,7 @@ pub static FAMILY: Family = Family {
             aliases: &["whitelist-source-range"],
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Addresses,
             documentation: "Lets in only clients of these addresses and networks, a comma-separated list; all others \
                 are answered 403. It replaces the administrator's list. An empty value is the same as none.",
             tries: &[
@@ -32,6 +33,7 @@ pub static FAMILY: Family = Family {
             key: "denylist-source-range",
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Addresses,
             documentation: "Answers 403 to clients of these addresses and networks, a comma-separated list, even when \
                 another list lets them in. It replaces the administrator's list. An empty value is the same as none.",
             tries: &[

@@ -6,10 +6,12 @@ use super::password::{self, Password};
 use crate::finding::Reason;
 use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, SecretBytes, Text};
 use crate::translate::annotation::unserved;
-use crate::translate::annotation::value::{realm, secret_reference};
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, SecretReference, Trust};
+use crate::translate::annotation::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
+use crate::translate::annotation::{
+    Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SecretReference, Trust,
+};
 
-const REALM: &str = "Authentication Required";
+const DEFAULT_REALM: &str = "Authentication Required";
 
 pub static FAMILY: Family = Family {
     title: "Basic authentication",
@@ -17,6 +19,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-realm",
             trust: Trust::Medium,
+            form: Form::Text(&REALM),
             documentation: "The text that browsers show when they ask for a name and password: printable ASCII without \
                 quotes, backslash and $. A bad text is replaced by the default, Authentication Required; the word off, \
                 which nginx would take for no authentication, is a bad text.",
@@ -34,8 +37,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret",
+compared: Compared::Stricter("Entries in plain text, and those whose hash takes nginx too long, are left out.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Partly(&Form::Text(&SECRET_REFERENCE), "whether the Secret is there, may be named and holds what is needed"),
             documentation: "The Secret with names and password hashes: name, or namespace/name. Other namespaces are \
                 refused unless the administrator allows them. A Secret that is missing or holds no password closes the \
                 routes. Entries in plain text and those whose hash takes nginx too long are left out.",
@@ -61,6 +66,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-secret-type",
             on_error: OnError::Close,
+            form: Form::Partly(&Form::Word(&["auth-file", "auth-map"]), "whether the Secret is written so"),
             documentation: "How the Secret is read: auth-file, the default, takes the lines user:hash of its key auth; \
                 auth-map takes each key for a user and its value for the hash.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users-map")],
@@ -85,6 +91,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-type",
             on_error: OnError::Close,
+            form: Form::Word(&["basic"]),
             documentation: "Asks for a name and password: basic is the only type that is served. It needs auth-secret.",
             beside: &[("auth-secret", "users")],
             tries: &[
@@ -122,7 +129,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             draft.close(Reason::ClosedRoute, asked, "there is no auth-secret; the routes answer 503 until there is");
         }
         (Some(_), Some(secret)) => {
-            let realm = requested.realm.map_or_else(|| Text::new(REALM), Ok);
+            let realm = requested.realm.map_or_else(|| Text::new(DEFAULT_REALM), Ok);
             match (realm, passwords(draft, context, secret, requested.map)) {
                 (Ok(realm), Some(file)) => {
                     let authentication = BasicAuthentication { realm, file: file.id.clone() };

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
-use crate::translate::annotation::value::{integer, on_off};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
+};
 use crate::translate::{RequestedBackendTls, certificate};
 
 /// How many authorities may stand between, unless the object says otherwise.
@@ -19,12 +21,21 @@ const ROW: Row = Row {
     ..Row::DEFAULT
 };
 
+/// What [`Ciphers`] are.
+pub const CIPHERS: Shape = Shape {
+    name: "a list of ciphers, in the words of OpenSSL",
+    pattern: r"[A-Za-z0-9+:_!@=.-]+",
+    longest: 512,
+    ..Shape::DEFAULT
+};
+
 pub static FAMILY: Family = Family {
     title: "TLS towards backends",
     rows: &[
         Row {
             key: "proxy-ssl-ciphers",
             trust: Trust::Medium,
+            form: Form::Text(&CIPHERS),
             documentation: "Ciphers towards the backend up to TLS 1.2, in the words of OpenSSL. A list that leaves none over is \
                 refused by nginx, and the object version with it.",
             tries: &[
@@ -42,6 +53,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-ssl-name",
             trust: Trust::High,
+            form: Form::Text(&HOST_NAME),
             documentation: "The name that the certificate of the backend must have, and that is told it with \
                 proxy-ssl-server-name; by default SERVICE.NAMESPACE.svc.",
             tries: &[
@@ -58,6 +70,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-protocols",
+            form: Form::Words(&["TLSv1.2", "TLSv1.3"]),
             documentation: "Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between, which is the \
                 default.",
             tries: &[
@@ -76,6 +89,10 @@ pub static FAMILY: Family = Family {
             key: "proxy-ssl-secret",
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the Secret is there, may be named and holds what is needed",
+            ),
             documentation: "The Secret with the certificate that is shown to backends (tls.crt and tls.key) and the authority that \
                 has signed theirs (ca.crt); either may be absent. Other namespaces are refused unless the administrator allows them. A \
                 Secret that is missing or cannot be used closes the routes. It has an effect where backends are spoken to by HTTPS \
@@ -96,6 +113,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-server-name",
+            form: ON_OFF,
             documentation: "Whether the name is told the backend in the handshake (SNI); off by default.",
             tries: &[
                 ("on", Gives::Sets("to backends: the name is told")),
@@ -111,7 +129,12 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify",
+            compared: Compared::Stricter(
+                "Without an authority in proxy-ssl-secret the routes answer 503; ingress-nginx does not verify then.",
+                "",
+            ),
             on_error: OnError::Close,
+            form: ON_OFF,
             documentation: "Whether the certificate of the backend is verified: the authority in proxy-ssl-secret must have signed \
                 it, and it must have the name of proxy-ssl-name. Requests to others get 502; without an authority the routes answer \
                 503. Off by default.",
@@ -129,6 +152,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-ssl-verify-depth",
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
+            form: Form::Integer { least: 0, most: 5 },
             documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 1 by default, 5 at most. \
                 It has no effect without proxy-ssl-verify.",
             beside: &[

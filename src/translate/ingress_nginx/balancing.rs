@@ -5,8 +5,10 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::RequestedSession;
-use crate::translate::annotation::value::{boolean, hash_key, integer};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, unserved};
+use crate::translate::annotation::value::{HASH_KEY, boolean, hash_key, integer};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Shape, Trust, unserved,
+};
 
 /// Name of the cookie unless the object says otherwise.
 const NAME: &str = "INGRESSCOOKIE";
@@ -26,12 +28,43 @@ const COOKIE: Row = Row {
     ..Row::DEFAULT
 };
 
+/// A number of seconds that clients get.
+const SECONDS: Form = Form::Integer { least: 0, most: u32::MAX as u64 };
+
+/// What [`cookie_name`] takes.
+pub const COOKIE_NAME: Shape = Shape {
+    name: "a name of letters, digits, - _ and .",
+    pattern: "[A-Za-z0-9_.-]+",
+    longest: LONGEST_NAME,
+    ..Shape::DEFAULT
+};
+
+/// A domain for hosts below it as well.
+const COOKIE_DOMAIN: Shape = Shape {
+    name: "a DNS name in lower case, perhaps with a dot in front",
+    pattern: r"\.*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
+    ..Shape::DEFAULT
+};
+
+/// What [`CookiePath`] takes.
+const COOKIE_PATH: Shape = Shape {
+    name: "a path of printable ASCII without quotes, backslash, ; and $",
+    pattern: r"/[!#%-:<-\[\]-~]*",
+    longest: 1000,
+    ..Shape::DEFAULT
+};
+
 pub static FAMILY: Family = Family {
     title: "Load balancing and affinity",
     rows: &[
         Row {
             key: "affinity",
+            compared: Compared::Different(
+                "The cookie has another value: whoever has one of ingress-nginx gets a new one, and perhaps another endpoint, once.",
+                "",
+            ),
             trust: Trust::Low,
+            form: Form::Word(&["cookie"]),
             documentation: "Keeps a client at one endpoint by a cookie, which comes with its first answer and names its \
                 session. Consistent hashing finds the endpoint of a session: when endpoints come or go, as few sessions as \
                 possible move to another one, and where one fails another one takes the request. Requests for the paths of \
@@ -47,6 +80,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "affinity-canary-behavior",
             trust: Trust::Low,
+            form: Form::Word(&["sticky", "legacy"]),
             documentation: "Whether a client stays on its side of a canary: `sticky` (the default) shares out sessions, \
                 `legacy` each request; either object may say so. A header or a cookie that the canary names decides first.",
             tries: &[
@@ -63,6 +97,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "affinity-mode",
+            form: Form::Partly(
+                &Form::Word(&["balanced", "persistent"]),
+                "that persistent is served as balanced, which is told and does no harm",
+            ),
             documentation: "How firmly a client is kept: `balanced` moves as few sessions as possible when endpoints come, \
                 `persistent` would move none, and is served as `balanced` with a finding.",
             tries: &[
@@ -83,6 +121,10 @@ pub static FAMILY: Family = Family {
         Row {
             key: "load-balance",
             trust: Trust::Low,
+            form: Form::Partly(
+                &Form::Word(&["round_robin", "least_conn", "ewma"]),
+                "that ewma is served as least_conn, which is told and does no harm",
+            ),
             documentation: "How an endpoint is chosen: `round_robin` (the default) takes each in its turn, `least_conn` the one \
                 with the fewest connections. `ewma`, which only ingress-nginx has, is served as least_conn with a finding. A \
                 session or a key goes before it.",
@@ -112,7 +154,12 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "service-upstream",
+            compared: Compared::Different(
+                "Requests go to the cluster address from this node.",
+                "see that the node has a route to cluster addresses (docs/networking.md), or take it out",
+            ),
             trust: Trust::Low,
+            form: Form::Boolean,
             documentation: "Sends requests to the cluster address of the Service in place of its pods. Where this node does \
                 not reach cluster addresses, leave it out. An annotation of the Service (`ingressd/endpoints`) goes before it.",
             beside: &[],
@@ -145,6 +192,7 @@ pub static FAMILY: Family = Family {
         .scope(Scope::Upstream),
         Row {
             key: "session-cookie-domain",
+            form: Form::Text(&COOKIE_DOMAIN),
             documentation: "Domain of the cookie, for hosts below it as well; the host alone by default.",
             tries: &[
                 ("example.com", Gives::Sets("cookie: Domain=example.com")),
@@ -160,7 +208,9 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-expires",
+            compared: Compared::Different("It is told as Max-Age, which all browsers take, and not as Expires.", ""),
             ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),
+            form: SECONDS,
             documentation: "For how many seconds clients keep the cookie; told as Max-Age, and without effect beside \
                 session-cookie-max-age.",
             tries: &[("3600", Gives::Sets("cookie: Max-Age=3600")), ("1h", Gives::Refused("whole number"))],
@@ -173,6 +223,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-max-age",
             ceiling: Ceiling::NotNeeded("clients keep it, as long as they like"),
+            form: SECONDS,
             documentation: "For how many seconds clients keep the cookie; until the browser ends by default.",
             tries: &[("3600", Gives::Sets("cookie: Max-Age=3600")), ("-1", Gives::Refused("whole number"))],
             effect: Effect::Part(|draft, entry| {
@@ -183,6 +234,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-name",
+            form: Form::Text(&COOKIE_NAME),
             documentation: "Name of the cookie; INGRESSCOOKIE by default.",
             tries: &[
                 ("route", Gives::Sets("sessions by cookie route")),
@@ -198,6 +250,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "session-cookie-path",
+            form: Form::Text(&COOKIE_PATH),
             documentation: "Path of the cookie: for which requests clients send it. The path of the rule by default, and `/` \
                 where that is an expression.",
             tries: &[
@@ -216,6 +269,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-samesite",
             trust: Trust::Low,
+            form: Form::AnyCase(&["none", "lax", "strict"]),
             documentation: "SameSite of the cookie: none, lax or strict; not told by default. Browsers take none by https \
                 alone.",
             tries: &[
@@ -235,6 +289,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-secure",
             trust: Trust::Low,
+            form: Form::Boolean,
             documentation: "Whether the cookie is for https whatever the request came by; otherwise it is where the request \
                 came by https.",
             tries: &[
@@ -250,7 +305,12 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "upstream-hash-by",
+            compared: Compared::Different(
+                "The ring is another one: a key leads to another endpoint than with ingress-nginx, and to the same one from then on.",
+                "",
+            ),
             trust: Trust::High,
+            form: Form::Text(&HASH_KEY),
             documentation: "Chooses the endpoint by a hash of this: text and variables such as $request_uri, $host, \
                 $remote_addr, $arg_user or $http_x_user, those that rewrite-target takes. When endpoints come or go, as few \
                 as possible move to another one. Which endpoint it is differs from ingress-nginx. Without effect beside \

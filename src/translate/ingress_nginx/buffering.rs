@@ -6,8 +6,8 @@ use crate::model::catalogue::{
 };
 use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::Limits;
-use crate::translate::annotation::value::{byte_size, integer, on_off};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, Row, Scope, Trust, Unit};
+use crate::translate::annotation::value::{ON_OFF, byte_size, integer, on_off};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Trust, Unit};
 
 /// Largest buffer in memory: each connection has its own.
 const LARGEST_BUFFER: u64 = 1 << 30;
@@ -20,12 +20,16 @@ const MOST_BUFFERS: u64 = 4096;
 /// What one of the two keys is when only the other is set.
 const DEFAULT_BUFFERS: (u64, ByteSize) = (4, ByteSize(4096));
 
+const BUFFER: Form = Form::Size { least: 1, most: LARGEST_BUFFER };
+const SIZE: Form = Form::Size { least: 0, most: LARGEST_SIZE };
+
 pub static FAMILY: Family = Family {
     title: "Sizes and buffers",
     rows: &[
         Row {
             key: "client-body-buffer-size",
             ceiling: size_ceiling("limits.body-buffer", |limits| limits.body_buffer.0),
+            form: BUFFER,
             documentation: "Memory for a request body before it goes to a file.",
             tries: &[
                 ("16k", Gives::Sets("client_body_buffer_size 16k;")),
@@ -44,6 +48,7 @@ pub static FAMILY: Family = Family {
                 zero_is_unlimited: true,
                 of: |limits| limits.body_size.0,
             },
+            form: SIZE,
             documentation: "Largest request body; larger ones are answered 413. 0 asks for no bound but the \
                 administrator's. The default is 1m.",
             tries: &[
@@ -60,6 +65,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-buffer-size",
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 4),
+            form: BUFFER,
             documentation: "The buffer for the head of an answer, and the size of each of the other buffers; for \
                 answers with large headers or cookies.",
             tries: &[
@@ -79,6 +85,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-buffering",
             scope: Scope::Upstream,
+            form: ON_OFF,
             documentation: "Whether answers are collected before they go to the client, as nginx does it by itself. On \
                 hosts of the ingress-nginx dialect they go on as they come by default.",
             tries: &[
@@ -99,6 +106,7 @@ pub static FAMILY: Family = Family {
                 zero_is_unlimited: false,
                 of: |limits| limits.answer_buffers.0 / DEFAULT_BUFFERS.1.0,
             },
+            form: Form::Integer { least: FEWEST_BUFFERS, most: MOST_BUFFERS },
             documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 by default.",
             tries: &[
                 ("8", Gives::Sets("proxy_buffers 8 4k;")),
@@ -116,6 +124,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-busy-buffers-size",
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-buffers", |limits| limits.answer_buffers.0 / 2),
+            form: BUFFER,
             documentation: "How much may be on its way to the client while the answer is still being read. It must be \
                 at least one buffer, and less than all buffers without one.",
             tries: &[
@@ -130,6 +139,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-max-temp-file-size",
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-file", |limits| limits.answer_file.0),
+            form: SIZE,
             documentation: "Largest temporary file for an answer that does not fit into the buffers; 0 writes none.",
             tries: &[
                 ("1024m", Gives::Sets("proxy_max_temp_file_size 1024m;")),
@@ -143,6 +153,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-request-buffering",
             scope: Scope::Upstream,
+            form: ON_OFF,
             documentation: "Whether a request body is read completely before the backend is asked.",
             tries: &[("off", Gives::Sets("proxy_request_buffering off;")), ("On", Gives::Refused("not on or off"))],
             effect: Effect::Directive(&PROXY_REQUEST_BUFFERING, switch),

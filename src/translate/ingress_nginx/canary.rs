@@ -2,23 +2,42 @@
 
 use std::sync::Arc;
 
-use super::balancing::cookie_name;
+use super::balancing::{COOKIE_NAME, cookie_name};
 use crate::finding::Reason;
 use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
 use crate::translate::Canary;
-use crate::translate::annotation::value::{boolean, integer};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::value::{HEADER_NAME, boolean, integer};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
+};
 
 /// What the weight is a part of, unless the object says otherwise; less is not taken.
 const WHOLE: u64 = 100;
+
+/// What [`HeaderValue`] takes; the longest are for the parser.
+const VALUE: Shape = Shape {
+    name: "text without control characters",
+    pattern: r"[^\x00-\x1f\x7f-\x{9f}\x{2028}\x{2029}]+",
+    verbatim: true,
+    ..Shape::DEFAULT
+};
+
+/// Why expressions are not judged.
+const EXPRESSION: Form =
+    Form::NotJudged("it is an expression of PCRE that has to be cheap, which takes a reader of its grammar");
 
 pub static FAMILY: Family = Family {
     title: "Canaries",
     rows: &[
         Row {
             key: "canary",
+            compared: Compared::Stricter(
+                "It takes a part of the requests of an object of its own namespace alone.",
+                "",
+            ),
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
+            form: Form::Boolean,
             documentation: "Makes the object the alternative for some requests to the paths of another, the main one: an \
                 object of the same namespace that has the host, the path and the type of the path. Which requests, the \
                 other keys say: a header decides first, then a cookie, then the weight. All other annotations of the \
@@ -39,6 +58,7 @@ pub static FAMILY: Family = Family {
             key: "canary-by-cookie",
             scope: Scope::Upstream,
             trust: Trust::Medium,
+            form: Form::Text(&COOKIE_NAME),
             documentation: "Requests go there whose cookie of this name is `always`, and to the main object those where it \
                 is `never`.",
             beside: &[("canary", "true")],
@@ -57,6 +77,7 @@ pub static FAMILY: Family = Family {
             key: "canary-by-header",
             scope: Scope::Upstream,
             trust: Trust::Medium,
+            form: Form::Text(&HEADER_NAME),
             documentation: "Requests go there whose header of this name is `always`, and to the main object those where it \
                 is `never`, unless canary-by-header-value or canary-by-header-pattern says what it has to be.",
             beside: &[("canary", "true")],
@@ -76,6 +97,7 @@ pub static FAMILY: Family = Family {
             key: "canary-by-header-pattern",
             scope: Scope::Upstream,
             trust: Trust::Medium,
+            form: EXPRESSION,
             documentation: "The header has to match this expression, somewhere. Without effect beside \
                 canary-by-header-value.",
             beside: &[("canary", "true"), ("canary-by-header", "X-Canary")],
@@ -93,6 +115,7 @@ pub static FAMILY: Family = Family {
             key: "canary-by-header-value",
             scope: Scope::Upstream,
             trust: Trust::Medium,
+            form: Form::Text(&VALUE),
             documentation: "The header has to be this, letter for letter.",
             beside: &[("canary", "true"), ("canary-by-header", "X-Canary")],
             tries: &[
@@ -109,6 +132,7 @@ pub static FAMILY: Family = Family {
             key: "canary-weight",
             scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("a share is everything at most"),
+            form: Form::Integer { least: 0, most: u32::MAX as u64 },
             documentation: "How many of canary-weight-total requests go there, of those that neither header nor cookie \
                 decides; none by default. It is rounded to a hundredth of a percent.",
             beside: &[("canary", "true")],
@@ -127,6 +151,7 @@ pub static FAMILY: Family = Family {
             key: "canary-weight-total",
             scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("it says what the weight is a part of"),
+            form: Form::Integer { least: WHOLE, most: u32::MAX as u64 },
             documentation: "The whole, 100 by default and at least.",
             beside: &[("canary", "true"), ("canary-weight", "1")],
             tries: &[

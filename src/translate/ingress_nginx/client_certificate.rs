@@ -6,8 +6,10 @@ use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
-use crate::translate::annotation::value::{boolean, integer, redirect_url};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
+};
 
 /// What a common name begins with in the value of auth-tls-match-cn.
 const COMMON_NAME: &str = "CN=";
@@ -15,12 +17,19 @@ const COMMON_NAME: &str = "CN=";
 /// A row that has an effect beside auth-tls-secret alone.
 const ROW: Row = Row { scope: Scope::Server, beside: &[("auth-tls-secret", "default/authority")], ..Row::DEFAULT };
 
+/// What auth-tls-match-cn begins with.
+const NAMED: Shape = Shape { name: "CN= and an expression", pattern: r"(?s)CN=.+", ..Shape::DEFAULT };
+
 pub static FAMILY: Family = Family {
     title: "Client certificates",
     rows: &[
         Row {
             key: "auth-tls-error-page",
             trust: Trust::High,
+            form: Form::Partly(
+                &Form::Text(&REDIRECT_URL),
+                "whether what follows in a URL is a host, and a port where there is one",
+            ),
             documentation: "Where clients are sent whose certificate is missing or not good, with status 302: a URL of http or \
                 https. They get 400 otherwise.",
             tries: &[
@@ -40,6 +49,7 @@ pub static FAMILY: Family = Family {
             key: "auth-tls-match-cn",
             trust: Trust::High,
             on_error: OnError::Close,
+            form: Form::Partly(&Form::Text(&NAMED), "the expression, which is one of PCRE and has to be cheap"),
             documentation: "Lets in only clients whose verified certificate has such a common name: `CN=` and an expression, with \
                 which the name begins; end it with `(,|$)` to take it whole. All others get 403.",
             tries: &[
@@ -60,6 +70,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-pass-certificate-to-upstream",
+            form: Form::Boolean,
             documentation: "Tells backends the certificate, as PEM with percent signs, in the header ssl-client-cert.",
             tries: &[
                 ("true", Gives::Sets("backends are told the certificate")),
@@ -75,8 +86,13 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-secret",
+            compared: Compared::Stricter("Requests without TLS are sent to https or get 403.", ""),
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the Secret is there, may be named and holds what is needed",
+            ),
             documentation: "Asks clients of the object's hosts for a certificate that an authority in this Secret has signed: name, \
                 or namespace/name. Its key ca.crt holds the authorities, ca.crl, where there is one, what each of them took back. Other \
                 namespaces are refused unless the administrator allows them. The rule holds for the whole host: the oldest object \
@@ -103,6 +119,7 @@ pub static FAMILY: Family = Family {
             key: "auth-tls-verify-client",
             trust: Trust::Medium,
             on_error: OnError::Close,
+            form: Form::Word(&["on", "off", "optional", "optional_no_ca"]),
             documentation: "What clients have to show: `on` (the default) a good certificate, `optional` a good one or none, \
                 `optional_no_ca` anything, and backends are told what it is worth. `off` asks for nothing.",
             tries: &[
@@ -128,6 +145,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "auth-tls-verify-depth",
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
+            form: Form::Integer { least: 0, most: 5 },
             documentation: "How many authorities may stand between a certificate and one of the Secret; 1 by default, 5 at most.",
             tries: &[
                 ("2", Gives::Sets("through at most 2 authorities")),

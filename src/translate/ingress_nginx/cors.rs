@@ -4,8 +4,12 @@ use std::sync::{Arc, LazyLock};
 
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{Cors, HeaderName, OriginPattern};
-use crate::translate::annotation::value::{boolean, header_names, integer, methods, origins};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Trust};
+use crate::translate::annotation::value::{
+    HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins,
+};
+use crate::translate::annotation::{
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust,
+};
 
 /// What is let in unless the object says otherwise. Were a constant not of the right form, the list would be empty and
 /// let in nothing.
@@ -24,7 +28,12 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "cors-allow-credentials",
+            compared: Compared::Stricter(
+                "Where the value cannot be used no CORS headers are sent; ingress-nginx takes it for true.",
+                "",
+            ),
             on_error: OnError::WithholdCors,
+            form: Form::Boolean,
             documentation: "Whether browsers may send cookies and passwords; true by default.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -42,6 +51,7 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-headers",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
+            form: Form::List(&HEADER_NAME),
             documentation: "Request headers that scripts may set, a comma-separated list. By default: DNT, Keep-Alive, \
                 User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, Range, Authorization.",
             beside: &[("enable-cors", "true")],
@@ -59,6 +69,7 @@ pub static FAMILY: Family = Family {
             key: "cors-allow-methods",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
+            form: Form::List(&METHOD),
             documentation: "Methods that scripts may use, a comma-separated list; GET, PUT, POST, DELETE, PATCH, \
                 OPTIONS by default.",
             beside: &[("enable-cors", "true")],
@@ -74,8 +85,13 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-origin",
+            compared: Compared::Stricter(
+                "Where no origin can be used, nobody is let in; ingress-nginx lets in every origin then.",
+                "",
+            ),
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
+            form: Form::Some(&ORIGIN),
             documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
                 with *. in front of the host for one label more, null, or * for every origin. The default is *. What \
                 is no origin is left out with a finding; where none is left, nobody is let in.",
@@ -102,6 +118,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "cors-expose-headers",
             trust: Trust::Medium,
+            form: Form::WordOrList("*", &HEADER_NAME),
             documentation: "Response headers that scripts may read, a comma-separated list, or *. None by default.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -121,6 +138,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "cors-max-age",
             ceiling: Ceiling::NotNeeded("browsers keep it, as long as they like"),
+            form: Form::Integer { least: 0, most: u32::MAX as u64 },
             documentation: "For how many seconds browsers may remember a preflight; 1728000 by default.",
             beside: &[("enable-cors", "true")],
             tries: &[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))],
@@ -132,6 +150,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "enable-cors",
+            form: Form::Boolean,
             documentation: "Lets scripts of other origins use the routes: preflights are answered here, and answers \
                 carry the headers that the keys beginning with cors- describe.",
             tries: &[

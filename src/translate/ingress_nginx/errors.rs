@@ -1,8 +1,8 @@
 //! Answers that another backend gives in the place of a path's own; it must not know the backends.
 
 use crate::model::{Refused, is_label};
-use crate::translate::annotation::value::{boolean, quoted};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Scope, nothing_to_finish};
+use crate::translate::annotation::value::{boolean, excerpt};
+use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Scope, Shape, nothing_to_finish};
 
 /// nginx takes none of it for an answer.
 const IMPOSSIBLE: u16 = 499;
@@ -10,12 +10,20 @@ const IMPOSSIBLE: u16 = 499;
 /// More than anybody needs: each is a location of the host.
 const MOST: usize = 32;
 
+/// A status that may have another answer.
+const STATUS: Shape = Shape { name: "a status from 400 to 599", pattern: "[+]?0*[45][0-9][0-9]", ..Shape::DEFAULT };
+
+/// The name of a Service.
+const SERVICE: Shape =
+    Shape { name: "the name of a Service", pattern: "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?", ..Shape::DEFAULT };
+
 pub static FAMILY: Family = Family {
     title: "Errors",
     rows: &[
         Row {
             key: "custom-http-errors",
             on_error: OnError::Refuse,
+            form: Form::Partly(&Form::List(&STATUS), "that nginx cannot answer 499, and how many statuses there are"),
             documentation: "Statuses, a comma-separated list, whose answers the default backend gives: that of default-backend, \
                 or else that of the settings. It is asked for / with the method and query of the request, and told the status in \
                 X-Code, what the client accepts in X-Format, the request in X-Original-URI, and X-Namespace, X-Ingress-Name, \
@@ -39,6 +47,7 @@ pub static FAMILY: Family = Family {
             key: "default-backend",
             scope: Scope::Upstream,
             on_error: OnError::Refuse,
+            form: Form::Text(&SERVICE),
             documentation: "The Service of the same namespace that takes requests while the one of their path has no endpoint, and \
                 that gives the answers of custom-http-errors; its first port. It is told the status 503 in X-Code, and what \
                 custom-http-errors lists.",
@@ -59,6 +68,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "disable-proxy-intercept-errors",
+            form: Form::Boolean,
             documentation: "Lets errors of the backend through: only those of nginx's own get another answer by \
                 custom-http-errors.",
             beside: &[("custom-http-errors", "404")],
@@ -83,7 +93,7 @@ fn statuses(value: &str) -> Result<Vec<u16>, Refused> {
         match item.parse::<u16>() {
             Ok(IMPOSSIBLE) => return Err(Refused::because("nginx cannot give another answer for 499")),
             Ok(status) if (400..600).contains(&status) => statuses.push(status),
-            _ => return Err(Refused(format!("{} is not a status from 400 to 599", quoted(item)).into())),
+            _ => return Err(Refused(format!("{} is not a status from 400 to 599", excerpt(item)).into())),
         }
     }
     statuses.sort_unstable();

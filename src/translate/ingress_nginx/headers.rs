@@ -5,12 +5,27 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
 use crate::model::{Argument, BackendHeaders, Connection, Refused, Text};
-use crate::translate::annotation::value::{boolean, host_header};
+use crate::translate::annotation::value::{HOST_HEADER, boolean, host_header};
 use crate::translate::annotation::{
-    Context, Draft, Effect, Entry, Family, Gives, OnError, Row, Scope, Trust, unserved,
+    Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, unserved,
 };
 
 const FASTCGI: &str = "FastCGI is not served; put a web server in front of it and use HTTP";
+
+/// What [`word`] takes.
+const WORD: Shape = Shape {
+    name: "letters, digits and - . _ ~ / : , ? & =, or off",
+    pattern: r"[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*",
+    verbatim: true,
+    ..Shape::DEFAULT
+};
+
+/// What [`pair`] takes.
+const PAIR: Shape = Shape {
+    name: "off, or two words of letters, digits and - . _ ~ / : , ? & = with a blank between",
+    pattern: r"off|[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*[\x09-\x0d \x{85}\x{a0}\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}]+[A-Za-z0-9._/:,?&=-][A-Za-z0-9._~/:,?&=-]*",
+    ..Shape::DEFAULT
+};
 
 pub static FAMILY: Family = Family {
     title: "Headers and cookies",
@@ -18,6 +33,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "connection-proxy-header",
             on_error: OnError::Refuse,
+            form: Form::Word(&["close", "keep-alive"]),
             documentation: "A fixed Connection header for the backend, close or keep-alive. WebSockets do not pass then.",
             tries: &[
                 ("close", Gives::Sets("backends are told Connection: close")),
@@ -50,6 +66,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "http2-push-preload",
             on_error: OnError::Refuse,
+            form: Form::Boolean,
             documentation: "Pushed what Link headers name. nginx and browsers have given push up: it has no effect.",
             tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("yes", Gives::Refused("not true or false"))],
             effect: Effect::Part(|_, entry| boolean(entry.value).map(drop)),
@@ -58,6 +75,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-cookie-domain",
             trust: Trust::Medium,
+            form: Form::Text(&PAIR),
             documentation: "Changes the Domain of cookies that the backend sets: what it is, a blank, and what it \
                 becomes; or off.",
             tries: &[
@@ -73,6 +91,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-cookie-path",
             trust: Trust::Medium,
+            form: Form::Text(&PAIR),
             documentation: "Changes the Path of cookies that the backend sets: what it begins with, a blank, and what \
                 that becomes; or off.",
             tries: &[
@@ -88,6 +107,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-redirect-from",
             trust: Trust::Medium,
+            form: Form::Text(&WORD),
             documentation: "What redirects and Refresh headers of the backend begin with: proxy-redirect-to takes its place. \
                 off and default leave them as they are: backends do not know the name that default stands for.",
             beside: &[("proxy-redirect-to", "https://example.com/")],
@@ -107,6 +127,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-redirect-to",
             trust: Trust::Medium,
+            form: Form::Text(&WORD),
             documentation: "What takes the place of proxy-redirect-from. It has no effect alone.",
             beside: &[("proxy-redirect-from", "http://backend/")],
             tries: &[
@@ -123,6 +144,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "upstream-vhost",
             on_error: OnError::Refuse,
+            form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
             documentation: "The Host header for the backend: letters, digits, - . _ : and variables, those of rewrite-target, \
                 and $service_name, $service_port, $namespace and $ingress_name, which are known without any request. \
                 X-Forwarded-Host stays the host that the client asked for.",

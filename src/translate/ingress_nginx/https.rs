@@ -4,7 +4,7 @@ use crate::model::catalogue::PORT_IN_REDIRECT;
 use crate::model::{Argument, HttpsRedirect};
 use crate::translate::Dialect;
 use crate::translate::annotation::value::boolean;
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, Row, Trust};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, Row, Trust};
 
 pub static FAMILY: Family = Family {
     title: "From http to https",
@@ -12,6 +12,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "force-ssl-redirect",
             trust: Trust::Medium,
+            form: Form::Boolean,
             documentation: "Sends requests over http to https even when the host has no certificate of its own, for \
                 hosts whose TLS ends in front of this node. The default is the administrator's, false when not set.",
             tries: &[
@@ -28,6 +29,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "preserve-trailing-slash",
             trust: Trust::Medium,
+            form: Form::Boolean,
             documentation: "Keeps the last slash of the request when it is sent to https. Only classes with the \
                 semantics of ingress-nginx leave it out otherwise.",
             tries: &[("true", Gives::Nothing), ("false", Gives::Nothing), ("1.0", Gives::Refused("not true or false"))],
@@ -39,6 +41,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "ssl-redirect",
+            form: Form::Boolean,
             documentation: "Sends requests over http to https when the host is listed under spec.tls of an Ingress \
                 of the same namespace, or of that of the oldest one that has the host. The default is the \
                 administrator's, true when not set. Strict-Transport-Security has no annotation: it is a setting \
@@ -56,6 +59,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "use-port-in-redirects",
+            form: Form::Boolean,
             documentation: "Writes the port of the connection into redirects of nginx's own, such as those from /path to \
                 /path/. Redirects to https always name the port where it is not 443.",
             tries: &[

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
 use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
 use crate::translate::annotation::value::{address_list, integer, positive};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Entry, Family, Gives, OnError, Row};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row};
 
 /// The highest rate; nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
@@ -16,12 +16,19 @@ const MOST_CONNECTIONS: u32 = 65_535;
 /// The burst as a multiple of the rate, unless the object says otherwise.
 const BURST_MULTIPLIER: u32 = 5;
 
+/// The largest multiple.
+const MOST_BURSTS: u64 = 10_000;
+
+/// The largest rate.
+const MOST_KILOBYTES: u64 = 1 << 30;
+
 pub static FAMILY: Family = Family {
     title: "Limits for each client",
     rows: &[
         Row {
             key: "limit-allowlist",
             aliases: &["limit-whitelist"],
+            form: Form::Addresses,
             documentation: "Clients of these addresses and networks, a comma-separated list, are not limited. A bad \
                 list exempts nobody.",
             beside: &[("limit-rps", "10")],
@@ -38,6 +45,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "limit-burst-multiplier",
             ceiling: COUNTED,
+            form: Form::Integer { least: 1, most: MOST_BURSTS },
             documentation: "How many times limit-rps or limit-rpm may be asked for at once before requests are \
                 refused; 5 by default.",
             beside: &[("limit-rps", "10")],
@@ -46,7 +54,7 @@ pub static FAMILY: Family = Family {
                 ("0", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let number = integer(entry.value, 1, 10_000)?;
+                let number = integer(entry.value, 1, MOST_BURSTS)?;
                 draft.limits.burst_multiplier = u32::try_from(number).ok();
                 Ok(())
             }),
@@ -56,6 +64,7 @@ pub static FAMILY: Family = Family {
             key: "limit-connections",
             on_error: OnError::Close,
             ceiling: COUNTED,
+            form: Form::Integer { least: 0, most: MOST_CONNECTIONS as u64 },
             documentation: "Simultaneous connections of one client address, over all routes of the object; 0 is no \
                 limit.",
             tries: &[
@@ -73,6 +82,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "limit-rate",
             ceiling: Ceiling::NotNeeded("a higher rate costs nginx nothing"),
+            form: Form::Integer { least: 0, most: MOST_KILOBYTES },
             documentation: "Kilobytes a second of one answer; 0 is no limit. It counts where answers are buffered \
                 (proxy-buffering: \"on\").",
             tries: &[
@@ -87,6 +97,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "limit-rate-after",
             ceiling: Ceiling::NotNeeded("it only puts limit-rate off"),
+            form: Form::Integer { least: 0, most: MOST_KILOBYTES },
             documentation: "How many kilobytes of an answer are sent before limit-rate counts.",
             tries: &[
                 ("50", Gives::Sets("limit_rate_after 50k;")),
@@ -100,6 +111,7 @@ pub static FAMILY: Family = Family {
             key: "limit-rpm",
             on_error: OnError::Close,
             ceiling: COUNTED,
+            form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
             documentation: "Requests each minute of one client address, over all routes of the object; more than the \
                 burst are answered 503. 0 is no limit.",
             tries: &[
@@ -117,6 +129,7 @@ pub static FAMILY: Family = Family {
             key: "limit-rps",
             on_error: OnError::Close,
             ceiling: COUNTED,
+            form: Form::Integer { least: 0, most: HIGHEST_RATE as u64 },
             documentation: "Requests each second of one client address, over all routes of the object; more than the \
                 burst are answered 503. 0 is no limit.",
             tries: &[
@@ -137,7 +150,7 @@ pub static FAMILY: Family = Family {
 
 /// A directive in kilobytes, unless the value is 0.
 fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
-    let number = integer(entry.value, 0, 1 << 30)?;
+    let number = integer(entry.value, 0, MOST_KILOBYTES)?;
     if number > 0 {
         draft.directive(row, vec![Argument::Size(ByteSize(number << 10))], entry.origin());
     }

@@ -3,7 +3,7 @@
 use crate::model::Argument;
 use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};
 use crate::translate::annotation::value::boolean;
-use crate::translate::annotation::{Effect, Family, Gives, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::annotation::{Effect, Family, Form, Gives, Row, Trust, nothing_to_finish, unserved};
 
 const TRACING: &str = "tracing is not served yet";
 
@@ -12,6 +12,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "enable-access-log",
+            form: Form::Boolean,
             documentation: "Whether requests are logged, where the administrator logs any (section access-log of the settings). With true, which is the default, they are.",
             tries: &[
                 ("false", Gives::Sets("access_log off")),
@@ -29,6 +30,7 @@ pub static FAMILY: Family = Family {
         unserved("enable-opentelemetry", "true", "Traces requests. Not served yet.", TRACING).unless("false"),
         Row {
             key: "enable-rewrite-log",
+            form: Form::Boolean,
             documentation: "Whether nginx tells what becomes of paths by rewrites. The lines go to the error log of the node, where its level is notice or lower (error_log in nginx.conf).",
             tries: &[
                 ("true", Gives::Sets("rewrite_log on")),

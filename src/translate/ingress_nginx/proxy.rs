@@ -5,8 +5,8 @@ use crate::model::catalogue::{
     PROXY_NEXT_UPSTREAM_TRIES, PROXY_READ_TIMEOUT, PROXY_SEND_TIMEOUT,
 };
 use crate::model::{Argument, Protocol, Refused};
-use crate::translate::annotation::value::{integer, quoted, seconds, seconds_or_unlimited};
-use crate::translate::annotation::{Ceiling, Effect, Family, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
+use crate::translate::annotation::value::{LONGEST_SECONDS, excerpt, integer, seconds, seconds_or_unlimited};
+use crate::translate::annotation::{Ceiling, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
 
 /// How long a backend is waited for. 0, where it is no limit, is the time for tries, whose number has a ceiling.
 const TIMEOUT: Ceiling = Ceiling::Setting {
@@ -31,12 +31,18 @@ const FAILURES: [&str; 12] = [
     "off",
 ];
 
+/// Seconds, at least one.
+const TIME: Form = Form::Integer { least: 1, most: LONGEST_SECONDS };
+/// Tries of which more are a mistake.
+const MOST_TRIES: u64 = 1000;
+
 pub static FAMILY: Family = Family {
     title: "Backends",
     rows: &[
         Row {
             key: "backend-protocol",
             scope: Scope::Upstream,
+            form: Form::AnyCase(&["http", "https", "grpc", "grpcs"]),
             documentation: "How backends are spoken to: HTTP, HTTPS, GRPC or GRPCS, in any case. Without it the \
                 appProtocol of the Service decides, and then HTTP.",
             tries: &[
@@ -58,6 +64,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-connect-timeout",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
+            form: TIME,
             documentation: "Seconds to connect to an endpoint, without a unit.",
             tries: &[
                 ("10", Gives::Sets("proxy_connect_timeout 10s;")),
@@ -71,6 +78,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-http-version",
             scope: Scope::Upstream,
+            form: Form::Word(&["1.0", "1.1"]),
             documentation: "Protocol version towards the backend: 1.0 or 1.1.",
             tries: &[
                 ("1.0", Gives::Sets("proxy_http_version 1.0;")),
@@ -88,6 +96,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-next-upstream",
             scope: Scope::Upstream,
             trust: Trust::Medium,
+            form: Form::Words(&FAILURES),
             documentation: "When another endpoint is tried: words of error, timeout, invalid_header, http_500, \
                 http_502, http_503, http_504, http_403, http_404, http_429, non_idempotent; or off.",
             tries: &[
@@ -102,6 +111,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-next-upstream-timeout",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
+            form: Form::Integer { least: 0, most: LONGEST_SECONDS },
             documentation: "Seconds after which no further endpoint is tried, without a unit; 0 is no limit.",
             tries: &[
                 ("5", Gives::Sets("proxy_next_upstream_timeout 5s;")),
@@ -122,6 +132,7 @@ pub static FAMILY: Family = Family {
                 zero_is_unlimited: true,
                 of: |limits| limits.tries.into(),
             },
+            form: Form::Integer { least: 0, most: MOST_TRIES },
             documentation: "How many endpoints are tried; 0 is as many as the\
                 administrator lets it.",
             tries: &[
@@ -130,7 +141,7 @@ pub static FAMILY: Family = Family {
                 ("-2", Gives::Refused("whole number")),
             ],
             effect: Effect::Directive(&PROXY_NEXT_UPSTREAM_TRIES, |value| {
-                Ok(vec![Argument::Number(integer(value, 0, 1000)?)])
+                Ok(vec![Argument::Number(integer(value, 0, MOST_TRIES)?)])
             }),
             ..Row::DEFAULT
         },
@@ -138,6 +149,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-read-timeout",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
+            form: TIME,
             documentation: "Seconds between two reads from an endpoint, without a unit. WebSockets and event streams \
                 that are silent for longer are closed.",
             tries: &[("3600", Gives::Sets("proxy_read_timeout 3600s;")), ("1h", Gives::Refused("without a unit"))],
@@ -148,6 +160,7 @@ pub static FAMILY: Family = Family {
             key: "proxy-send-timeout",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
+            form: TIME,
             documentation: "Seconds between two writes to an endpoint, without a unit.",
             tries: &[
                 ("120", Gives::Sets("proxy_send_timeout 120s;")),
@@ -182,7 +195,7 @@ fn failures(value: &str) -> Result<Vec<Argument>, Refused> {
     for item in value.split_whitespace() {
         let word = FAILURES.iter().find(|word| **word == item);
         let word =
-            word.ok_or_else(|| Refused(format!("{} is not one of {}", quoted(item), FAILURES.join(", ")).into()))?;
+            word.ok_or_else(|| Refused(format!("{} is not one of {}", excerpt(item), FAILURES.join(", ")).into()))?;
         if !words.contains(&Argument::Word(word)) {
             words.push(Argument::Word(word));
         }

@@ -2,8 +2,8 @@
 
 use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
-use crate::translate::annotation::value::{boolean, redirect_status, redirect_url};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
+use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Trust};
 
 pub static FAMILY: Family = Family {
     title: "Redirects",
@@ -12,6 +12,7 @@ pub static FAMILY: Family = Family {
             key: "from-to-www-redirect",
             scope: Scope::Server,
             on_error: OnError::Refuse,
+            form: Form::Boolean,
             documentation: "Sends requests for the host with www. in front to the host of the rule, or for the one without www. \
                 where the rule has it: the same path and query, status 308 or what tls.redirect-status says. It has no effect \
                 where somebody has a rule for that other host.",
@@ -30,6 +31,10 @@ pub static FAMILY: Family = Family {
             key: "permanent-redirect",
             trust: Trust::Medium,
             on_error: OnError::Refuse,
+            form: Form::Partly(
+                &Form::Text(&REDIRECT_TARGET),
+                "whether what follows in a URL is a host, and a port where there is one",
+            ),
             documentation: "Answers all requests of the object with a redirect to this URL, or to this path of the \
                 same host. The status is 301, or what permanent-redirect-code says.",
             tries: &[
@@ -48,6 +53,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "permanent-redirect-code",
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
+            form: Form::Word(&["301", "302", "303", "307", "308"]),
             documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it at 301.",
             beside: &[("permanent-redirect", "https://example.com")],
             tries: &[
@@ -63,6 +69,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "relative-redirects",
             on_error: OnError::Refuse,
+            form: Form::Boolean,
             documentation: "Writes the redirects of nginx's own without scheme and host.",
             tries: &[
                 ("true", Gives::Sets("absolute_redirect off;")),
@@ -81,6 +88,10 @@ pub static FAMILY: Family = Family {
             key: "temporal-redirect",
             trust: Trust::Medium,
             on_error: OnError::Refuse,
+            form: Form::Partly(
+                &Form::Text(&REDIRECT_URL),
+                "whether what follows in a URL is a host, and a port where there is one",
+            ),
             documentation: "Answers all requests of the object with a redirect to this URL. The status is 302, or what \
                 temporal-redirect-code says. It wins over permanent-redirect.",
             beside: &[("permanent-redirect", "https://example.com/for-ever")],
@@ -98,6 +109,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "temporal-redirect-code",
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
+            form: Form::Word(&["301", "302", "303", "307"]),
             documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it at 302.",
             beside: &[("temporal-redirect", "https://example.com")],
             tries: &[

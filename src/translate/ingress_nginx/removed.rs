@@ -1,60 +1,65 @@
 //! Keys that ingress-nginx itself has given up but manifests still hold; it must not know what they did.
 
-use crate::translate::annotation::{Family, nothing_to_finish, unserved};
+use crate::translate::annotation::{Compared, Family, Row, nothing_to_finish, unserved};
 
 const REMOVED: &str = "ingress-nginx has removed it and ignores it; remove it";
+
+/// It has no effect with ingress-nginx either.
+const fn removed(key: &'static str, example: &'static str, documentation: &'static str, instead: &'static str) -> Row {
+    unserved(key, example, documentation, instead).compared(Compared::Equal)
+}
 
 pub static FAMILY: Family = Family {
     title: "Removed from ingress-nginx",
     rows: &[
-        unserved("add-base-url", "true", "Wrote a base element into pages. Removed from ingress-nginx.", REMOVED),
-        unserved("base-url-scheme", "https", "Scheme of that element. Removed from ingress-nginx.", REMOVED),
-        unserved("enable-influxdb", "true", "Sent measurements to InfluxDB. Removed from ingress-nginx.", REMOVED),
-        unserved("enable-opentracing", "true", "Traced requests. Removed from ingress-nginx.", REMOVED),
-        unserved(
+        removed("add-base-url", "true", "Wrote a base element into pages. Removed from ingress-nginx.", REMOVED),
+        removed("base-url-scheme", "https", "Scheme of that element. Removed from ingress-nginx.", REMOVED),
+        removed("enable-influxdb", "true", "Sent measurements to InfluxDB. Removed from ingress-nginx.", REMOVED),
+        removed("enable-opentracing", "true", "Traced requests. Removed from ingress-nginx.", REMOVED),
+        removed(
             "global-rate-limit",
             "100",
             "Limited requests over all nodes. Removed from ingress-nginx.",
             "ingress-nginx has removed it and ignores it; limit-rps limits each client on each node",
         ),
-        unserved(
+        removed(
             "global-rate-limit-ignored-cidrs",
             "10.0.0.0/8",
             "Who was not limited. Removed from ingress-nginx.",
             REMOVED,
         ),
-        unserved("global-rate-limit-key", "$remote_addr", "What it counted by. Removed from ingress-nginx.", REMOVED),
-        unserved("global-rate-limit-window", "1m", "Its time. Removed from ingress-nginx.", REMOVED),
-        unserved(
+        removed("global-rate-limit-key", "$remote_addr", "What it counted by. Removed from ingress-nginx.", REMOVED),
+        removed("global-rate-limit-window", "1m", "Its time. Removed from ingress-nginx.", REMOVED),
+        removed(
             "grpc-backend",
             "true",
             "Spoke gRPC to the backend. Removed from ingress-nginx.",
             "ingress-nginx has removed it and ignores it; use backend-protocol: GRPC",
         ),
-        unserved("influxdb-host", "127.0.0.1", "Address of InfluxDB. Removed from ingress-nginx.", REMOVED),
-        unserved("influxdb-measurement", "shop", "Name of the measurement. Removed from ingress-nginx.", REMOVED),
-        unserved("influxdb-port", "8089", "Port of InfluxDB. Removed from ingress-nginx.", REMOVED),
-        unserved("influxdb-server-name", "shop", "Name of the server there. Removed from ingress-nginx.", REMOVED),
-        unserved("opentracing-operation-name", "shop", "Name of the span. Removed from ingress-nginx.", REMOVED),
-        unserved(
+        removed("influxdb-host", "127.0.0.1", "Address of InfluxDB. Removed from ingress-nginx.", REMOVED),
+        removed("influxdb-measurement", "shop", "Name of the measurement. Removed from ingress-nginx.", REMOVED),
+        removed("influxdb-port", "8089", "Port of InfluxDB. Removed from ingress-nginx.", REMOVED),
+        removed("influxdb-server-name", "shop", "Name of the server there. Removed from ingress-nginx.", REMOVED),
+        removed("opentracing-operation-name", "shop", "Name of the span. Removed from ingress-nginx.", REMOVED),
+        removed(
             "opentracing-trust-incoming-span",
             "true",
             "Trusted the trace of the client. Removed from ingress-nginx.",
             REMOVED,
         ),
-        unserved(
+        removed(
             "secure-backends",
             "true",
             "Spoke TLS to the backend. Removed from ingress-nginx.",
             "ingress-nginx has removed it and ignores it; use backend-protocol: HTTPS",
         ),
-        unserved(
+        removed(
             "secure-verify-ca-secret",
             "ca",
             "Verified the backend by this authority. Removed from ingress-nginx.",
             REMOVED,
         ),
-        unserved(
+        removed(
             "session-cookie-hash",
             "sha1",
             "How the affinity cookie was made. Removed from ingress-nginx.",

@@ -2,8 +2,17 @@
 
 use crate::model::{RedirectUrl, Refused};
 use crate::translate::AppRoot;
-use crate::translate::annotation::value::{boolean, prefix, rewrite_target};
-use crate::translate::annotation::{Effect, Family, Gives, OnError, Row, Scope, Trust, nothing_to_finish};
+use crate::translate::annotation::value::{PATH_PREFIX, REWRITE_TARGET, boolean, prefix, rewrite_target};
+use crate::translate::annotation::{
+    Compared, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, nothing_to_finish,
+};
+
+/// A path on the same host.
+const ROOT: Shape = Shape {
+    name: "a path that begins with one /, without blanks, quotes, backslash, braces, ; and $",
+    pattern: r"/(?:[!#%&(-.0-:=?-\[\]_a-z~][!#%&(-:=?-\[\]_a-z~]*)?",
+    ..Shape::DEFAULT
+};
 
 pub static FAMILY: Family = Family {
     title: "Paths and rewriting",
@@ -12,6 +21,7 @@ pub static FAMILY: Family = Family {
             key: "app-root",
             scope: Scope::Server,
             trust: Trust::Medium,
+            form: Form::Text(&ROOT),
             documentation: "Sends requests for exactly / to this path of the same host, with status 302 and before anything \
                 else is asked of clients.",
             tries: &[
@@ -36,8 +46,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "rewrite-target",
+            compared: Compared::Stricter("Variables that do not repeat what the client sent are refused.", ""),
             scope: Scope::Matching,
             trust: Trust::Medium,
+            form: Form::Text(&REWRITE_TARGET),
             documentation: "What the path becomes before the request goes to the backend. $1 to $9 stand for what the \
                 groups of the path matched. Variables are those that repeat what the client sent: $host, $uri, \
                 $request_uri, $document_uri, $args, $query_string, $is_args, $scheme, $remote_addr, $request_method, \
@@ -62,6 +74,7 @@ pub static FAMILY: Family = Family {
             key: "use-regex",
             scope: Scope::Matching,
             on_error: OnError::Refuse,
+            form: Form::Boolean,
             documentation: "Reads the paths of the object as regular expressions, and puts all paths of the host into \
                 regex mode: matched from the start, without regard to case, the longest path first.",
             tries: &[
@@ -79,6 +92,7 @@ pub static FAMILY: Family = Family {
             key: "x-forwarded-prefix",
             trust: Trust::Medium,
             on_error: OnError::Refuse,
+            form: Form::Text(&PATH_PREFIX),
             documentation: "Tells the backend in X-Forwarded-Prefix what a rewrite took away: text, $1 to $9 for what the \
                 groups of the path matched, and the variables of rewrite-target. It has no effect without rewrite-target.",
             beside: &[("rewrite-target", "/$2")],

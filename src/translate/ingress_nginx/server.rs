@@ -1,13 +1,25 @@
 //! Settings of a whole host; it must not know which host, or which object decides about it.
 
+use super::backend_tls::CIPHERS;
 use crate::model::{Argument, Ciphers, Refused, ServerName, catalogue};
 use crate::translate::HostAliases;
 use crate::translate::annotation::value::boolean;
-use crate::translate::annotation::{Context, Draft, Effect, Family, Gives, OnError, Row, Scope, Trust, unserved};
+use crate::translate::annotation::{
+    Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, unserved,
+};
 use crate::translate::host::server_name;
 
 /// How many aliases a host may have: each is a host with all its paths.
 const MOST_ALIASES: usize = 32;
+
+/// A further name, or nothing.
+const ALIAS: Shape = Shape {
+    name: "a host or a wildcard such as *.example.com",
+    pattern: r"|(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
+    longest: 2 + 253,
+    any_case: true,
+    ..Shape::DEFAULT
+};
 
 pub static FAMILY: Family = Family {
     title: "Hosts",
@@ -17,6 +29,7 @@ pub static FAMILY: Family = Family {
             scope: Scope::Server,
             trust: Trust::High,
             on_error: OnError::Refuse,
+            form: Form::Partly(&Form::List(&ALIAS), "whether a name is an address, how many there are, and whose hosts they are"),
             documentation: "Further names of the hosts of the object, a comma-separated list of at most 32 hosts or wildcards \
                 such as *.example.com: what the namespace has of a host it has of its aliases too. A rule of its own for such a \
                 host counts for that. An alias is a host like any other, with an owner and a certificate that covers it. \
@@ -37,6 +50,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "ssl-ciphers",
             scope: Scope::Server,
+            form: Form::Text(&CIPHERS),
             documentation: "Ciphers of the host up to TLS 1.2, in the words of OpenSSL, in the place of those of the ConfigMap or \
                 of nginx.conf. The order of the list counts, unless ssl-prefer-server-ciphers says otherwise. A list that leaves \
                 none over is refused by nginx, and the object version with it. A host without a name cannot have a list of its \
@@ -56,6 +70,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "ssl-prefer-server-ciphers",
             scope: Scope::Server,
+            form: Form::Boolean,
             documentation: "Whether the order of the host's ciphers counts, up to TLS 1.2, and not that of the client.",
             tries: &[
                 ("true", Gives::Sets("hosts: ssl_prefer_server_ciphers on;")),

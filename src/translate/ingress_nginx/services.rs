@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, Listener, ObjectId, Origin, Port, Transport};
 use crate::source::Snapshot;
-use crate::translate::annotation::value::quoted;
+use crate::translate::annotation::value::excerpt;
 use crate::translate::port::PortReference;
 use crate::translate::streams::{Claim, StreamOptions};
 
@@ -39,9 +39,12 @@ pub fn claims<'a>(snapshot: &'a Snapshot, options: &StreamOptions, findings: &mu
 fn claim<'a>(origin: &Origin, transport: Transport, key: &str, value: &'a str) -> Result<Claim<'a>, String> {
     // Two spellings of one number would be two entries for one port.
     let number = number(key).filter(|number| number.to_string() == key);
-    let number = number.ok_or_else(|| format!("{} is no port: the key is a number from 1 to 65535", quoted(key)))?;
+    let number = number.ok_or_else(|| format!("{} is no port: the key is a number from 1 to 65535", excerpt(key)))?;
     let form = || {
-        format!("{} is not of the form namespace/service:port, with :PROXY and :PROXY behind it for TCP", quoted(value))
+        format!(
+            "{} is not of the form namespace/service:port, with :PROXY and :PROXY behind it for TCP",
+            excerpt(value)
+        )
     };
     let mut parts = value.trim().split(':');
     let (namespace, service) = parts.next().and_then(|name| name.split_once('/')).ok_or_else(form)?;

@@ -16,7 +16,7 @@ pub use self::arbiter::Refusals;
 pub use self::host_options::{Decision, HostOption, Saying, decide, directives, settle, younger};
 pub use self::reach::{above, beginning};
 use super::allowed::Allowances;
-use super::annotation::value::quoted;
+use super::annotation::value::excerpt;
 use super::claims::{Asking, Claims, Since};
 use super::path::{self, Matching, PathType};
 use super::subject::{self, Subject};
@@ -143,7 +143,7 @@ fn gather<'s, 'a>(
                 Ok(name) => name,
                 Err(refused) => {
                     let origin = Origin::field(subject.id(), Field::Rule(super::position(number)));
-                    let host = quoted(rule.host.as_deref().unwrap_or_default());
+                    let host = excerpt(rule.host.as_deref().unwrap_or_default());
                     let note = format!("host {host} is refused: {refused}");
                     findings.push(Finding::new(Reason::InvalidHost, origin, note));
                     continue;

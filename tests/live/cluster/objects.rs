@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use k8s_openapi::api::{
-    coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery, events::v1 as events,
-    networking::v1 as networking, rbac::v1 as rbac,
+    admissionregistration::v1 as admission, apps::v1 as apps, coordination::v1 as coordination, core::v1 as core,
+    discovery::v1 as discovery, events::v1 as events, networking::v1 as networking, rbac::v1 as rbac,
 };
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::{Client, Resource};
@@ -44,6 +44,7 @@ fn kind(name: &str) -> (ApiResource, bool) {
         "ClusterRole" => of::<rbac::ClusterRole>(false),
         "ClusterRoleBinding" => of::<rbac::ClusterRoleBinding>(false),
         "ConfigMap" => of::<core::ConfigMap>(true),
+        "Deployment" => of::<apps::Deployment>(true),
         "EndpointSlice" => of::<discovery::EndpointSlice>(true),
         "Ingress" => of::<networking::Ingress>(true),
         "IngressClass" => of::<networking::IngressClass>(false),
@@ -57,6 +58,8 @@ fn kind(name: &str) -> (ApiResource, bool) {
         "Secret" => of::<core::Secret>(true),
         "Service" => of::<core::Service>(true),
         "ServiceAccount" => of::<core::ServiceAccount>(true),
+        "ValidatingAdmissionPolicy" => of::<admission::ValidatingAdmissionPolicy>(false),
+        "ValidatingAdmissionPolicyBinding" => of::<admission::ValidatingAdmissionPolicyBinding>(false),
         other => panic!("{other}: add it here"),
     }
 }

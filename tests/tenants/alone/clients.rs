@@ -149,3 +149,45 @@ fn strange_targets_reach_nothing_that_is_protected() {
         }
     });
 }
+
+/// What a client says by itself in front of what the trusted proxy says of it, and who gets an answer from `/admin`.
+const CHAINS: &[(&[(&str, &str)], &str)] = &[
+    (&[("x-forwarded-for", "10.244.5.7")], "admin"),
+    (&[("x-forwarded-for", "10.244.5.7, 192.0.2.66")], "403"),
+    (&[("x-forwarded-for", "10.244.5.7"), ("x-forwarded-for", "192.0.2.66")], "403"),
+    (&[("x-forwarded-for", "10.244.5.7, garbage")], "403"),
+    (&[("x-forwarded-for", "10.244.5.7 192.0.2.66")], "403"),
+    (&[("x-forwarded-for", "unix:")], "403"),
+    (&[("x-forwarded-for", "192.0.2.66"), ("x-real-ip", "10.244.5.7"), ("forwarded", "for=10.244.5.7")], "403"),
+    (&[("x-forwarded-for", "192.0.2.66"), ("x-original-forwarded-for", "10.244.5.7")], "403"),
+    (&[("x-forwarded-for", "192.0.2.66"), ("true-client-ip", "10.244.5.7")], "403"),
+    (&[("x-original-url", "/admin"), ("x-forwarded-for", "192.0.2.66"), ("x-forwarded-host", "own.test")], "403"),
+];
+
+#[test]
+fn trusted_proxies_tell_who_the_last_client_is_and_strangers_nothing() {
+    rig::run(async |rig| {
+        rig.daemon.set("access.trusted-proxies", "[\"10.244.9.0/24\"]");
+        rig.daemon.set("access.append-forwarded-for", "true");
+        let scenes = scenes("chains");
+        write_services(rig, &scenes);
+        rig.start().await;
+        let evil = |scene: &Scene| scene.of_evil("own").host(&scene.host("own"), "web").build();
+        let own = scenes.iter().map(evil);
+        apply(rig, "shops", scenes.iter().flat_map(Scene::shop).chain(own).collect()).await;
+        for scene in &scenes {
+            let url = format!("http://{}/admin", scene.host("shop"));
+            for (headers, expected) in CHAINS {
+                for (from, expected) in [("10.244.9.9", *expected), ("10.244.2.1", "403")] {
+                    let request = headers.iter().fold(get(&url), |request, (name, value)| request.header(name, value));
+                    let reply = request.from(from).send().await;
+                    assert_eq!(crate::asking::who(&reply), expected, "{scene}: {headers:?} from {from}");
+                }
+            }
+            // The route is that of the host that was asked for, whatever a proxy says.
+            let own = get(&format!("http://{}/admin", scene.host("own"))).from("10.244.9.9");
+            let reply = own.header("x-forwarded-host", &scene.host("shop")).send().await;
+            assert_eq!(crate::asking::who(&reply), "evil", "{scene}");
+        }
+    });
+}

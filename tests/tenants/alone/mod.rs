@@ -5,6 +5,7 @@ mod clients;
 mod draining;
 mod names;
 mod owners;
+mod ports;
 
 use serde_json::Value;
 

@@ -1,11 +1,17 @@
 //! Objects of two namespaces, drawn at random from small pools in which much overlaps; this must not know what is right.
 
+use std::sync::LazyLock;
+
 use proptest::collection::vec;
 use proptest::prelude::{Strategy, any};
 use proptest::sample::subsequence;
 use serde_json::{Value, json};
 
+use crate::rig::authority::Authority;
 use crate::rig::manifests::{self, in_namespace};
+
+/// The certificate of the authority of both sides.
+static AUTHORITY: LazyLock<String> = LazyLock::new(|| Authority::new("authority").pem());
 
 /// Hosts, each below the name of its draw.
 pub const HOSTS: &[&str] = &["a", "b", "*"];
@@ -48,6 +54,17 @@ const ANNOTATIONS: &[&[(&str, &str)]] = &[
     &[("custom-http-errors", "404")],
     &[("upstream-vhost", "other.test")],
     &[("permanent-redirect", "https://elsewhere.test/")],
+    &[("canary", "true"), ("canary-by-header", "X-Part"), ("canary-by-cookie", "other")],
+    &[("canary", "true"), ("canary-by-cookie", "part")],
+    &[("canary", "true"), ("canary-weight", "100")],
+    &[("affinity", "cookie"), ("session-cookie-name", "route"), ("session-cookie-path", "/a")],
+    &[("affinity", "cookie"), ("affinity-mode", "persistent"), ("session-cookie-samesite", "Lax")],
+    &[("upstream-hash-by", "$request_uri")],
+    &[("auth-tls-secret", "authority"), ("ssl-redirect", "false")],
+    &[("auth-tls-secret", "authority"), ("auth-tls-verify-client", "optional")],
+    &[("proxy-ssl-secret", "authority"), ("proxy-ssl-verify", "on")],
+    // More than what is asked here.
+    &[("limit-rps", "1000"), ("limit-connections", "100")],
 ];
 
 /// What only the attacker has: it concerns whole hosts.
@@ -58,6 +75,11 @@ const OF_EVIL: &[&[(&str, &str)]] = &[
     &[("default-backend", "web")],
     &[("backend-protocol", "HTTPS")],
     &[("preserve-trailing-slash", "true")],
+    &[("limit-rpm", "1"), ("limit-burst-multiplier", "1"), ("limit-connections", "1")],
+    &[("auth-tls-secret", "authority"), ("auth-tls-verify-client", "off")],
+    &[("auth-tls-secret", "none")],
+    &[("backend-protocol", "HTTPS"), ("proxy-ssl-secret", "authority"), ("proxy-ssl-verify", "on")],
+    &[("session-cookie-name", "route"), ("session-cookie-domain", "{h}"), ("affinity", "cookie")],
 ];
 
 /// Most paths that one object has on each of its hosts.
@@ -94,7 +116,19 @@ pub struct Draw {
 pub fn draw() -> impl Strategy<Value = Draw> {
     let victim = vec(drawn(false), 1..=MOST_OBJECTS);
     let evil = vec(drawn(true), 1..=MOST_OBJECTS);
-    (victim, evil).prop_map(|(victim, evil)| Draw { victim, evil })
+    (victim, evil).prop_map(|(mut victim, mut evil)| {
+        // Canaries are of paths that somebody has: the victim's of its own, and the attacker's of the victim's.
+        let (hosts, paths) = (victim[0].hosts.clone(), victim[0].paths.clone());
+        let canaries = victim.iter_mut().skip(1).chain(&mut evil).filter(|drawn| drawn.is_canary());
+        canaries.for_each(|canary| (canary.hosts, canary.paths) = (hosts.clone(), paths.clone()));
+        Draw { victim, evil }
+    })
+}
+
+impl Drawn {
+    fn is_canary(&self) -> bool {
+        self.annotations.iter().copied().flatten().any(|(key, _)| *key == "canary")
+    }
 }
 
 fn drawn(is_evil: bool) -> impl Strategy<Value = Drawn> {
@@ -103,7 +137,7 @@ fn drawn(is_evil: bool) -> impl Strategy<Value = Drawn> {
         any::<bool>(),
         subsequence(HOSTS, 1..=2),
         vec((0..TYPES.len(), 0..PATHS.len()), 1..=MOST_PATHS),
-        subsequence(annotations, 0..=2),
+        subsequence(annotations, 0..=3),
         proptest::option::weighted(0.3, any::<bool>()),
         any::<bool>(),
         proptest::bool::weighted(0.15),
@@ -126,6 +160,8 @@ pub struct Claim {
     pub exact: bool,
     /// The number of its backend.
     pub backend: usize,
+    /// Whether it is only a part of what another object has.
+    pub is_part: bool,
 }
 
 /// Everything that a side asks for.
@@ -134,7 +170,8 @@ pub fn claims(side: &[Drawn]) -> Vec<Claim> {
         let paths = drawn.paths.iter().enumerate();
         let claims = paths.flat_map(move |(number, (kind, path))| {
             let (path, exact, backend) = (PATHS[*path], TYPES[*kind] == "Exact", object * MOST_PATHS + number);
-            let claim = move |host| Claim { host, path, exact, backend };
+            let is_part = drawn.is_canary();
+            let claim = move |host| Claim { host, path, exact, backend, is_part };
             drawn.hosts.clone().into_iter().map(claim)
         });
         claims.collect::<Vec<_>>()
@@ -177,6 +214,8 @@ pub fn objects(side: &[Drawn], is_evil: bool, namespace: &str, suffix: &str) -> 
         objects.push(manifests::tls_secret("good", &[&format!("*.{suffix}"), mark]));
         objects.push(manifests::tls_secret("bad", &[mark]));
     }
+    let authority = manifests::secret("authority", "Opaque", &[("ca.crt", &AUTHORITY)]);
+    objects.push(authority);
     objects.push(manifests::secret("users", "Opaque", &[("auth", "a:$apr1$x$vxlZ.6wQkoYjY5ZDKOuOA0\n")]));
     objects.into_iter().map(|object| in_namespace(namespace, object)).collect()
 }

@@ -50,6 +50,9 @@ const TARGETS: &[&str] = &[
 /// Clients inside and outside of the lists.
 const CLIENTS: &[&str] = &["10.244.5.7", "10.244.6.7"];
 
+/// What the second one sends: whoever takes a part of the requests would have these.
+const OF_THE_SECOND: &[(&str, &str)] = &[("x-part", "always"), ("cookie", "part=always; route=0123456789abcdef")];
+
 /// Names that are asked for: of hosts, and one that only a wildcard has.
 const NAMES: &[&str] = &["a", "b", "c"];
 
@@ -198,13 +201,19 @@ impl Answer {
         let echo = reply.try_echo();
         let told = ["location", "www-authenticate", "strict-transport-security", "access-control-allow-origin"];
         let header = |name: &&str| Some(((*name).to_owned(), reply.header(name)?.replace(suffix, "draw")));
+        // Its value is another one each time.
+        let cookie = reply.header("set-cookie").map(|cookie| {
+            let (pair, attributes) = cookie.split_once(';').unwrap_or((cookie, ""));
+            let (name, _) = pair.split_once('=').unwrap_or_default();
+            ("set-cookie".to_owned(), format!("{name};{attributes}"))
+        });
         Answer {
             status: reply.status,
             backend: echo.as_ref().map(|echo| echo.address.ip().to_string()),
             target: echo.map(|echo| {
                 format!("{} {}", echo.header("host").unwrap_or_default().replace(suffix, "draw"), echo.path)
             }),
-            headers: told.iter().filter_map(header).collect(),
+            headers: told.iter().filter_map(header).chain(cookie).collect(),
         }
     }
 }
@@ -216,6 +225,8 @@ struct Connections(Vec<(String, Connection)>);
 impl Connections {
     async fn ask(&mut self, name: &str, suffix: &str, target: &str, client: &str) -> Answer {
         let request = get(&format!("http://{name}.{suffix}{target}")).from(client);
+        let more = if client == CLIENTS[0] { &[] } else { OF_THE_SECOND };
+        let request = more.iter().fold(request, |request, (name, value)| request.header(name, value));
         if let Some(place) = self.0.iter().position(|(of, _)| of == client) {
             if let Ok(reply) = self.0[place].1.send(&request).await {
                 return Answer::of(&reply, suffix);

@@ -1,7 +1,7 @@
 //! Which requests are the victim's, by the rules as they are written down; this must not know how they are carried out.
 
 use super::Answer;
-use super::drawn::{Claim, Draw, claims};
+use super::drawn::{Claim, Draw, Drawn, claims};
 use crate::scene::Ownership;
 
 /// What answers requests that nobody takes.
@@ -22,14 +22,14 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
     }
     let path = target.split('?').next().unwrap_or_default();
     // What protects is never gone around. Hosts of which all is closed answer so elsewhere, too, which is nobody's.
-    let own = claims(&draw.victim).into_iter().filter(|claim| claim.host == host_of(draw, name));
+    let own = wholes(&draw.victim).filter(|claim| claim.host == host_of(draw, name));
     if alone.backend.is_none()
         && [401, 403, 503].contains(&alone.status)
         && own.into_iter().any(|claim| holds(&claim, path))
     {
         return true;
     }
-    let others = claims(&draw.evil).into_iter().filter(|claim| claim.host == host_of(draw, name));
+    let others = wholes(&draw.evil).filter(|claim| claim.host == host_of(draw, name));
     let foreign = others.filter_map(|claim| reach(&claim, path)).max();
     let is_it = |claim: &Claim| alone.backend.as_ref() == Some(&format!("10.244.1.{}", claim.backend + 1));
     match claims(&draw.victim).into_iter().find(is_it) {
@@ -43,11 +43,16 @@ pub fn is_owned(draw: &Draw, ownership: Ownership, name: &str, target: &str, alo
 
 /// Whether the victim asks for this very host, or for its wildcard and the attacker not for the host itself.
 pub fn has_host(draw: &Draw, name: &str) -> bool {
-    has(draw, name) || (has(draw, "*") && !claims(&draw.evil).iter().any(|claim| claim.host == name))
+    has(draw, name) || (has(draw, "*") && !wholes(&draw.evil).any(|claim| claim.host == name))
 }
 
 fn has(draw: &Draw, host: &str) -> bool {
-    claims(&draw.victim).iter().any(|claim| claim.host == host)
+    wholes(&draw.victim).any(|claim| claim.host == host)
+}
+
+/// Everything that a side asks for, but for parts of what another object has.
+fn wholes(side: &[Drawn]) -> impl Iterator<Item = Claim> {
+    claims(side).into_iter().filter(|claim| !claim.is_part)
 }
 
 /// The host that answers for a name.

@@ -3,6 +3,7 @@
 mod blame;
 mod certificates;
 mod expressions;
+mod features;
 mod hosts;
 mod requests;
 mod values;
@@ -11,7 +12,7 @@ use crate::row::Row;
 use crate::stage::{DEFAULTS, Stage};
 
 /// What concerns hosts that both sides name.
-const SHARING: &[&[Row]] = &[hosts::ROWS, expressions::ROWS, certificates::ROWS, blame::ROWS];
+const SHARING: &[&[Row]] = &[hosts::ROWS, expressions::ROWS, certificates::ROWS, blame::ROWS, features::ROWS];
 
 /// What costs others memory and time, and what clients send.
 const COSTS: &[&[Row]] = &[values::ROWS, requests::ROWS];

@@ -19,9 +19,9 @@ use crate::model::catalogue::{Module, Version};
 use crate::model::{Kind, ObjectId, Origin, Validity};
 use crate::nginx::{Capabilities, OtherSites};
 use crate::publish::probe::{Kept, Leases};
-use crate::publish::{Lacks, Member};
+use crate::publish::{Member, Unserved};
 use crate::setup::Layout;
-use crate::source::cluster::probe::{Server, Wish};
+use crate::source::cluster::probe::{AccessReview, Server};
 use crate::translate::EndpointMode;
 
 pub const NOW: i64 = 1_800_000_000;
@@ -49,12 +49,12 @@ pub fn healthy() -> Facts {
         worker_files: Some(8192),
         findings: Vec::new(),
     };
-    let wish = Wish { resource: "services".into(), verb: "list".into(), ..Wish::default() };
+    let review = AccessReview { resource: "services".into(), verb: "list".into(), ..AccessReview::default() };
     let permission = Permission {
         resource: "services".into(),
         purpose: "where requests go",
         required: true,
-        answers: vec![(wish, Ok(true))],
+        answers: vec![(review, Ok(true))],
     };
     let route =
         Route { prefix: 24, gateway: Some([192, 0, 2, 1].into()), interface: Some("eth0".into()), local: false };
@@ -131,9 +131,9 @@ pub fn member() -> Member {
         serving: true,
         drained: false,
         generation: Some(7),
-        carries: None,
+        observed: None,
         pinned: None,
-        lacks: Lacks::Nothing,
+        unserved: Unserved::Nothing,
         version: "1".into(),
         phase: "serving".into(),
     }
@@ -179,14 +179,14 @@ pub fn answer(facts: &mut Facts, answer: Result<bool, String>, required: bool) {
 
 /// The same answer to two verbs in each of these places.
 pub fn answer_in(facts: &mut Facts, places: &[&str], answer: Result<bool, String>) {
-    let wish = |place: &str, verb: &str| {
+    let review = |place: &str, verb: &str| {
         let (namespace, name) =
             place.split_once('/').map_or((place, None), |(namespace, name)| (namespace, Some(name)));
         let (namespace, name) = (Some(namespace.to_owned()), name.map(str::to_owned));
-        Wish { resource: "services".into(), verb: verb.to_owned(), namespace, name, ..Wish::default() }
+        AccessReview { resource: "services".into(), verb: verb.to_owned(), namespace, name, ..AccessReview::default() }
     };
-    let wishes = places.iter().flat_map(|place| ["list", "watch"].map(|verb| wish(place, verb)));
-    cluster(facts).permissions[0].answers = wishes.map(|wish| (wish, answer.clone())).collect();
+    let reviews = places.iter().flat_map(|place| ["list", "watch"].map(|verb| review(place, verb)));
+    cluster(facts).permissions[0].answers = reviews.map(|review| (review, answer.clone())).collect();
 }
 
 pub fn route(facts: &mut Facts, route: Result<Route, String>) {

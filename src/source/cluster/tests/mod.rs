@@ -1,7 +1,6 @@
 //! The watches against a double of the API server; it must not know a real one.
 
 mod credentials;
-mod double;
 mod scope;
 mod secrets;
 
@@ -11,9 +10,10 @@ use std::time::Duration;
 use k8s_openapi::api::networking::v1::Ingress;
 use serde_json::{Value, json};
 
-use self::double::{Double, Fault};
+use super::double::{Double, Fault};
 use super::*;
 use crate::finding::Reason;
+use crate::model::Kind;
 use crate::source::{List, Snapshot};
 
 /// How long a test waits for what has to come.
@@ -59,7 +59,10 @@ fn start(double: &Double) -> ClusterSource {
 }
 
 /// Reads until a snapshot fits.
-async fn until(source: &mut ClusterSource, fits: impl Fn(&Snapshot, &Reading) -> bool) -> (Arc<Snapshot>, Reading) {
+async fn until(
+    source: &mut ClusterSource,
+    fits: impl Fn(&Snapshot, &Observation) -> bool,
+) -> (Arc<Snapshot>, Observation) {
     let mut last = None;
     let reading = async {
         loop {
@@ -82,7 +85,7 @@ fn names<K>(list: &crate::source::List<K>) -> Vec<&str> {
     list.iter().map(|stored| &*stored.id.name).collect()
 }
 
-fn watch_of(reading: &Reading, kind: &str) -> WatchHealth {
+fn watch_of(reading: &Observation, kind: Kind) -> WatchHealth {
     reading.watches.iter().find(|watch| watch.kind == kind).unwrap().clone()
 }
 
@@ -101,8 +104,9 @@ async fn changes_are_followed_and_what_is_the_same_is_shared() {
     let mut changed = service("shop", "c");
     changed["spec"]["externalTrafficPolicy"] = json!("Local");
     double.put("services", changed);
-    let fits =
-        |snapshot: &Snapshot, _: &Reading| snapshot.service("shop", "c").is_some_and(|stored| stored.object.is_local);
+    let fits = |snapshot: &Snapshot, _: &Observation| {
+        snapshot.service("shop", "c").is_some_and(|stored| stored.object.is_local)
+    };
     let (second, _) = until(&mut source, fits).await;
     assert_eq!(names(&second.services), ["a", "b", "bb", "c", "e"]);
     assert!(Arc::ptr_eq(&first.services[0].object, &second.services[0].object));
@@ -144,13 +148,13 @@ async fn nothing_is_told_before_everything_that_is_needed_is_known() {
     loop {
         let reading = source.next().await;
         assert!(reading.snapshot.is_none());
-        if watch_of(&reading, "EndpointSlice").failure.is_some() && watch_of(&reading, "Service").synced {
+        if watch_of(&reading, Kind::EndpointSlice).failure.is_some() && watch_of(&reading, Kind::Service).synced {
             break;
         }
     }
     double.fail("endpointslices", "list", None);
     let (_, reading) = until(&mut source, |_, _| true).await;
-    assert!(watch_of(&reading, "EndpointSlice").synced);
+    assert!(watch_of(&reading, Kind::EndpointSlice).synced);
 }
 
 #[tokio::test(start_paused = true)]
@@ -161,10 +165,10 @@ async fn kinds_that_nobody_needs_come_and_go() {
     let mut source = start(&double);
     let (snapshot, reading) = until(&mut source, |_, _| true).await;
     assert!(snapshot.nodes.is_empty());
-    assert_eq!(watch_of(&reading, "Node").state(), "refused");
+    assert_eq!(watch_of(&reading, Kind::Node).state(), "refused");
     // Who does without does so also while the API server does not answer for it.
     double.fail("nodes", "list", Some(Fault::Status(503)));
-    until(&mut source, |_, reading| watch_of(reading, "Node").state() == "failing").await;
+    until(&mut source, |_, reading| watch_of(reading, Kind::Node).state() == "failing").await;
     double.put("services", service("shop", "a"));
     until(&mut source, |snapshot, _| names(&snapshot.services) == ["a"]).await;
     double.fail("nodes", "list", None);
@@ -173,9 +177,9 @@ async fn kinds_that_nobody_needs_come_and_go() {
     double.fail("nodes", "list", Some(Fault::Status(403)));
     double.fail("nodes", "watch", Some(Fault::Status(403)));
     double.end_watches("nodes", false);
-    let (snapshot, reading) = until(&mut source, |_, reading| watch_of(reading, "Node").failure.is_some()).await;
+    let (snapshot, reading) = until(&mut source, |_, reading| watch_of(reading, Kind::Node).failure.is_some()).await;
     assert_eq!(names(&snapshot.nodes), ["n"]);
-    assert!(watch_of(&reading, "Node").heard.is_some());
+    assert!(watch_of(&reading, Kind::Node).heard.is_some());
 }
 
 #[tokio::test(start_paused = true)]
@@ -187,7 +191,7 @@ async fn one_refused_kind_does_not_stop_the_others() {
     double.fail("secrets", "list", Some(Fault::Status(403)));
     double.fail("secrets", "watch", Some(Fault::Status(403)));
     double.end_watches("secrets", false);
-    until(&mut source, |_, reading| watch_of(reading, "Secret").refused).await;
+    until(&mut source, |_, reading| watch_of(reading, Kind::Secret).refused).await;
     double.put("services", service("shop", "b"));
     until(&mut source, |snapshot, _| names(&snapshot.services) == ["a", "b"]).await;
 }
@@ -284,7 +288,7 @@ async fn an_object_that_cannot_be_decoded_harms_only_itself() {
     later["metadata"]["name"] = json!("a");
     double.put("ingresses", later.clone());
     double.put("ingresses", ingress("b", &json!({ "x": "y" }), &[]));
-    let changed = |snapshot: &Snapshot, _: &Reading| snapshot.ingresses[1].object.metadata.annotations.is_some();
+    let changed = |snapshot: &Snapshot, _: &Observation| snapshot.ingresses[1].object.metadata.annotations.is_some();
     let (broken, _) = until(&mut source, changed).await;
     assert_eq!(names(&broken.ingresses), ["a", "b"]);
     assert!(Arc::ptr_eq(&broken.ingresses[0].object, &snapshot.ingresses[0].object));
@@ -376,13 +380,13 @@ async fn namespaces_are_named_or_selected() {
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &named);
     let (snapshot, reading) = until(&mut source, |_, _| true).await;
     assert_eq!(spaces(&snapshot), ["one", "two"]);
-    assert_eq!(reading.watches.iter().filter(|watch| watch.kind == "Service").count(), 2);
+    assert_eq!(reading.watches.iter().filter(|watch| watch.kind == Kind::Service).count(), 2);
     double.end_watches("services", true);
     double.delete("services", "two", "s");
     until(&mut source, |snapshot, _| spaces(snapshot) == ["one"]).await;
 
-    // The double gives every namespace whatever the labels are.
-    let namespace = |name: &str| json!({ "metadata": { "name": name } });
+    let namespace = |name: &str| json!({ "metadata": { "name": name, "labels": { "team": "a" } } });
+    double.put("namespaces", json!({ "metadata": { "name": "two" } }));
     double.put("namespaces", namespace("one"));
     let selected = WatchOptions { scope: Scope::Selected("team=a".to_owned()), ..options() };
     let mut source = ClusterSource::start(&Clients::of(&double.client()), &selected);
@@ -412,7 +416,7 @@ async fn namespaces_are_named_or_selected() {
 #[tokio::test(start_paused = true)]
 async fn of_what_is_not_served_only_what_is_published_is_known() {
     let double = Double::default();
-    let namespace = |name: &str| json!({ "metadata": { "name": name } });
+    let namespace = |name: &str| json!({ "metadata": { "name": name, "labels": { "team": "a" } } });
     let published = |namespace: &str, name: &str, addresses: &[&str]| {
         let mut object = ingress(name, &json!({ "some": "annotation" }), &[]);
         object["metadata"]["namespace"] = json!(namespace);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::double::{Double, Fault};
+use super::super::double::{Double, Fault};
 use super::{ingress, names, options, service, until, watch_of};
 use crate::model::Kind;
 use crate::source::Snapshot;
@@ -12,7 +12,7 @@ use crate::source::cluster::{Clients, ClusterSource, Scope, WatchOptions};
 async fn namespaces_that_keep_coming_hold_up_no_list() {
     let double = Double::default();
     double.page(1);
-    double.put("namespaces", json!({ "metadata": { "name": "one" } }));
+    double.put("namespaces", namespace("one", "a"));
     for number in 0..5 {
         double.put("services", service("one", &format!("s-{number}")));
     }
@@ -23,7 +23,7 @@ async fn namespaces_that_keep_coming_hold_up_no_list() {
     assert_eq!(snapshot.services.len(), 5);
     // What is in a namespace that came meanwhile comes with the next list.
     double.put("services", service("late", "s"));
-    double.put("namespaces", json!({ "metadata": { "name": "late" } }));
+    double.put("namespaces", namespace("late", "a"));
     until(&mut source, |snapshot, _| snapshot.services.len() == 6).await;
     // Classes have no namespace.
     let lists = double.requests().iter().filter(|request| *request == "list ingressclasses").count();
@@ -89,8 +89,8 @@ async fn labels_are_waited_for_unless_they_may_not_be_seen() {
     loop {
         let reading = source.next().await;
         assert!(reading.snapshot.is_none(), "nobody knows yet whose labels fit");
-        let others = reading.watches.iter().filter(|watch| watch.kind != "Namespace");
-        if watch_of(&reading, "Namespace").failure.is_some() && others.into_iter().all(|watch| watch.synced) {
+        let others = reading.watches.iter().filter(|watch| watch.kind != Kind::Namespace);
+        if watch_of(&reading, Kind::Namespace).failure.is_some() && others.into_iter().all(|watch| watch.synced) {
             break;
         }
     }
@@ -105,7 +105,7 @@ async fn labels_are_waited_for_unless_they_may_not_be_seen() {
     double.fail("namespaces", "list", Some(Fault::Status(403)));
     double.fail("namespaces", "watch", Some(Fault::Status(403)));
     double.end_watches("namespaces", true);
-    let (snapshot, _) = until(&mut source, |_, reading| watch_of(reading, "Namespace").refused).await;
+    let (snapshot, _) = until(&mut source, |_, reading| watch_of(reading, Kind::Namespace).refused).await;
     assert_eq!((team(&snapshot, "shop").as_deref(), snapshot.unseen.len()), (Some("a"), 0));
 }
 
@@ -121,7 +121,7 @@ async fn what_is_selected_no_longer_keeps_its_labels_while_it_is_known() {
     let relist = Fault::Status(500);
     double.fail("ingresses", "list", Some(relist));
     double.delete("namespaces", "", "shop");
-    let (snapshot, _) = until(&mut source, |_, reading| watch_of(reading, "Ingress").failure.is_some()).await;
+    let (snapshot, _) = until(&mut source, |_, reading| watch_of(reading, Kind::Ingress).failure.is_some()).await;
     assert_eq!((names(&snapshot.ingresses), team(&snapshot, "shop").as_deref()), (vec!["web"], Some("a")));
     double.fail("ingresses", "list", None);
     let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.is_empty()).await;

@@ -35,7 +35,7 @@ async fn only_secrets_that_are_referred_to_are_kept() {
     double.end_watches("secrets", true);
     double.end_watches("ingresses", true);
     double.put("secrets", secret("passwords", "Mw=="));
-    let renewed = |snapshot: &Snapshot, _: &Reading| {
+    let renewed = |snapshot: &Snapshot, _: &Observation| {
         snapshot.secret("shop", "passwords").unwrap().object.data.as_ref().unwrap()["value"].0 == b"3"
     };
     let (snapshot, _) = until(&mut source, renewed).await;

@@ -16,7 +16,7 @@ fn address(item: &str) -> Result<Cidr, Refused> {
     let network = item.parse::<Cidr>().ok().or_else(|| item.parse::<IpAddr>().ok().map(Cidr::from));
     network
         .map(|network| network.trunc())
-        .ok_or_else(|| Refused(format!("{} is not an address or network", super::quoted(item)).into()))
+        .ok_or_else(|| Refused(format!("{} is not an address or network", super::excerpt(item)).into()))
 }
 
 #[cfg(test)]

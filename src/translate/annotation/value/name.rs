@@ -1,6 +1,39 @@
 //! Names: of headers, methods, realms and Secrets; it must not know what they are used for.
 
 use crate::model::{HeaderName, Refused, Text, is_label, is_subdomain};
+use crate::translate::annotation::Shape;
+
+/// What [`header_names`] takes one by one.
+pub const HEADER_NAME: Shape =
+    Shape { name: "a header name of letters, digits, - and _", pattern: "[A-Za-z0-9_-]+", ..Shape::DEFAULT };
+
+/// What [`methods`] takes one by one.
+pub const METHOD: Shape = Shape { name: "a method of letters", pattern: "[A-Za-z]+", ..Shape::DEFAULT };
+
+/// What [`realm`] takes.
+pub const REALM: Shape = Shape {
+    name: "printable ASCII without quotes, backslash and $, other than off",
+    pattern: r"[ !#%-\[\]-~]+",
+    never: "(?i)^off$",
+    ..Shape::DEFAULT
+};
+
+/// What [`secret_reference`] takes.
+pub const SECRET_REFERENCE: Shape = Shape {
+    name: "the name of a Secret, or namespace/name",
+    pattern: r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?/)?[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*",
+    longest: 63 + 1 + 253,
+    ..Shape::DEFAULT
+};
+
+/// A DNS name of any case.
+pub const HOST_NAME: Shape = Shape {
+    name: "a DNS name",
+    pattern: r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*",
+    longest: 253,
+    any_case: true,
+    ..Shape::DEFAULT
+};
 
 /// A comma-separated list of header names: letters, digits, `-` and `_`.
 pub fn header_names(value: &str) -> Result<Vec<HeaderName>, Refused> {
@@ -16,7 +49,7 @@ fn tokens(value: &str, what: &str, fits: fn(u8) -> bool) -> Result<Vec<HeaderNam
     let mut list = Vec::new();
     for item in value.split(',').map(str::trim) {
         let token = HeaderName::new(item).ok().filter(|_| item.bytes().all(fits));
-        let token = token.ok_or_else(|| Refused(format!("{} is not {what}", super::quoted(item)).into()))?;
+        let token = token.ok_or_else(|| Refused(format!("{} is not {what}", super::excerpt(item)).into()))?;
         if !list.contains(&token) {
             list.push(token);
         }

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::model::{ByteSize, Refused};
+use crate::translate::annotation::Form;
 
 /// Longest time in seconds, about 68 years: nginx counts milliseconds in 64 bits with room to spare.
-const LONGEST_SECONDS: u64 = i32::MAX as u64;
+pub const LONGEST_SECONDS: u64 = i32::MAX as u64;
 
 /// A boolean of Go: `1 t T true TRUE True` or `0 f F false FALSE False`.
 pub fn boolean(value: &str) -> Result<bool, Refused> {
@@ -15,6 +16,9 @@ pub fn boolean(value: &str) -> Result<bool, Refused> {
         _ => Err(Refused::because("it is not true or false")),
     }
 }
+
+/// What [`on_off`] takes.
+pub const ON_OFF: Form = Form::Word(&["on", "off"]);
 
 /// Exactly `on` or `off`.
 pub fn on_off(value: &str) -> Result<bool, Refused> {

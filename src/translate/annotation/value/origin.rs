@@ -1,6 +1,15 @@
 //! Origins of cross-origin requests; it must not know how they are compared.
 
 use crate::model::{OriginPattern, OriginUrl, Refused};
+use crate::translate::annotation::Shape;
+
+/// What [`origins`] takes one by one.
+pub const ORIGIN: Shape = Shape {
+    name: "an origin scheme://host or scheme://host:port, with *. in front of the host for one label more, null, or *",
+    pattern: r"\*|null|[a-z][a-z0-9+.-]*://(?:\*\.)?[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)*(?::[+]?0*(?:[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5]))?",
+    any_case: true,
+    ..Shape::DEFAULT
+};
 
 /// A comma-separated list of `scheme://host[:port]`, `scheme://*.host[:port]`, `null` or `*`.
 ///
@@ -23,7 +32,7 @@ pub fn origins(value: &str) -> Result<(Vec<OriginPattern>, Option<Refused>), Ref
 }
 
 fn origin(item: &str) -> Result<OriginPattern, Refused> {
-    let blamed = |refused: Refused| Refused(format!("{}: {refused}", super::quoted(item)).into());
+    let blamed = |refused: Refused| Refused(format!("{}: {refused}", super::excerpt(item)).into());
     let item = item.to_ascii_lowercase();
     match (item.as_str(), item.split_once("://*.")) {
         ("*", _) => Ok(OriginPattern::Any),

@@ -1,6 +1,23 @@
 //! Targets and statuses of redirects; it must not know which key is read.
 
 use crate::model::{RedirectUrl, Refused};
+use crate::translate::annotation::Shape;
+
+/// What [`redirect_url`] takes, as far as an expression can tell.
+pub const REDIRECT_URL: Shape = Shape {
+    name: "a URL that begins with http:// or https://, without blanks, quotes, backslash, braces, ; and $",
+    pattern: r"[Hh][Tt][Tt][Pp][Ss]?:[!#%&(-:=?-\[\]_a-z~]+",
+    verbatim: true,
+    ..Shape::DEFAULT
+};
+
+/// The same where a path on the same host will do.
+pub const REDIRECT_TARGET: Shape = Shape {
+    name: "a URL that begins with http:// or https://, or a path, without blanks, quotes, backslash, braces, ; and $",
+    pattern: r"[Hh][Tt][Tt][Pp][Ss]?:[!#%&(-:=?-\[\]_a-z~]+|/(?:[!#%&(-.0-:=?-\[\]_a-z~][!#%&(-:=?-\[\]_a-z~]*)?",
+    verbatim: true,
+    ..Shape::DEFAULT
+};
 
 /// An absolute URL of http or https; with `path`, a path on the same host as well.
 ///

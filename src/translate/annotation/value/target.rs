@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::model::{Refused, RewriteTarget, RouteVariable, TargetPart, Variable};
+use crate::translate::annotation::Shape;
 
 /// Variables of nginx that say nothing but what the client sent anyway.
 const VARIABLES: [&str; 11] = [
@@ -30,6 +31,34 @@ pub fn is_harmless(name: &str) -> bool {
     let is_known = VARIABLES.contains(&name) || VARIABLE_PREFIXES.iter().any(|start| name.starts_with(start));
     is_known && !SECRET_VARIABLES.contains(&name) && name != "http_cookie"
 }
+
+/// What [`rewrite_target`] takes.
+pub const REWRITE_TARGET: Shape = Shape {
+    name: "a path with $1 to $9 and variables that repeat what the client sent, without ? and ;",
+    pattern: r"(?:[A-Za-z0-9_/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()-]|\$[1-9]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
+    never: r"^https?://|^\$scheme|^\$\{scheme\}|\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
+    ..Shape::DEFAULT
+};
+
+/// What [`prefix`] takes.
+pub const PATH_PREFIX: Shape = Shape {
+    name: "text with $1 to $9 and the variables of rewrite-target, without ? and ;",
+    never: r"\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
+    ..REWRITE_TARGET
+};
+
+/// What [`host_header`] takes, but for its variables.
+pub const HOST_HEADER: Shape =
+    Shape { name: "letters, digits, - . _ : and variables", pattern: r"[A-Za-z0-9._:${}-]+", ..Shape::DEFAULT };
+
+/// What [`hash_key`] takes.
+pub const HASH_KEY: Shape = Shape {
+    name: "text and variables that repeat what the client sent, at least one",
+    pattern: r"(?:[a-z0-9_/.~:@+,=&!*()-]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}|(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))+(?:[/.~:@+,=&!*()-]|\$\{(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+)\}))*(?:\$(?:args|document_uri|host|is_args|query_string|remote_addr|binary_remote_addr|request_method|request_uri|scheme|server_name|uri|(?:arg|cookie|http)_[a-z0-9_]+))*",
+    never: r"^[^$]*$|\$\{?http_(?:proxy_)?authorization(?:[^a-z0-9_]|$)",
+    any_case: true,
+    ..Shape::DEFAULT
+};
 
 /// A rewrite target: a path with `$1` to `$9` and variables; a missing leading slash is added to text.
 ///
@@ -107,7 +136,7 @@ fn parts(value: &str, mut literal: String, of_route: bool) -> Result<Vec<TargetP
             }
             _ => {
                 return Err(Refused(
-                    format!("a path cannot hold {} here", super::quoted(&character.to_string())).into(),
+                    format!("a path cannot hold {} here", super::excerpt(&character.to_string())).into(),
                 ));
             }
         };
@@ -152,7 +181,7 @@ fn variable(name: &str, of_route: bool) -> Result<Variable, Refused> {
     match Variable::new(name) {
         Ok(variable) if harmless && !SECRET_VARIABLES.contains(&name) => Ok(variable),
         _ if name.is_empty() => Err(Refused::because("a $ refers to nothing")),
-        _ => Err(Refused(format!("unknown {} variable", super::quoted(name)).into())),
+        _ => Err(Refused(format!("unknown {} variable", super::excerpt(name)).into())),
     }
 }
 

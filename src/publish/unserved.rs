@@ -18,7 +18,7 @@ type Mark = [u8; 8];
 
 /// Accepted objects that a node does not serve.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Lacks {
+pub enum Unserved {
     /// It serves everything.
     #[default]
     Nothing,
@@ -28,7 +28,7 @@ pub enum Lacks {
     Newer,
 }
 
-impl Lacks {
+impl Unserved {
     /// All but these objects. On a pinned node (`is_pinned`) they are those that are newer than
     /// its generation.
     ///
@@ -36,9 +36,9 @@ impl Lacks {
     /// the node's address in its own objects, and in nobody else's.
     pub fn of(objects: &[Arc<ObjectId>], is_pinned: bool) -> Self {
         match objects.len() {
-            0 => return Lacks::Nothing,
-            1..=MOST => return Lacks::These(objects.iter().map(|id| mark(&id.namespace, &id.name)).collect()),
-            _ if is_pinned => return Lacks::Newer,
+            0 => return Unserved::Nothing,
+            1..=MOST => return Unserved::These(objects.iter().map(|id| mark(&id.namespace, &id.name)).collect()),
+            _ if is_pinned => return Unserved::Newer,
             _ => (),
         }
         let mut namespaces = BTreeMap::<&str, Vec<&ObjectId>>::new();
@@ -54,43 +54,43 @@ impl Lacks {
             named -= objects.len() - 1;
         }
         if named > MOST {
-            return Lacks::Newer;
+            return Unserved::Newer;
         }
         marks.extend(namespaces.iter().flat_map(|(_, objects)| objects).map(|id| mark(&id.namespace, &id.name)));
-        Lacks::These(marks)
+        Unserved::These(marks)
     }
 
     /// Whether an object is not served; `needs` is the revision in which its content was first
-    /// seen, `carries` the observed revision of the generation.
-    pub fn has(&self, id: &ObjectId, needs: Option<Revision>, carries: Option<Revision>) -> bool {
+    /// seen, `observed` the observed revision of its generation.
+    pub fn has(&self, id: &ObjectId, needs: Option<Revision>, observed: Option<Revision>) -> bool {
         match self {
-            Lacks::Nothing => false,
-            Lacks::These(marks) => {
+            Unserved::Nothing => false,
+            Unserved::These(marks) => {
                 marks.contains(&mark(&id.namespace, &id.name)) || marks.contains(&mark(&id.namespace, ""))
             }
-            Lacks::Newer => needs.is_none_or(|needs| carries.is_none_or(|carries| carries < needs)),
+            Unserved::Newer => needs.is_none_or(|needs| observed.is_none_or(|observed| observed < needs)),
         }
     }
 
     /// As it stands in a Lease; `None` when there is nothing to say.
     pub fn text(&self) -> Option<String> {
         match self {
-            Lacks::Nothing => None,
-            Lacks::These(marks) => Some(marks.iter().map(|mark| hexadecimal(mark)).collect::<Vec<_>>().join(",")),
-            Lacks::Newer => Some(NEWER.to_owned()),
+            Unserved::Nothing => None,
+            Unserved::These(marks) => Some(marks.iter().map(|mark| hexadecimal(mark)).collect::<Vec<_>>().join(",")),
+            Unserved::Newer => Some(NEWER.to_owned()),
         }
     }
 
     /// Reads the value from a Lease. An invalid one counts as the most that it could mean.
     pub fn read(text: Option<&str>) -> Self {
-        let Some(text) = text.filter(|text| !text.is_empty()) else { return Lacks::Nothing };
+        let Some(text) = text.filter(|text| !text.is_empty()) else { return Unserved::Nothing };
         let marks = text.split(',').take(MOST + 1).map(|word| {
             let number = u64::from_str_radix(word, 16).ok().filter(|_| word.len() == 16)?;
             Some(number.to_be_bytes())
         });
         match marks.collect::<Option<BTreeSet<Mark>>>() {
-            Some(marks) if marks.len() <= MOST => Lacks::These(marks),
-            _ => Lacks::Newer,
+            Some(marks) if marks.len() <= MOST => Unserved::These(marks),
+            _ => Unserved::Newer,
         }
     }
 }
@@ -116,35 +116,35 @@ mod tests {
     fn what_is_written_is_read_and_nonsense_means_the_most() {
         let many: Vec<_> = crowd("shop", MOST + 1).collect();
         for (count, is_pinned) in [0, 1, MOST, MOST + 1].into_iter().flat_map(|count| [(count, false), (count, true)]) {
-            let lacks = Lacks::of(&many[..count], is_pinned);
-            assert_eq!(Lacks::read(lacks.text().as_deref()), lacks, "{count}");
-            let (needs, carries) = (Some(Revision(2)), Some(Revision(1)));
-            assert!(many[..count].iter().all(|id| lacks.has(id, needs, carries)), "{count}");
+            let unserved = Unserved::of(&many[..count], is_pinned);
+            assert_eq!(Unserved::read(unserved.text().as_deref()), unserved, "{count}");
+            let (needs, observed) = (Some(Revision(2)), Some(Revision(1)));
+            assert!(many[..count].iter().all(|id| unserved.has(id, needs, observed)), "{count}");
         }
         for text in ["x", "0", "0123456789abcdef,", "0123456789ABCDEG"] {
-            assert_eq!(Lacks::read(Some(text)), Lacks::Newer, "{text}");
+            assert_eq!(Unserved::read(Some(text)), Unserved::Newer, "{text}");
         }
-        assert!(!Lacks::of(&many[..1], false).has(&many[1], Some(Revision(2)), Some(Revision(1))));
+        assert!(!Unserved::of(&many[..1], false).has(&many[1], Some(Revision(2)), Some(Revision(1))));
     }
 
     #[test]
     fn a_namespace_with_too_many_is_named_as_a_whole() {
         let objects: Vec<_> = crowd("crowd", MOST).chain(crowd("few", 3)).collect();
-        let lacks = Lacks::of(&objects, false);
-        let has = |namespace, name| lacks.has(&id(namespace, name), Some(Revision(1)), Some(Revision(2)));
-        assert!(objects.iter().all(|id| lacks.has(id, Some(Revision(1)), Some(Revision(2)))));
+        let unserved = Unserved::of(&objects, false);
+        let has = |namespace, name| unserved.has(&id(namespace, name), Some(Revision(1)), Some(Revision(2)));
+        assert!(objects.iter().all(|id| unserved.has(id, Some(Revision(1)), Some(Revision(2)))));
         assert_eq!((has("crowd", "served"), has("few", "served"), has("victim", "cart")), (true, false, false));
-        assert!(lacks.text().is_some_and(|text| text.len() < 100), "{lacks:?}");
+        assert!(unserved.text().is_some_and(|text| text.len() < 100), "{unserved:?}");
         let namespaces: Vec<_> = (0..=MOST).map(|number| id(&number.to_string(), "cart")).collect();
-        assert_eq!(Lacks::of(&namespaces, false), Lacks::Newer);
+        assert_eq!(Unserved::of(&namespaces, false), Unserved::Newer);
     }
 
     #[test]
     fn what_is_not_newer_than_the_generation_is_not_lacking() {
-        let pinned = Lacks::of(&crowd("shop", MOST + 1).collect::<Vec<_>>(), true);
-        assert_eq!(pinned, Lacks::Newer);
-        for (needs, carries, lacks) in [(2, Some(1), true), (1, Some(1), false), (1, None, true)] {
-            assert_eq!(pinned.has(&id("shop", "a"), Some(Revision(needs)), carries.map(Revision)), lacks);
+        let pinned = Unserved::of(&crowd("shop", MOST + 1).collect::<Vec<_>>(), true);
+        assert_eq!(pinned, Unserved::Newer);
+        for (needs, observed, unserved) in [(2, Some(1), true), (1, Some(1), false), (1, None, true)] {
+            assert_eq!(pinned.has(&id("shop", "a"), Some(Revision(needs)), observed.map(Revision)), unserved);
         }
     }
 }

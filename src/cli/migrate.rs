@@ -1,0 +1,212 @@
+//! The command `migrate`: from an ingress-nginx to ingressd, by a report and by settings; it must not know what is judged equal.
+
+mod text;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Subcommand;
+
+use super::exit::{Ended, Exit};
+use super::offline::{self, Host};
+use super::settings::{SettingsArguments, complain};
+use super::{output, page};
+use crate::config::Settings;
+use crate::daemon::to_look_with;
+use crate::migrate::{
+    Controller, DropIn, Judged, Report, Verdict, controllers, drop_in, judge, page as html, stand_in_for_secrets,
+};
+use crate::model::catalogue::Version;
+use crate::source::cluster::{Administrator, AdministratorError};
+use crate::source::{Inventory, Selector};
+use crate::translate::ANNOTATIONS;
+
+/// Arguments of `ingressd migrate`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Which step.
+    #[command(subcommand)]
+    step: Step,
+}
+
+/// One variant for each step.
+#[derive(Debug, Subcommand)]
+enum Step {
+    /// Tell of each Ingress, flag and key what is equal, stricter, different or refused, and what to do.
+    Report(ReportArguments),
+    /// Print settings that do what the controller's flags and its ConfigMap do.
+    Settings(Origin),
+}
+
+/// Where the objects are.
+#[derive(Debug, clap::Args)]
+struct Origin {
+    /// Files and folders with what `kubectl get -o yaml` printed, or with manifests; without any a live cluster is read.
+    #[arg(value_name = "FILE|FOLDER")]
+    files: Vec<PathBuf>,
+    /// Kubeconfig of an administrator; otherwise what the variable KUBECONFIG names, or ~/.kube/config.
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    admin_kubeconfig: Option<PathBuf>,
+    /// Context of the administrator's kubeconfig, when not its current one.
+    #[arg(long, value_name = "NAME", conflicts_with = "files")]
+    context: Option<String>,
+    /// Deployment or DaemonSet of the controller, where there are several.
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    controller: Option<String>,
+}
+
+/// Arguments of `ingressd migrate report`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+    Objects are judged by what `ingressd check` and the daemon find, with the settings that `ingressd migrate settings` prints over \
+    those of this host, and for the nginx of this host where there is one: run it on a node to learn what its other sites have. Nothing \
+    is changed. From a live cluster are listed: IngressClasses, Ingresses, Deployments, DaemonSets, ConfigMaps, Services, Namespaces, \
+    and the names of Secrets, never what is in them.\n\n\
+    equal: the same. stricter: less gets through. different: something else comes of it, or something has to be done first. refused: \
+    nothing comes of it.\n\n\
+    Exit status: 0 when nothing is refused, 1 when something is, 64 for a wrong command line or where there are several controllers, 66 \
+    when a file cannot be read, 69 when the API server cannot be reached or refuses, 77 when the administrator may not, 78 when the \
+    kubeconfig or the settings are of no use.")]
+struct ReportArguments {
+    #[command(flatten)]
+    origin: Origin,
+    /// How the report is shown.
+    #[arg(long, value_enum, default_value_t)]
+    output: Form,
+    /// Show also what is equal and needs nothing.
+    #[arg(long)]
+    all: bool,
+    /// Judge for this version of nginx instead of the installed one.
+    #[arg(long, value_name = "X.Y.Z", value_parser = offline::version)]
+    nginx_version: Option<Version>,
+    #[command(flatten)]
+    settings: SettingsArguments,
+}
+
+/// How the report is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Form {
+    /// What needs something, and a summary.
+    #[default]
+    Text,
+    /// One object.
+    Json,
+    /// One page that needs nothing beside itself.
+    Html,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments) -> Ended {
+    match &arguments.step {
+        Step::Report(arguments) => report(arguments),
+        Step::Settings(origin) => {
+            let inventory = origin.read()?;
+            let controller = origin.controller(&inventory)?;
+            if controller.is_none() {
+                complain!("ingressd: no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken");
+            }
+            output::show(drop_in(&controller.unwrap_or_default()).text, Exit::Success)
+        }
+    }
+}
+
+fn report(arguments: &ReportArguments) -> Ended {
+    let inventory = arguments.origin.read()?;
+    let controller = arguments.origin.controller(&inventory)?;
+    let drop_in = drop_in(&controller.clone().unwrap_or_default());
+    let report = judged(arguments, inventory, controller.as_ref(), &drop_in)?;
+    let end = if report.verdict() == Verdict::Refused { Exit::Findings } else { Exit::Success };
+    match arguments.output {
+        Form::Text => output::show_styled(&text::text(&report, arguments.all, page::width()), end),
+        Form::Json => output::show(format!("{:#}\n", report.json()), end),
+        Form::Html => output::show(html(&report), end),
+    }
+}
+
+/// Lets the pipeline judge what was read, as a daemon with these settings would.
+fn judged(
+    arguments: &ReportArguments,
+    mut inventory: Inventory,
+    controller: Option<&Controller>,
+    drop_in: &DropIn,
+) -> Result<Report, Exit> {
+    let mut sources = arguments.settings.sources([]);
+    sources.further = Some(drop_in.text.clone());
+    let settings = sources.load_without_templates().map_err(|error| complain(&error))?;
+    keep_served(&mut inventory, &settings);
+    let prefix = controller.and_then(|controller| controller.value("annotations-prefix"));
+    let prefix = prefix.unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/');
+    let certificate = settings.translate.default_certificate.as_ref();
+    let certificate = certificate.map(|(namespace, name)| (&**namespace, &**name));
+    stand_in_for_secrets(&mut inventory, &format!("{prefix}/"), certificate).map_err(|error| {
+        complain!("ingressd: nothing can stand in for Secrets: {error}");
+        Exit::Unavailable
+    })?;
+    let options = to_look_with(&settings).map_err(|error| {
+        complain!("ingressd: {error}");
+        Exit::Unavailable
+    })?;
+    let host = Host::of(&settings, arguments.nginx_version);
+    let processed = offline::process(Arc::new(inventory.snapshot.clone()), settings, options, &host)?;
+    let findings = &processed.findings;
+    Ok(judge(&Judged { inventory: &inventory, findings, controller, drop_in, is_this_host: host.is_this }))
+}
+
+/// Leaves out Ingresses of namespaces that are not served, as the daemon does not see them.
+fn keep_served(inventory: &mut Inventory, settings: &Settings) {
+    let cluster = &settings.cluster;
+    let selector: Option<Selector> = cluster.namespace_selector.as_ref().and_then(|selector| selector.parse().ok());
+    if let Some(selector) = selector {
+        let namespaces = inventory.snapshot.namespaces.clone();
+        let labels = |name: &str| namespaces.find("", name).map(|stored| Arc::clone(&stored.object));
+        inventory.keep_namespaces(|name| labels(name).is_some_and(|namespace| selector.selects(&namespace.labels)));
+    } else if !cluster.namespaces.is_empty() {
+        inventory.keep_namespaces(|name| cluster.namespaces.iter().any(|served| **served == *name));
+    }
+}
+
+impl Origin {
+    fn read(&self) -> Result<Inventory, Exit> {
+        if !self.files.is_empty() {
+            return Inventory::of_files(self.files.clone()).map_err(|error| {
+                complain!("ingressd: {error}");
+                Exit::NoInput
+            });
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
+            complain!("ingressd: {error}");
+            Exit::of_error(&error)
+        })?;
+        let objects = runtime.block_on(async {
+            let path = self.admin_kubeconfig.as_deref();
+            Administrator::connect(path, self.context.as_deref()).await?.inventory().await
+        });
+        let objects = objects.map_err(|error| {
+            complain!("ingressd: {error}");
+            match error {
+                AdministratorError::Kubeconfig(_) => Exit::Configuration,
+                AdministratorError::Api { forbidden: true, .. } => Exit::Permission,
+                AdministratorError::Api { .. } | AdministratorError::NoToken(_) => Exit::Unavailable,
+            }
+        })?;
+        Ok(Inventory::of_objects(&objects))
+    }
+
+    /// The controller that is meant; `None` where there is none.
+    fn controller(&self, inventory: &Inventory) -> Result<Option<Controller>, Exit> {
+        let mut found = controllers(&inventory.workloads);
+        if let Some(name) = &self.controller {
+            found.retain(|controller| controller.name == *name);
+            if found.is_empty() {
+                complain!("ingressd: no Deployment or DaemonSet {name} runs an ingress-nginx");
+                return Err(Exit::Usage);
+            }
+        }
+        if let [_, _, ..] = &found[..] {
+            let names: Vec<_> = found.iter().map(|controller| controller.name.as_str()).collect();
+            complain!("ingressd: there are several: name one with --controller: {}", names.join(", "));
+            return Err(Exit::Usage);
+        }
+        Ok(found.pop())
+    }
+}

@@ -1,0 +1,131 @@
+//! A report of a migration, for people at a terminal: what is refused first, and a summary at the end; it must not know how it was found out.
+
+use anstyle::Style;
+
+use crate::cli::page::{BAD, DOUBTFUL, FAINT, GOOD, STRONG, count, styled, wrapped};
+use crate::finding::on_one_line;
+use crate::migrate::{Ingress, Item, Report, Verdict};
+
+/// Where words begin, behind the verdict.
+const INDENT: usize = 11;
+
+/// The report on lines of this width; with `all` also what is equal and needs nothing.
+pub fn text(report: &Report, all: bool, width: Option<usize>) -> String {
+    let mut text = String::new();
+    match &report.controller {
+        Some((workload, image)) => {
+            text += &format!("{} {}\n", styled(STRONG, &on_one_line(workload)), styled(FAINT, &on_one_line(image)));
+        }
+        None => text += &format!("{}\n", styled(STRONG, "no controller was found")),
+    }
+    for note in &report.notes {
+        text += &format!("{}{}\n", styled(FAINT, "note       "), wrapped(&on_one_line(note), width, INDENT, INDENT));
+    }
+    text += &section("Flags", &report.flags, all, width);
+    if let Some((name, items)) = &report.config_map {
+        text += &section(&format!("ConfigMap {}", on_one_line(name)), items, all, width);
+    }
+    text += &section("TCP and UDP services", &report.streams, all, width);
+    let mut ingresses: Vec<_> = report.ingresses.iter().filter(|one| all || !one.needs_nothing()).collect();
+    ingresses.sort_by_key(|ingress| std::cmp::Reverse(ingress.verdict()));
+    if !ingresses.is_empty() {
+        text += &format!("\n{}\n", styled(STRONG, "Ingresses"));
+    }
+    ingresses.iter().for_each(|ingress| text += &shown_ingress(ingress, all, width));
+    text += &clashes(report, width);
+    text + "\n" + &summary(report, all, width) + "\n"
+}
+
+/// Items that need something, below a heading; nothing where none does.
+fn section(heading: &str, items: &[Item], all: bool, width: Option<usize>) -> String {
+    let mut items: Vec<_> = items.iter().filter(|item| all || item.needs_something()).collect();
+    if items.is_empty() {
+        return String::new();
+    }
+    items.sort_by_key(|item| std::cmp::Reverse(item.verdict));
+    let lines: String = items.iter().map(|item| shown(item, 0, width)).collect();
+    format!("\n{}\n{lines}", styled(STRONG, heading))
+}
+
+fn shown_ingress(ingress: &Ingress, all: bool, width: Option<usize>) -> String {
+    let verdict = ingress.verdict();
+    let name = on_one_line(&format!("{}/{}", ingress.namespace, ingress.name));
+    let at = if ingress.published.is_empty() { String::new() } else { format!(" at {}", ingress.published.join(", ")) };
+    let hosts = on_one_line(&format!("{}{at}", ingress.hosts.join(", ")));
+    let hosts = wrapped(&hosts, width, INDENT + name.len() + 2, INDENT);
+    let mut text = format!("{}  {}  {}\n", word(verdict), styled(STRONG, &name), styled(FAINT, &hosts));
+    let items = ingress.items.iter().filter(|item| all || item.needs_something());
+    items.for_each(|item| text += &shown(item, 2, width));
+    text
+}
+
+/// One item: its name, why it is not the same, and what to do.
+fn shown(item: &Item, indent: usize, width: Option<usize>) -> String {
+    let column = INDENT + indent;
+    let blanks = " ".repeat(column);
+    let mut name = on_one_line(&item.name);
+    if !item.value.is_empty() {
+        name += &format!(": {}", shortened(&on_one_line(&item.value)));
+    }
+    let name = wrapped(&name, width, column, column);
+    let mut text = format!("{}{}  {name}\n", " ".repeat(indent), word(item.verdict));
+    if !item.becomes.is_empty() {
+        text += &format!("{blanks}= {}\n", wrapped(&on_one_line(&item.becomes), width, column + 2, column + 2));
+    }
+    if !item.why.is_empty() {
+        let why = wrapped(&on_one_line(&item.why), width, column, column);
+        text += &format!("{blanks}{}\n", styled(FAINT, &why));
+    }
+    if !item.remedy.is_empty() {
+        text += &format!("{blanks}-> {}\n", wrapped(&on_one_line(&item.remedy), width, column + 3, column + 3));
+    }
+    text
+}
+
+/// Values may be as long as anybody likes.
+fn shortened(value: &str) -> String {
+    const LONGEST: usize = 80;
+    match value.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", &value[..end]),
+        None => value.to_owned(),
+    }
+}
+
+fn clashes(report: &Report, width: Option<usize>) -> String {
+    let Some(clashes) = report.clashes.as_ref().filter(|clashes| !clashes.is_empty()) else { return String::new() };
+    let lines = clashes.iter().map(|clash| format!("- {}\n", wrapped(&on_one_line(clash), width, 2, 2)));
+    format!("\n{}\n{}", styled(STRONG, "Other sites of this host"), lines.collect::<String>())
+}
+
+fn summary(report: &Report, all: bool, width: Option<usize>) -> String {
+    let number = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let ready = format!(
+        "{} of {}{}",
+        report.ready(),
+        count(number(report.ingresses.len()), "Ingress needs nothing", "Ingresses need nothing"),
+        if all || report.ready() == 0 { "" } else { " (--all lists them)" }
+    );
+    let counts = Verdict::ALL.map(|verdict| format!("{} {}", report.count(verdict), verdict.name())).join(", ");
+    let mut lines = vec![wrapped(&format!("{ready}: {counts}"), width, 0, 0)];
+    if report.others > 0 {
+        lines.push(format!("{} of other controllers", count(number(report.others), "Ingress is", "Ingresses are")));
+    }
+    if report.clashes.is_none() {
+        let words = "other sites were not looked at: run this on a node, where its nginx is";
+        lines.push(wrapped(words, width, 0, 0));
+    }
+    lines.join("\n")
+}
+
+fn word(verdict: Verdict) -> String {
+    styled(style_of(verdict), &format!("{:9}", verdict.name()))
+}
+
+const fn style_of(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Refused => BAD,
+        Verdict::Different => DOUBTFUL,
+        Verdict::Stricter => FAINT,
+        Verdict::Equal => GOOD,
+    }
+}

@@ -1,0 +1,124 @@
+//! Finds the ingress-nginx among workloads and reads its flags as it reads them itself; it must not know what a flag does.
+
+use super::flags::{Flag, Takes};
+use crate::source::{Container, Workload};
+
+/// The program.
+const PROGRAM: &str = "nginx-ingress-controller";
+
+/// What its images are called.
+const IMAGES: &[&str] = &["ingress-nginx/controller", PROGRAM];
+
+/// A flag as it was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Argument {
+    /// Its name, without dashes.
+    pub name: String,
+    /// Its value; `true` for a switch without one.
+    pub value: String,
+}
+
+impl Argument {
+    /// As it is written.
+    pub fn written(&self) -> String {
+        let dashes = if self.name.chars().count() > 1 { "--" } else { "-" };
+        match self.value.as_str() {
+            "true" if self.row().is_some_and(|row| row.takes == Takes::Switch) => format!("{dashes}{}", self.name),
+            value => format!("{dashes}{}={value}", self.name),
+        }
+    }
+
+    /// What is known of it.
+    pub fn row(&self) -> Option<&'static Flag> {
+        Flag::find(&self.name)
+    }
+}
+
+/// An ingress-nginx.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Controller {
+    /// Kind, namespace and name of what runs it.
+    pub workload: String,
+    /// Its namespace and name alone.
+    pub name: String,
+    /// Its image.
+    pub image: String,
+    /// Its flags, each once: of a flag that is given again the last counts.
+    pub arguments: Vec<Argument>,
+}
+
+impl Controller {
+    /// The value of a flag, where it is given.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.arguments.iter().find(|argument| argument.name == name).map(|argument| argument.value.as_str())
+    }
+
+    /// The value of a flag, or its default.
+    pub fn value_or_default(&self, name: &str) -> &str {
+        let default = || Flag::find(name).map_or("", |flag| flag.default);
+        self.value(name).filter(|value| !value.is_empty()).unwrap_or_else(default)
+    }
+
+    /// Whether a switch is on.
+    pub fn is_on(&self, name: &str) -> bool {
+        is_true(self.value_or_default(name))
+    }
+}
+
+/// As Go reads it.
+pub fn is_true(value: &str) -> bool {
+    ["1", "t", "T", "true", "TRUE", "True"].contains(&value)
+}
+
+/// Every ingress-nginx among these.
+pub fn controllers(workloads: &[Workload]) -> Vec<Controller> {
+    let found =
+        workloads.iter().flat_map(|workload| workload.containers.iter().map(move |container| (workload, container)));
+    let found = found.filter(|(_, container)| is_controller(container));
+    found
+        .map(|(workload, container)| {
+            let name = format!("{}/{}", workload.namespace, workload.name);
+            let workload = format!("{} {name}", workload.kind);
+            Controller { workload, name, image: container.image.clone(), arguments: arguments(&container.words) }
+        })
+        .collect()
+}
+
+/// The name of the image without registry, tag and digest is one of these, or the program is run.
+fn is_controller(container: &Container) -> bool {
+    let image = container.image.split('@').next().unwrap_or_default();
+    let path = match image.rsplit_once(':') {
+        Some((path, tag)) if !tag.contains('/') => path,
+        _ => image,
+    };
+    let is_named = IMAGES.iter().any(|name| path == *name || path.ends_with(&format!("/{name}")));
+    is_named || container.words.iter().any(|word| is_program(word))
+}
+
+fn is_program(word: &str) -> bool {
+    word.rsplit('/').next() == Some(PROGRAM) && !word.starts_with('-')
+}
+
+fn arguments(words: &[String]) -> Vec<Argument> {
+    let behind = words.iter().rposition(|word| is_program(word)).map_or(0, |program| program + 1);
+    let mut words = words[behind..].iter().peekable();
+    let mut arguments: Vec<Argument> = Vec::new();
+    while let Some(word) = words.next() {
+        let Some(word) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')).filter(|word| !word.is_empty())
+        else {
+            continue;
+        };
+        let argument = match word.split_once('=') {
+            Some((name, value)) => Argument { name: name.to_owned(), value: value.to_owned() },
+            None => {
+                let takes = Flag::find(word).map_or(Takes::Switch, |flag| flag.takes);
+                let value =
+                    if takes == Takes::Value { words.next().cloned().unwrap_or_default() } else { "true".to_owned() };
+                Argument { name: word.to_owned(), value }
+            }
+        };
+        arguments.retain(|known| known.name != argument.name);
+        arguments.push(argument);
+    }
+    arguments
+}

@@ -1,0 +1,59 @@
+//! docs/ingress-nginx.md, made of the tables of annotations, keys of the ConfigMap, and flags.
+
+use std::fmt::Write as _;
+
+use super::flags::FLAGS;
+use super::item::Verdict;
+use crate::config;
+use crate::translate::ANNOTATIONS;
+use crate::translate::annotation::Compared;
+
+const INTRODUCTION: &str = "# ingressd beside ingress-nginx\n\n\
+With this page you can look up how every annotation, key of the ConfigMap and flag of ingress-nginx\n\
+is served here. Words that it does not explain are in the [glossary](glossary.md).\n\n\
+- **equal**: the same, for classes with the dialect `ingress-nginx`.\n\
+- **stricter**: the same, but less gets through or less is believed, for the reason that is given.\n\
+- **different**: something else comes of it, or somebody has to do something first.\n\
+- **refused**: nothing comes of it. An annotation that protects something closes its routes (503),\n  \
+or the object is not served; [annotations.md](annotations.md) says which. A value that asks for\n  \
+what happens anyway is equal.\n\n\
+A row says what holds for a value that both programs take. Of one that cannot be used,\n\
+ingress-nginx takes the default, leaves out everything around it, answers 503 or keeps the last\n\
+version of the object, without a word. Here it is a [finding](findings.md) at the object, and what\n\
+protects something stays closed. [`ingressd migrate report`](migrate.md) judges your values.\n";
+
+/// The page.
+pub fn document() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    let _ = write!(text, "\n## Annotations\n\nPrefix of all keys: `{}`.\n\n{HEAD}", ANNOTATIONS.prefix);
+    let mut rows: Vec<_> = ANNOTATIONS.rows().collect();
+    rows.sort_by_key(|row| row.key);
+    for row in rows {
+        let others: String = row.aliases.iter().map(|alias| format!(", `{alias}`")).collect();
+        line(&mut text, &format!("[`{0}`](annotations.md#{0}){others}", row.key), row.compared);
+    }
+    let _ =
+        write!(text, "\n## Keys of the ConfigMap\n\n[configmap.md](configmap.md) says what each becomes.\n\n{HEAD}");
+    for facts in config::config_map_keys() {
+        line(&mut text, &format!("`{}`", facts.name), facts.compared);
+    }
+    text += "\n## Flags\n\n`ingressd migrate settings` writes the settings that take their place.\n\n\
+             | flag | default | what takes its place |\n| --- | --- | --- |\n";
+    for flag in FLAGS {
+        let default = if flag.default.is_empty() { String::new() } else { format!("`{}`", flag.default) };
+        let dashes = if flag.name.len() > 1 { "--" } else { "-" };
+        let _ = writeln!(text, "| `{dashes}{}` | {default} | {} |", flag.name, flag.words());
+    }
+    text
+}
+
+const HEAD: &str = "| key | effect | why | what to do |\n| --- | --- | --- | --- |\n";
+
+fn line(text: &mut String, name: &str, compared: Compared) {
+    let (why, remedy) = compared.words();
+    let _ = writeln!(text, "| {name} | {} | {} | {} |", Verdict::from(compared).name(), cell(why), cell(remedy));
+}
+
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}

@@ -1,0 +1,217 @@
+//! Writes settings that do what the flags of an ingress-nginx did, each line with the flag that it comes from; it must not know objects.
+
+use std::fmt::Write as _;
+
+use toml_edit::Value;
+
+use super::controller::{Argument, Controller};
+use super::flags::{Entries, FLAGS, Flag, Place};
+use super::item::{Item, Verdict};
+use crate::config::{self, Sources};
+use crate::finding::on_one_line;
+use crate::translate::annotation::Compared;
+
+/// What the flags say of the class.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Class {
+    /// `spec.controller` of its IngressClasses.
+    pub controller: String,
+    /// The value of the legacy annotation.
+    pub legacy: String,
+    /// Whether an IngressClass of that name belongs to it as well.
+    pub by_name: bool,
+    /// Whether objects without a class do.
+    pub without_class: bool,
+    /// The prefix of annotations, where it is given.
+    pub prefix: Option<String>,
+}
+
+/// Settings, and what became of each flag.
+#[derive(Debug, Clone, Default)]
+pub struct DropIn {
+    /// The file, as TOML.
+    pub text: String,
+    /// The flags that were given, in the order of the table, then those that nobody knows.
+    pub flags: Vec<Item>,
+}
+
+const HEAD: &str = "\
+# Written by `ingressd migrate settings`: what the flags of an ingress-nginx become. Each setting stands
+# below the flag that it comes from; a flag without one is a comment that says why.
+";
+
+/// What takes the place of the flags of this controller.
+pub fn drop_in(controller: &Controller) -> DropIn {
+    let mut written =
+        DropIn { text: format!("{HEAD}# Flags of {}\n", comment(&controller.workload)), flags: Vec::new() };
+    let mut class = Class::default();
+    let mut of_class = Vec::new();
+    // What is served at all goes first: whatever contradicts it gives way.
+    let is_scope = |flag: &&Flag| flag.name.starts_with("watch-namespace");
+    for flag in FLAGS.iter().filter(is_scope).chain(FLAGS.iter().filter(|flag| !is_scope(flag))) {
+        let given = controller.arguments.iter().find(|argument| argument.name == flag.name);
+        match (flag.place, given) {
+            (Place::Class(column, set), _) => {
+                let value = controller.value_or_default(flag.name);
+                let done = set(&mut class, value);
+                of_class.extend(given.map(|argument| (argument, column, done.err())));
+            }
+            (_, Some(argument)) => {
+                let item = written.add(argument, flag);
+                written.flags.push(item);
+            }
+            (_, None) => {}
+        }
+    }
+    written.add_class(controller, &class, of_class);
+    for argument in controller.arguments.iter().filter(|argument| argument.row().is_none()) {
+        let why = "no flag of this name is known";
+        written.note(argument, why);
+        let known = Compared::Refused("No flag of this name is known.", "see what it does, and look for a setting");
+        written.flags.push(Item::of_key(&argument.written(), "", known));
+    }
+    written
+}
+
+impl DropIn {
+    fn note(&mut self, argument: &Argument, why: &str) {
+        // Writing to a string does not fail.
+        let _ = write!(self.text, "\n# {}: {}\n", comment(&argument.written()), comment(why));
+    }
+
+    /// Writes what a flag becomes.
+    fn add(&mut self, argument: &Argument, flag: &Flag) -> Item {
+        let name = argument.written();
+        match flag.place {
+            Place::Settings(_, write, compared) => {
+                match write(&argument.value).and_then(|entries| self.proven(&entries)) {
+                    Ok(lines) if lines.is_empty() => {
+                        self.note(argument, "this is how it is anyway");
+                        Item { name, ..Item::default() }
+                    }
+                    Ok(lines) => {
+                        let (why, remedy) = compared.words();
+                        let remark = match (why, remedy) {
+                            ("", "") => String::new(),
+                            (why, "") => format!("# {}\n", comment(why)),
+                            (why, remedy) => format!("# {} To do: {}.\n", comment(why), comment(remedy)),
+                        };
+                        let _ = write!(self.text, "\n# {}\n{remark}{lines}", comment(&name));
+                        let becomes = lines.lines().collect::<Vec<_>>().join(", ");
+                        Item { becomes, ..Item::of_key(&name, "", compared) }
+                    }
+                    Err(why) => {
+                        self.note(argument, &format!("it becomes no setting: {why}"));
+                        Item {
+                            name,
+                            verdict: Verdict::Refused,
+                            why: "It becomes no setting.".to_owned(),
+                            remedy: why,
+                            ..Item::default()
+                        }
+                    }
+                }
+            }
+            Place::Nothing(why) => {
+                self.note(argument, &format!("nothing is needed: {why}"));
+                Item { name, why: format!("nothing is needed: {why}"), ..Item::default() }
+            }
+            Place::Refused(instead) if !argument.value.is_empty() && argument.value != flag.default => {
+                self.note(argument, &format!("nothing takes its place: {instead}"));
+                Item::of_key(&name, "", Compared::Refused("Nothing takes its place.", instead))
+            }
+            Place::Refused(_) | Place::Class(..) => {
+                self.note(argument, "this is how it is anyway");
+                Item { name, ..Item::default() }
+            }
+        }
+    }
+
+    /// The lines for these settings, which are read once with all that stand there already.
+    fn proven(&self, entries: &Entries) -> Result<String, String> {
+        if let Some((key, _)) = entries.iter().find(|(key, _)| config::rows().all(|row| row.key != *key)) {
+            return Err(format!("this version has no setting {key}"));
+        }
+        let lines: String = entries.iter().map(|(key, value)| format!("{key} = {}\n", plain(value))).collect();
+        match Sources::load_text(&format!("{}{lines}", self.text)) {
+            Ok(_) => Ok(lines),
+            Err(error) => Err(on_one_line(&error.to_string())),
+        }
+    }
+
+    /// Writes the class, which is there whether a flag asks for it or not.
+    fn add_class(
+        &mut self,
+        controller: &Controller,
+        class: &Class,
+        given: Vec<(&Argument, &'static str, Option<String>)>,
+    ) {
+        let of = |name: &str| {
+            let argument = controller.arguments.iter().find(|argument| argument.name == name);
+            let default = || format!("--{name}={}", controller.value_or_default(name));
+            argument.map_or_else(default, Argument::written)
+        };
+        let mut lines = vec![
+            ("controller", Value::from(&class.controller), of("controller-class")),
+            ("dialect", Value::from("ingress-nginx"), "what ingress-nginx does".to_owned()),
+            ("legacy-class", Value::from(&class.legacy), of("ingress-class")),
+        ];
+        if class.by_name {
+            let both = format!("{} {}", of("ingress-class-by-name"), of("ingress-class"));
+            lines.push(("class-name", Value::from(&class.legacy), both));
+        }
+        if class.without_class {
+            lines.push(("without-class", Value::from(true), of("watch-ingress-without-class")));
+        }
+        if let Some(prefix) = class.prefix.as_ref().filter(|_| controller.value("annotations-prefix").is_some()) {
+            lines.push(("annotations-prefix", Value::from(prefix), of("annotations-prefix")));
+        }
+        let mut refused: Vec<(&str, String)> = Vec::new();
+        let mut table = String::from("\n[[classes]]\n");
+        for (column, value, flag) in lines {
+            let line = format!("{column} = {} # {}\n", plain(&value), comment(&flag));
+            // The first line makes the table one that can be read.
+            match Sources::load_text(&format!("{}{table}{line}", self.text)) {
+                Ok(_) => table += &line,
+                Err(error) => refused.push((column, on_one_line(&error.to_string()))),
+            }
+        }
+        if table.contains("controller = ") {
+            self.text += &table;
+            self.text += "\n# The class that is there by default, which the list would leave out.\n[[classes]]\n\
+                          controller = \"ingressd/nginx\"\ndialect = \"specification\"\n";
+        }
+        for (argument, column, wrong) in given {
+            let why = wrong.or_else(|| refused.iter().find(|(of, _)| *of == column).map(|(_, why)| why.clone()));
+            let name = argument.written();
+            if let Some(why) = &why {
+                self.note(argument, &format!("it becomes no setting: {why}"));
+            }
+            self.flags.push(match why {
+                None => Item { name, becomes: format!("classes: {column}"), ..Item::default() },
+                Some(remedy) => Item {
+                    name,
+                    verdict: Verdict::Refused,
+                    why: "It becomes no setting.".to_owned(),
+                    remedy,
+                    ..Item::default()
+                },
+            });
+        }
+    }
+}
+
+/// A value as TOML on one line.
+fn plain(value: &Value) -> String {
+    // The longest form of a string has several lines.
+    match value {
+        Value::String(text) => serde_json::Value::from(text.value().as_str()).to_string(),
+        Value::Array(values) => format!("[{}]", values.iter().map(plain).collect::<Vec<_>>().join(", ")),
+        other => other.to_string().trim().to_owned(),
+    }
+}
+
+/// What stands in a comment stays on its line.
+fn comment(text: &str) -> String {
+    on_one_line(text)
+}

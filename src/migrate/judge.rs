@@ -1,0 +1,191 @@
+//! Puts what the pipeline found to each key and object: the same findings that `check` and the daemon have; it must not find anything itself.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::controller::Controller;
+use super::drop_in::DropIn;
+use super::item::{Item, Known, Verdict};
+use super::report::{Ingress, Report};
+use crate::config;
+use crate::finding::{Finding, Reason, Severity, on_one_line};
+use crate::model::{Field, Kind, ObjectId};
+use crate::source::Inventory;
+use crate::translate::ANNOTATIONS;
+use crate::translate::annotation::{Compared, Table};
+
+/// What a report is made of.
+#[derive(Debug)]
+pub struct Judged<'a> {
+    /// What there is.
+    pub inventory: &'a Inventory,
+    /// What the pipeline found about it.
+    pub findings: &'a [Finding],
+    /// Whose place is to be taken; `None` where none was found, and its defaults count.
+    pub controller: Option<&'a Controller>,
+    /// What its flags become.
+    pub drop_in: &'a DropIn,
+    /// Whether it was judged for the nginx of this host.
+    pub is_this_host: bool,
+}
+
+/// Findings by what they are about.
+type ByObject<'a> = HashMap<&'a ObjectId, Vec<&'a Finding>>;
+
+/// Makes the report.
+pub fn judge(judged: &Judged<'_>) -> Report {
+    let mut by_object = ByObject::new();
+    judged.findings.iter().for_each(|finding| by_object.entry(&finding.origin.object).or_default().push(finding));
+    let flag = |name: &str| judged.controller.and_then(|controller| controller.value(name));
+    let table = ANNOTATIONS
+        .behind(&format!("{}/", flag("annotations-prefix").unwrap_or(ANNOTATIONS.prefix).trim_end_matches('/')));
+    let mut ingresses = Vec::new();
+    let mut others = 0;
+    for stored in &judged.inventory.snapshot.ingresses {
+        let findings = by_object.get(&*stored.id).map_or(&[][..], Vec::as_slice);
+        if findings.iter().any(|finding| finding.reason == Reason::ForeignClass) {
+            others += 1;
+            continue;
+        }
+        let annotations = stored.object.metadata.annotations.as_ref();
+        let spec = stored.object.spec.as_ref();
+        let hosts = spec.into_iter().flat_map(|spec| spec.rules.iter().flatten());
+        let mut hosts: Vec<_> = hosts.map(|rule| rule.host.clone().unwrap_or_else(|| "*".to_owned())).collect();
+        hosts.dedup();
+        let name = (stored.id.namespace.to_string(), stored.id.name.to_string());
+        let published = judged.inventory.published.get(&name).cloned().unwrap_or_default();
+        let items = items(annotations.unwrap_or(&BTreeMap::new()), findings, table);
+        ingresses.push(Ingress { namespace: name.0, name: name.1, hosts, published, items });
+    }
+    Report {
+        controller: judged.controller.map(|controller| (controller.workload.clone(), controller.image.clone())),
+        flags: judged.drop_in.flags.clone(),
+        config_map: flag("configmap").map(|name| (name.to_owned(), config_map(judged, &by_object, name))),
+        streams: streams(judged, &by_object, flag),
+        ingresses,
+        others,
+        notes: notes(judged),
+        clashes: judged.is_this_host.then(|| clashes(judged.findings)),
+    }
+}
+
+/// What is said of one Ingress: of its annotations, then of everything else.
+fn items(annotations: &BTreeMap<String, String>, findings: &[&Finding], table: &Table) -> Vec<Item> {
+    let mut items = Vec::new();
+    for (key, value) in annotations {
+        let Some(name) = key.strip_prefix(table.prefix) else { continue };
+        let known = table.find(name).map(|row| Known { compared: row.compared, is_served: row.is_served() });
+        let known = known.unwrap_or(Known::NOTHING);
+        let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Annotation(at) if *at == **key);
+        let found = findings.iter().filter(is_at);
+        let found = found.filter_map(|finding| Item::of_finding(name, value, finding, known)).collect();
+        items.push(worst(found).unwrap_or_else(|| Item::of_key(name, value, known.silent())));
+    }
+    let rest = findings.iter().filter(|finding| match &finding.origin.field {
+        Field::Annotation(key) => !key.starts_with(table.prefix),
+        _ => true,
+    });
+    items.extend(rest.filter_map(|finding| Item::of_finding(&place(finding), "", finding, Known::NOTHING)));
+    items
+}
+
+fn place(finding: &Finding) -> String {
+    match &finding.origin.field {
+        Field::Object => "the object".to_owned(),
+        field => field.to_string(),
+    }
+}
+
+/// Several findings about one key are told as one, by the worst.
+fn worst(items: Vec<Item>) -> Option<Item> {
+    let remedies: Vec<_> = items.iter().map(|item| item.remedy.clone()).filter(|remedy| !remedy.is_empty()).collect();
+    let worst = items.into_iter().max_by_key(|item| item.verdict)?;
+    Some(Item { remedy: remedies.join("; "), ..worst })
+}
+
+fn object(name: &str) -> ObjectId {
+    let (namespace, name) = name.split_once('/').unwrap_or(("", name));
+    ObjectId::new(Kind::ConfigMap, namespace, name)
+}
+
+/// The entries of a ConfigMap.
+fn data<'a>(judged: &Judged<'a>, id: &ObjectId) -> impl Iterator<Item = (&'a String, &'a String)> + use<'a> {
+    let stored = judged.inventory.snapshot.config_map(&id.namespace, &id.name);
+    stored.into_iter().flat_map(|stored| stored.object.data.iter().flatten())
+}
+
+/// What is said of the keys of the ConfigMap with this name, or that there is none.
+fn config_map(judged: &Judged<'_>, by_object: &ByObject<'_>, name: &str) -> Vec<Item> {
+    let id = object(name);
+    let findings = by_object.get(&id).map_or(&[][..], Vec::as_slice);
+    let known: HashMap<_, _> = config::config_map_keys().map(|facts| (facts.name, facts)).collect();
+    let mut items = Vec::new();
+    for (key, value) in data(judged, &id) {
+        let facts = known.get(key.as_str());
+        let known = facts.map(|facts| Known { compared: facts.compared, is_served: facts.is_served });
+        let known = known.unwrap_or(Known::NOTHING);
+        let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **key);
+        let found = findings.iter().filter(is_at).filter_map(|finding| Item::of_finding(key, value, finding, known));
+        let item = worst(found.collect()).unwrap_or_else(|| Item::of_key(key, value, known.silent()));
+        let becomes = facts.filter(|facts| facts.is_served).map_or_else(String::new, |facts| facts.becomes.clone());
+        items.push(Item { becomes, ..item });
+    }
+    let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
+    items.extend(whole.filter_map(|finding| Item::of_finding("the ConfigMap", "", finding, Known::NOTHING)));
+    items
+}
+
+/// What is said of TCP and UDP services.
+fn streams<'a>(judged: &Judged<'_>, by_object: &ByObject<'_>, flag: impl Fn(&str) -> Option<&'a str>) -> Vec<Item> {
+    let mut items = Vec::new();
+    for (name, transport) in [("tcp-services-configmap", "TCP"), ("udp-services-configmap", "UDP")] {
+        let Some(name) = flag(name) else { continue };
+        let id = object(name);
+        let findings = by_object.get(&id).map_or(&[][..], Vec::as_slice);
+        for (port, value) in data(judged, &id) {
+            let is_at = |finding: &&&Finding| matches!(&finding.origin.field, Field::Data(at) if *at == **port);
+            let name = format!("{transport} port {port}");
+            let found = findings.iter().filter(is_at);
+            let found = found.filter_map(|finding| Item::of_finding(&name, value, finding, Known::NOTHING));
+            items.push(worst(found.collect()).unwrap_or_else(|| Item::of_key(&name, value, Compared::Equal)));
+        }
+        let whole = findings.iter().filter(|finding| finding.origin.field == Field::Object);
+        let whole = whole
+            .filter_map(|finding| Item::of_finding(&format!("{transport} services"), name, finding, Known::NOTHING));
+        items.extend(whole);
+    }
+    items
+}
+
+/// What is wrong with what was read, or is not known.
+fn notes(judged: &Judged<'_>) -> Vec<String> {
+    let mut notes = Vec::new();
+    if judged.controller.is_none() {
+        notes.push(
+            "no Deployment or DaemonSet of an ingress-nginx was found: its defaults are taken for its flags".to_owned(),
+        );
+    }
+    if judged.inventory.is_without_secrets {
+        notes.push("of Secrets only the names were looked at: what is in them counts for good".to_owned());
+    }
+    let is_told = |finding: &&Finding| match finding.reason {
+        Reason::ForeignClass => finding.severity >= Severity::Warning,
+        _ => finding.origin.object.kind == Kind::File,
+    };
+    notes.extend(judged.findings.iter().filter(is_told).map(|finding| on_one_line(&finding.to_string())));
+    notes
+}
+
+/// What other sites of this host have, or its nginx says otherwise.
+fn clashes(findings: &[Finding]) -> Vec<String> {
+    let reasons = [Reason::HostConflict, Reason::DefaultServerTaken, Reason::PortConflict];
+    let of_host = |finding: &&Finding| {
+        reasons.contains(&finding.reason)
+            || (finding.reason == Reason::MissingCapability && finding.origin.object.kind == Kind::Host)
+    };
+    findings.iter().filter(of_host).map(|finding| on_one_line(&finding.to_string())).collect()
+}
+
+/// Whether anything is refused.
+pub(super) fn worst_of<'a>(items: impl Iterator<Item = &'a Item>) -> Verdict {
+    items.map(|item| item.verdict).max().unwrap_or_default()
+}

@@ -1,0 +1,23 @@
+//! What becomes of an ingress-nginx: its flags as settings, and what of its objects is equal, stricter, different or refused here; it must not know who reads it.
+
+mod controller;
+mod document;
+mod drop_in;
+mod flags;
+mod html;
+mod item;
+mod judge;
+mod report;
+mod secrets;
+#[cfg(test)]
+mod tests;
+
+pub use controller::{Argument, Controller, controllers};
+pub use document::document;
+pub use drop_in::{Class, DropIn, drop_in};
+pub use flags::{FLAGS, Flag, Place, Takes};
+pub use html::page;
+pub use item::{Item, Known, Verdict};
+pub use judge::{Judged, judge};
+pub use report::{Ingress, Report};
+pub use secrets::stand_in_for_secrets;

@@ -1,0 +1,125 @@
+//! A report as a value, and as JSON; it must not know how it was found out.
+
+use serde_json::{Value, json};
+
+use super::item::{Item, Verdict};
+use super::judge::worst_of;
+
+/// What is said of an ingress-nginx and its objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// What runs it, and its image.
+    pub controller: Option<(String, String)>,
+    /// Its flags.
+    pub flags: Vec<Item>,
+    /// Its ConfigMap, where it has one, and the keys of it.
+    pub config_map: Option<(String, Vec<Item>)>,
+    /// Its TCP and UDP services.
+    pub streams: Vec<Item>,
+    /// Its Ingresses, sorted.
+    pub ingresses: Vec<Ingress>,
+    /// How many Ingresses are not its.
+    pub others: usize,
+    /// What is not known, or could not be read.
+    pub notes: Vec<String>,
+    /// What other sites of this host have; `None` where it was not judged for this host.
+    pub clashes: Option<Vec<String>>,
+}
+
+/// What is said of an Ingress.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ingress {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its hosts; `*` for none.
+    pub hosts: Vec<String>,
+    /// The addresses in its status.
+    pub published: Vec<String>,
+    /// Its annotations, and what else is to be said.
+    pub items: Vec<Item>,
+}
+
+impl Ingress {
+    /// The worst that is said of it.
+    pub fn verdict(&self) -> Verdict {
+        worst_of(self.items.iter())
+    }
+
+    /// Whether nothing has to be done for it.
+    pub fn needs_nothing(&self) -> bool {
+        !self.items.iter().any(Item::needs_something)
+    }
+}
+
+impl Report {
+    /// Everything that is not about an Ingress.
+    pub fn of_controller(&self) -> impl Iterator<Item = &Item> {
+        let of_map = self.config_map.iter().flat_map(|(_, items)| items);
+        self.flags.iter().chain(of_map).chain(&self.streams)
+    }
+
+    /// The worst that is said.
+    pub fn verdict(&self) -> Verdict {
+        worst_of(self.of_controller().chain(self.ingresses.iter().flat_map(|ingress| &ingress.items)))
+    }
+
+    /// How many Ingresses need nothing.
+    pub fn ready(&self) -> usize {
+        self.ingresses.iter().filter(|ingress| ingress.needs_nothing()).count()
+    }
+
+    /// How many Ingresses are like this at worst.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.ingresses.iter().filter(|ingress| ingress.verdict() == verdict).count()
+    }
+
+    /// The report for machines.
+    pub fn json(&self) -> Value {
+        let ingresses = self.ingresses.iter().map(|ingress| {
+            json!({
+                "namespace": ingress.namespace,
+                "name": ingress.name,
+                "hosts": ingress.hosts,
+                "published": ingress.published,
+                "verdict": ingress.verdict().name(),
+                "needsNothing": ingress.needs_nothing(),
+                "items": items(&ingress.items),
+            })
+        });
+        let counts: serde_json::Map<_, _> =
+            Verdict::ALL.iter().map(|verdict| (verdict.name().to_owned(), json!(self.count(*verdict)))).collect();
+        let controller = self.controller.as_ref();
+        json!({
+            "controller": controller.map(|(workload, image)| json!({ "workload": workload, "image": image })),
+            "summary": {
+                "ingresses": self.ingresses.len(),
+                "needNothing": self.ready(),
+                "others": self.others,
+                "verdicts": counts,
+                "verdict": self.verdict().name(),
+            },
+            "flags": items(&self.flags),
+            "configMap": self.config_map.as_ref().map(|(name, of)| json!({ "name": name, "keys": items(of) })),
+            "services": items(&self.streams),
+            "ingresses": ingresses.collect::<Vec<_>>(),
+            "clashes": self.clashes,
+            "notes": self.notes,
+        })
+    }
+}
+
+fn items(items: &[Item]) -> Vec<Value> {
+    let item = |item: &Item| {
+        json!({
+            "name": item.name,
+            "value": item.value,
+            "verdict": item.verdict.name(),
+            "becomes": item.becomes,
+            "why": item.why,
+            "remedy": item.remedy,
+        })
+    };
+    items.iter().map(item).collect()
+}

@@ -1,0 +1,74 @@
+//! What stands in for Secrets of which only the names are known, so that nothing is found wrong with what nobody has read; it must not know who asked for them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
+
+use crate::model::{Kind, ObjectId};
+use crate::source::Inventory;
+
+/// A user whom nobody is.
+const USER: &str = "nobody";
+
+/// A hash of a password that nobody knows.
+const HASH: &str = "$apr1$......$9R2Ty9mVKkmJ7TyKsnNEK.";
+
+/// Gives every Secret of which only the name is known a certificate for the hosts that name it, an authority, and passwords. `prefix` is that of
+/// annotations; the default certificate is named as namespace and name.
+///
+/// # Errors
+///
+/// When no key can be made.
+pub fn stand_in_for_secrets(
+    inventory: &mut Inventory,
+    prefix: &str,
+    default_certificate: Option<(&str, &str)>,
+) -> Result<(), rcgen::Error> {
+    let key = KeyPair::generate()?;
+    let mut parameters = CertificateParams::new(Vec::new())?;
+    parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority = parameters.self_signed(&key)?.pem();
+    let (hosts, maps) = named(inventory, prefix);
+    let more = default_certificate.map(|(namespace, name)| ObjectId::new(Kind::Secret, namespace, name));
+    inventory.stand_in_for_secrets(more.as_slice(), |id| {
+        if maps.contains(id) {
+            return BTreeMap::from([(USER.to_owned(), HASH.as_bytes().to_vec())]);
+        }
+        let hosts = hosts.get(id).into_iter().flatten().filter_map(|host| host.as_str().try_into().ok());
+        let mut parameters = CertificateParams::default();
+        parameters.subject_alt_names = hosts.map(rcgen::SanType::DnsName).collect();
+        let certificate = parameters.self_signed(&key).map(|certificate| certificate.pem()).unwrap_or_default();
+        let parts = [
+            ("tls.crt", certificate),
+            ("tls.key", key.serialize_pem()),
+            ("ca.crt", authority.clone()),
+            ("auth", format!("{USER}:{HASH}\n")),
+        ];
+        parts.map(|(name, text)| (name.to_owned(), text.into_bytes())).into()
+    });
+    Ok(())
+}
+
+/// The hosts of each Secret with a certificate, and the Secrets that are maps of users.
+fn named(inventory: &Inventory, prefix: &str) -> (BTreeMap<ObjectId, BTreeSet<String>>, BTreeSet<ObjectId>) {
+    let (mut hosts, mut maps) = (BTreeMap::<_, BTreeSet<String>>::new(), BTreeSet::new());
+    for stored in &inventory.snapshot.ingresses {
+        let secret = |name: &str| {
+            let (namespace, name) = name.trim().split_once('/').unwrap_or((&stored.id.namespace, name.trim()));
+            ObjectId::new(Kind::Secret, namespace, name)
+        };
+        let Some(spec) = &stored.object.spec else { continue };
+        let of_rules = spec.rules.iter().flatten().filter_map(|rule| rule.host.clone());
+        let of_rules: BTreeSet<String> = of_rules.collect();
+        for tls in spec.tls.iter().flatten() {
+            let Some(name) = &tls.secret_name else { continue };
+            let known = hosts.entry(secret(name)).or_default();
+            known.extend(of_rules.iter().chain(tls.hosts.iter().flatten()).map(|host| host.to_lowercase()));
+        }
+        let annotation = |key: &str| stored.object.metadata.annotations.as_ref()?.get(&format!("{prefix}{key}"));
+        if annotation("auth-secret-type").is_some_and(|kind| kind.trim() == "auth-map") {
+            maps.extend(annotation("auth-secret").map(|name| secret(name)));
+        }
+    }
+    (hosts, maps)
+}

@@ -1,0 +1,62 @@
+//! Watches the Leases of all nodes of the group.
+
+use k8s_openapi::api::coordination::v1::Lease;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::followed;
+use super::member::GROUP_LABEL;
+use super::options::Options;
+use super::roster::Roster;
+use super::trouble::Trouble;
+use crate::source::cluster::{Clients, Failure, Found, Sink, Stream, Timing};
+
+/// Watches for ever. A connection that is silent for the duration of a Lease is given up: at least our own record should have
+/// changed.
+pub async fn watch(clients: &Clients, options: &Options, told: watch::Sender<Roster>, trouble: Trouble) {
+    let silence = options.lease_duration;
+    let timing = Timing { answer: silence, silence, ..followed::TIMING };
+    let selector = format!("{GROUP_LABEL}={}", options.lease);
+    let stream = Stream::<Lease>::new(clients, clients.watch.clone(), Some(&options.namespace), timing);
+    stream.labels(Some(&selector)).follow(&mut Told { listed: Vec::new(), told, trouble }).await;
+}
+
+/// Keeps the roster.
+struct Told {
+    listed: Vec<Lease>,
+    told: watch::Sender<Roster>,
+    trouble: Trouble,
+}
+
+impl Sink<Lease> for Told {
+    fn begin(&mut self) {
+        self.listed.clear();
+    }
+
+    fn page(&mut self, found: Vec<Found<Lease>>) {
+        self.listed.extend(found.into_iter().filter_map(|found| found.object.ok()));
+    }
+
+    fn end(&mut self) {
+        let listed = std::mem::take(&mut self.listed);
+        self.told.send_modify(|roster| roster.replace(&listed, Instant::now()));
+    }
+
+    fn applied(&mut self, found: Found<Lease>) {
+        if let Ok(lease) = found.object {
+            self.told.send_modify(|roster| roster.apply(&lease, Instant::now()));
+        }
+    }
+
+    fn deleted(&mut self, _: &str, name: &str) {
+        self.told.send_modify(|roster| roster.delete(name, Instant::now()));
+    }
+
+    fn heard(&mut self, _: Option<&str>) {
+        self.trouble.worked();
+    }
+
+    fn failed(&mut self, failure: &Failure) {
+        self.trouble.failed(0, failure);
+    }
+}

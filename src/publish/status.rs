@@ -1,0 +1,139 @@
+//! What is published in the status of a kind: where it stands in an object, what it should be, and how it is applied. The
+//! ledger and the writer know a kind only by its strategy.
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::networking::v1::Ingress;
+use serde_json::{Value, json};
+
+use super::address::Address;
+use super::desired::{Nodes, Subject, desired};
+use super::served::Served;
+use crate::model::ObjectId;
+use crate::source::{Published, Version};
+
+/// What stands in a status, as far as it is ours to write; the default is nothing.
+pub trait Content: Clone + Eq + Default + Debug + Send + Sync + 'static {
+    /// The addresses in it, sorted.
+    fn addresses(&self) -> &[Address];
+
+    /// Whether nothing is published.
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Addresses alone.
+impl Content for Vec<Address> {
+    fn addresses(&self) -> &[Address] {
+        self
+    }
+}
+
+/// An object in which something is or may be published.
+#[derive(Debug)]
+pub struct Object<'a, C> {
+    /// Its name.
+    pub id: &'a Arc<ObjectId>,
+    /// What the API server calls it.
+    pub uid: &'a str,
+    /// Tells versions of it apart.
+    pub version: &'a Version,
+    /// Its `resourceVersion`, and who applied to its status.
+    pub published: &'a Published,
+    /// When it was made.
+    pub created: Option<Timestamp>,
+    /// Whether its namespace is served.
+    pub is_inside: bool,
+    /// What stands in its status.
+    pub current: C,
+    /// Whether nothing else stands in the part of the status that is ours.
+    pub is_plain: bool,
+}
+
+/// How a kind says where it is served.
+pub trait StatusStrategy: Send + Sync + 'static {
+    /// The kind.
+    type Kind: kube::Resource<DynamicType = ()>;
+    /// What is published.
+    type Content: Content;
+
+    /// The objects, sorted within those that are inside and those that are not.
+    fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Self::Content>> + Send;
+
+    /// What should be published.
+    fn desired(&self, subject: Subject<'_>, nodes: &Nodes) -> Self::Content;
+
+    /// The `status` that is applied for it.
+    fn status(&self, content: &Self::Content) -> Value;
+}
+
+/// The addresses of the nodes in the status of Ingresses.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct IngressAddresses;
+
+impl StatusStrategy for IngressAddresses {
+    type Kind = Ingress;
+    type Content = Vec<Address>;
+
+    fn objects<'a>(&'a self, served: &'a Served) -> impl Iterator<Item = Object<'a, Vec<Address>>> + Send {
+        let inside = served.snapshot.ingresses.iter().map(|stored| (stored, true));
+        let outside = served.snapshot.outside.iter().map(|stored| (stored, false));
+        inside.chain(outside).filter_map(|(stored, is_inside)| {
+            let metadata = &stored.object.metadata;
+            let published = stored.published.as_deref()?;
+            let (current, is_plain) = published_addresses(Some(published));
+            Some(Object {
+                id: &stored.id,
+                uid: metadata.uid.as_deref()?,
+                version: &stored.version,
+                published,
+                created: metadata.creation_timestamp.as_ref().map(|time| time.0),
+                is_inside,
+                current,
+                is_plain,
+            })
+        })
+    }
+
+    fn desired(&self, subject: Subject<'_>, nodes: &Nodes) -> Vec<Address> {
+        desired(subject, nodes)
+    }
+
+    fn status(&self, addresses: &Vec<Address>) -> Value {
+        json!({ "loadBalancer": { "ingress": entries(addresses) } })
+    }
+}
+
+/// The addresses of a load balancer, as a status has them.
+pub fn entries(addresses: &[Address]) -> Vec<Value> {
+    let entry = |address: &Address| match address {
+        Address::Ip(address) => json!({ "ip": address.to_string() }),
+        Address::Name(name) => json!({ "hostname": &**name }),
+    };
+    addresses.iter().map(entry).collect()
+}
+
+/// The addresses that are published in an object, sorted, and whether that is all that stands there.
+pub fn published_addresses(published: Option<&Published>) -> (Vec<Address>, bool) {
+    let status = published.and_then(|published| published.status.as_ref());
+    let status = status.and_then(|status| status.load_balancer.as_ref());
+    let entries = status.and_then(|balancer| balancer.ingress.as_deref()).unwrap_or_default();
+    let mut plain = true;
+    let mut addresses = Vec::with_capacity(entries.len());
+    for entry in entries {
+        let (text, other) = match &entry.ip {
+            Some(ip) => (Some(ip), entry.hostname.is_some()),
+            None => (entry.hostname.as_ref(), false),
+        };
+        let has_ports = entry.ports.as_ref().is_some_and(|ports| !ports.is_empty());
+        match text.and_then(|text| text.parse().ok()).filter(|_| !other && !has_ports) {
+            Some(address) => addresses.push(address),
+            None => plain = false,
+        }
+    }
+    addresses.sort();
+    (addresses, plain)
+}

@@ -1,0 +1,498 @@
+//! A double of the API server for the tests of this room and of `publish`: it speaks lists, watches and writes, and fails as
+//! it is told.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::convert::Infallible;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http::{Method, Request, Response, StatusCode};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::Frame;
+use kube::Client;
+use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+type Answer = Response<UnsyncBoxBody<Bytes, Infallible>>;
+
+/// How the API server treats a node.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Mood {
+    /// It answers.
+    #[default]
+    Well,
+    /// It never answers, and watches fall silent.
+    Away,
+    /// It answers that it cannot.
+    Broken,
+    /// It never answers, and gets what it was asked when all is well again, although nobody waits for the answer any more.
+    Late,
+}
+
+/// How it refuses a write.
+#[derive(Debug, Clone, Copy)]
+pub struct Refusal {
+    /// The code of the answer.
+    pub code: u16,
+    /// What the answer gives as the reason.
+    pub reason: &'static str,
+    /// After how many seconds it asks to be asked again.
+    pub after: u32,
+}
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone, Copy)]
+pub enum Fault {
+    /// It is answered with this status.
+    Status(u16),
+    /// It is not answered.
+    Silence,
+    /// A watch begins, and says at once that its position is gone.
+    Gone,
+    /// A watch begins, and ends at once.
+    End,
+    /// It is answered, but another namespace comes before.
+    Bustle,
+}
+
+/// The API server; clones are the same one.
+#[derive(Clone, Default)]
+pub struct Double(Arc<Mutex<State>>);
+
+/// Plural, namespace and name.
+type Key = (String, String, String);
+
+#[derive(Default)]
+struct State {
+    version: u64,
+    objects: BTreeMap<Key, Value>,
+    /// Objects whose status was applied.
+    applied: BTreeSet<Key>,
+    /// What happened to objects, in which version.
+    log: Vec<(Key, u64, Event)>,
+    /// The oldest version from which a watch may begin.
+    oldest: u64,
+    watches: Vec<Watch>,
+    /// By plural and verb.
+    faults: BTreeMap<(String, String), VecDeque<Fault>>,
+    permanent: BTreeMap<(String, String), Fault>,
+    requests: Vec<String>,
+    page: usize,
+    /// Who applied a status, and the name of the object.
+    status_writes: Vec<(String, String)>,
+    /// Writes to paths that hold this text are refused.
+    refusals: Vec<(String, Refusal)>,
+    /// Every refusal: when, by the clock of the test, and the path.
+    refused: Vec<(Instant, String)>,
+}
+
+#[derive(Clone)]
+struct Event {
+    labels: Value,
+    line: Bytes,
+}
+
+struct Watch {
+    asked: Asked,
+    lines: UnboundedSender<Bytes>,
+}
+
+impl Watch {
+    fn tell(&self, key: &Key, event: &Event) {
+        if self.asked.wants(key, &event.labels) {
+            let _ = self.lines.send(event.line.clone());
+        }
+    }
+}
+
+impl Double {
+    /// A client that asks it.
+    pub fn client(&self) -> Client {
+        self.client_of("", watch::channel(Mood::Well).1)
+    }
+
+    /// A client of this node.
+    pub fn client_of(&self, node: &str, mood: watch::Receiver<Mood>) -> Client {
+        let (double, node) = (self.clone(), node.to_owned());
+        let service = tower::service_fn(move |request: Request<Body>| {
+            let (double, node, mut mood) = (double.clone(), node.clone(), mood.clone());
+            async move {
+                let now = *mood.borrow_and_update();
+                match now {
+                    Mood::Well => Ok::<_, Infallible>(double.answer(&node, request, mood).await),
+                    Mood::Broken => Ok(status(500)),
+                    Mood::Away => std::future::pending().await,
+                    Mood::Late => {
+                        tokio::spawn(async move {
+                            if mood.wait_for(|mood| *mood == Mood::Well).await.is_ok() {
+                                double.answer(&node, request, mood).await;
+                            }
+                        });
+                        std::future::pending().await
+                    }
+                }
+            }
+        });
+        Client::new(service, "default")
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Creates or changes an object, whatever it looks like.
+    pub fn put(&self, plural: &str, object: Value) {
+        self.state().put(key(plural, &object), object);
+    }
+
+    /// Deletes an object.
+    pub fn delete(&self, plural: &str, namespace: &str, name: &str) {
+        let state = &mut *self.state();
+        let key = (plural.to_owned(), namespace.to_owned(), name.to_owned());
+        let object = state.objects.remove(&key).unwrap();
+        state.tell("DELETED", key, object);
+    }
+
+    /// How many changes there were.
+    pub fn version(&self) -> u64 {
+        self.state().version
+    }
+
+    /// Changes an object, as anybody but us would.
+    pub fn edit(&self, plural: &str, namespace: &str, name: &str, change: impl FnOnce(&mut Value)) {
+        let state = &mut *self.state();
+        let key = (plural.to_owned(), namespace.to_owned(), name.to_owned());
+        let mut object = state.objects[&key].clone();
+        let before = object["status"].clone();
+        change(&mut object);
+        if object["status"] != before {
+            state.applied.remove(&key);
+        }
+        state.put(key, object);
+    }
+
+    /// The objects of a kind in a namespace.
+    pub fn objects<K: serde::de::DeserializeOwned>(&self, plural: &str, namespace: &str) -> Vec<K> {
+        let state = self.state();
+        let wanted = |(key, _): &(&Key, &Value)| key.0 == plural && key.1 == namespace;
+        let objects = state.objects.iter().filter(wanted);
+        objects.map(|(_, object)| serde_json::from_value(object.clone()).unwrap()).collect()
+    }
+
+    /// Refuses writes to paths that hold this text from now on.
+    pub fn refuse(&self, what: &str, refusal: Refusal) {
+        self.state().refusals.push((what.to_owned(), refusal));
+    }
+
+    /// Refuses nothing any more.
+    pub fn relent(&self) {
+        self.state().refusals.clear();
+    }
+
+    /// When writes to paths that hold this text were refused.
+    pub fn refused(&self, what: &str) -> Vec<Instant> {
+        let state = self.state();
+        let about = state.refused.iter().filter(|(_, path)| path.contains(what));
+        about.map(|(when, _)| *when).collect()
+    }
+
+    /// Who wrote status so far, in order.
+    pub fn status_writers(&self) -> Vec<String> {
+        self.state().status_writes.iter().map(|(node, _)| node.clone()).collect()
+    }
+
+    /// Which objects status was written to so far, in order.
+    pub fn status_writes(&self) -> Vec<String> {
+        self.state().status_writes.iter().map(|(_, name)| name.clone()).collect()
+    }
+
+    /// The next request of this sort goes wrong; faults line up.
+    pub fn fail_next(&self, plural: &str, verb: &str, fault: Fault) {
+        self.state().faults.entry((plural.to_owned(), verb.to_owned())).or_default().push_back(fault);
+    }
+
+    /// Every request of this sort goes wrong from now on, or none any more.
+    pub fn fail(&self, plural: &str, verb: &str, fault: Option<Fault>) {
+        let key = (plural.to_owned(), verb.to_owned());
+        match fault {
+            Some(fault) => drop(self.state().permanent.insert(key, fault)),
+            None => drop(self.state().permanent.remove(&key)),
+        }
+    }
+
+    /// Ends the watches of a kind, and forgets what happened before: whoever comes back has to list.
+    pub fn end_watches(&self, plural: &str, forget: bool) {
+        let state = &mut *self.state();
+        state.watches.retain(|watch| watch.asked.plural != plural);
+        if forget {
+            state.oldest = state.version + 1;
+        }
+    }
+
+    /// Sends a line to the watches of a kind.
+    pub fn send(&self, plural: &str, line: &Value) {
+        let state = self.state();
+        let watches = state.watches.iter().filter(|watch| watch.asked.plural == plural);
+        watches.for_each(|watch| drop(watch.lines.send(format!("{line}\n").into())));
+    }
+
+    /// Pages of lists have at most this many objects.
+    pub fn page(&self, size: usize) {
+        self.state().page = size;
+    }
+
+    /// Every request so far, as `VERB plural`.
+    pub fn requests(&self) -> Vec<String> {
+        self.state().requests.clone()
+    }
+
+    async fn answer(&self, node: &str, request: Request<Body>, mood: watch::Receiver<Mood>) -> Answer {
+        let (head, body) = request.into_parts();
+        let asked = Asked::of(&head.method, &head.uri);
+        let body = body.collect().await.unwrap().to_bytes();
+        let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if let Some(refusal) = self.state().refuse(&head) {
+            return refusal.answer();
+        }
+        let key = (asked.plural.clone(), asked.verb.to_owned());
+        let fault = {
+            let state = &mut *self.state();
+            state.requests.push(format!("{} {}", asked.verb, asked.plural));
+            let next = state.faults.get_mut(&key).and_then(VecDeque::pop_front);
+            next.or_else(|| state.permanent.get(&key).copied())
+        };
+        match fault {
+            Some(Fault::Status(code)) => return status(code),
+            Some(Fault::Silence) => std::future::pending().await,
+            Some(Fault::Gone) => {
+                let line = json!({ "type": "ERROR", "object": { "kind": "Status", "status": "Failure", "code": 410 } });
+                return whole(200, format!("{line}\n"));
+            }
+            Some(Fault::End) => return whole(200, String::new()),
+            Some(Fault::Bustle) => {
+                let name = format!("new-{}", self.requests().len());
+                self.put("namespaces", json!({ "metadata": { "name": name, "labels": { "team": "a" } } }));
+                // Those who follow namespaces have learned of it.
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            None => {}
+        }
+        let state = &mut *self.state();
+        let key = asked.key();
+        match asked.verb {
+            "watch" => state.watch(asked, mood),
+            "list" => state.list(&asked),
+            "get" => state.objects.get(&key).map_or_else(|| status(404), success),
+            // As an API server does, which takes no Lease that counts for no time.
+            _ if body["kind"] == "Lease"
+                && body["spec"]["leaseDurationSeconds"].as_i64().is_none_or(|time| time < 1) =>
+            {
+                status(422)
+            }
+            "create" => state.create(&asked, body),
+            "update" => state.update(key, body),
+            _ => state.apply(node, key, &body),
+        }
+    }
+}
+
+impl State {
+    fn refuse(&mut self, head: &http::request::Parts) -> Option<Refusal> {
+        let path = head.uri.path();
+        let (_, refusal) = self.refusals.iter().find(|(what, _)| head.method != Method::GET && path.contains(what))?;
+        let refusal = *refusal;
+        self.refused.push((Instant::now(), path.to_owned()));
+        Some(refusal)
+    }
+
+    fn put(&mut self, key: Key, object: Value) -> Value {
+        let change = if self.objects.contains_key(&key) { "MODIFIED" } else { "ADDED" };
+        let object = self.tell(change, key.clone(), object);
+        self.objects.insert(key, object.clone());
+        object
+    }
+
+    fn tell(&mut self, change: &str, key: Key, mut object: Value) -> Value {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let line = format!("{}\n", json!({ "type": change, "object": object }));
+        let event = Event { labels: object["metadata"]["labels"].clone(), line: line.into() };
+        self.watches.iter().for_each(|watch| watch.tell(&key, &event));
+        self.log.push((key, self.version, event));
+        object
+    }
+
+    fn watch(&mut self, asked: Asked, mut mood: watch::Receiver<Mood>) -> Answer {
+        let from: u64 = asked.query["resourceVersion"].parse().unwrap();
+        if from < self.oldest {
+            return status(410);
+        }
+        let (lines, mut receiver) = unbounded_channel::<Bytes>();
+        let watch = Watch { asked, lines };
+        let later = self.log.iter().filter(|(_, version, _)| *version > from);
+        later.for_each(|(key, _, event)| watch.tell(key, event));
+        self.watches.push(watch);
+        // A connection to a server that goes away tells nothing any more, not even that it is gone.
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let told = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
+        let cut = Arc::clone(&is_cut);
+        let told = told.take_until(Box::pin(async move {
+            if mood.wait_for(|mood| *mood != Mood::Well).await.is_err() {
+                std::future::pending::<()>().await;
+            }
+            cut.store(true, Ordering::Relaxed);
+        }));
+        let silence = futures_util::stream::poll_fn(move |_| match is_cut.load(Ordering::Relaxed) {
+            true => Poll::Pending,
+            false => Poll::Ready(None),
+        });
+        let frames = told.chain(silence).map(|line| Ok::<_, Infallible>(Frame::data(line)));
+        Response::new(StreamBody::new(frames).boxed_unsync())
+    }
+
+    fn list(&self, asked: &Asked) -> Answer {
+        let wanted = |(key, object): &(&Key, &Value)| asked.wants(key, &object["metadata"]["labels"]);
+        let objects: Vec<_> = self.objects.iter().filter(wanted).map(|(_, object)| object).collect();
+        let from: usize = asked.query.get("continue").map_or(0, |token| token.parse().unwrap());
+        let page = if self.page == 0 { usize::MAX } else { self.page };
+        let until = from.saturating_add(page).min(objects.len());
+        let next = (until < objects.len()).then(|| until.to_string());
+        success(&json!({
+            "metadata": { "resourceVersion": self.version.to_string(), "continue": next.unwrap_or_default() },
+            "items": objects[from..until],
+        }))
+    }
+
+    fn create(&mut self, asked: &Asked, mut object: Value) -> Answer {
+        object["metadata"]["namespace"] = json!(asked.namespace.clone().unwrap_or_default());
+        let key = key(&asked.plural, &object);
+        if self.objects.contains_key(&key) {
+            return Refusal { code: 409, reason: "AlreadyExists", after: 0 }.answer();
+        }
+        object["metadata"]["uid"] = json!(format!("uid-{}", key.2));
+        success(&self.put(key, object))
+    }
+
+    fn update(&mut self, key: Key, object: Value) -> Answer {
+        let Some(known) = self.objects.get(&key) else { return status(404) };
+        if known["metadata"]["resourceVersion"] != object["metadata"]["resourceVersion"] {
+            return Refusal { code: 409, reason: "Conflict", after: 0 }.answer();
+        }
+        success(&self.put(key, object))
+    }
+
+    /// Applies a status on the server's side. Whatever was applied before and is not named any more is taken back.
+    fn apply(&mut self, node: &str, key: Key, patch: &Value) -> Answer {
+        let Some(mut object) = self.objects.get(&key).cloned() else { return status(404) };
+        let metadata = &patch["metadata"];
+        let is_outdated = metadata["resourceVersion"] != object["metadata"]["resourceVersion"];
+        if metadata["uid"] != object["metadata"]["uid"] || is_outdated {
+            return Refusal { code: 409, reason: "Conflict", after: 0 }.answer();
+        }
+        self.status_writes.push((node.to_owned(), key.2.clone()));
+        let before = object.clone();
+        if patch["status"].is_object() {
+            object["status"] = patch["status"].clone();
+            self.applied.insert(key.clone());
+        } else if self.applied.remove(&key) {
+            object["status"] = json!({ "loadBalancer": {} });
+        }
+        let mut answer = match before == object {
+            true => object,
+            false => self.put(key, object),
+        };
+        // Somebody nested managed fields deeper than the library reads.
+        let fields = (0..150).fold(json!({}), |inner, _| json!({ "f:x": inner }));
+        answer["metadata"]["managedFields"] = json!([{ "fieldsV1": fields }]);
+        success(&answer)
+    }
+}
+
+/// A request.
+struct Asked {
+    verb: &'static str,
+    plural: String,
+    namespace: Option<String>,
+    name: String,
+    query: BTreeMap<String, String>,
+}
+
+impl Asked {
+    fn of(method: &Method, uri: &http::Uri) -> Self {
+        let query = url::form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes());
+        let query: BTreeMap<String, String> = query.into_owned().collect();
+        let parts: Vec<_> = uri.path().split('/').filter(|part| !part.is_empty()).collect();
+        let rest = if parts[0] == "api" { &parts[2..] } else { &parts[3..] };
+        let (namespace, rest) = match rest {
+            ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some((*namespace).to_owned()), rest),
+            rest => (None, rest),
+        };
+        let name = rest.get(1).map_or(String::new(), |name| (*name).to_owned());
+        let verb = match *method {
+            Method::GET if query.contains_key("watch") => "watch",
+            Method::GET if name.is_empty() => "list",
+            Method::GET => "get",
+            Method::POST => "create",
+            Method::PUT => "update",
+            _ => "patch",
+        };
+        Asked { verb, plural: rest[0].to_owned(), namespace, name, query }
+    }
+
+    fn key(&self) -> Key {
+        (self.plural.clone(), self.namespace.clone().unwrap_or_default(), self.name.clone())
+    }
+
+    /// Whether an object with these labels is asked for.
+    fn wants(&self, (plural, namespace, _): &Key, labels: &Value) -> bool {
+        let selector = self.query.get("labelSelector").map_or("", String::as_str);
+        let has = |label: &str| match label.split_once('=') {
+            Some((key, value)) => labels[key] == value,
+            None => labels[label].is_string(),
+        };
+        *plural == self.plural
+            && self.namespace.as_ref().is_none_or(|own| own == namespace)
+            && selector.split(',').filter(|label| !label.is_empty()).all(has)
+    }
+}
+
+impl Refusal {
+    /// As an API server words it.
+    fn answer(self) -> Answer {
+        let status = json!({
+            "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": self.code, "reason": self.reason,
+            "message": self.reason, "details": { "retryAfterSeconds": self.after },
+        });
+        whole(self.code, status.to_string())
+    }
+}
+
+fn key(plural: &str, object: &Value) -> Key {
+    let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default().to_owned();
+    (plural.to_owned(), text("namespace"), text("name"))
+}
+
+fn success(object: &Value) -> Answer {
+    whole(200, object.to_string())
+}
+
+fn whole(code: u16, text: String) -> Answer {
+    let mut answer = Response::new(Full::from(text).boxed_unsync());
+    *answer.status_mut() = StatusCode::from_u16(code).unwrap();
+    answer
+}
+
+fn status(code: u16) -> Answer {
+    let words = StatusCode::from_u16(code).unwrap().canonical_reason().unwrap_or_default();
+    let (message, reason) = (format!("it is {words}"), words.replace(' ', ""));
+    let status = json!({ "kind": "Status", "status": "Failure", "code": code, "reason": reason, "message": message });
+    whole(code, status.to_string())
+}

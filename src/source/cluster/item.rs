@@ -1,0 +1,100 @@
+//! An object that a watch reported, as it is kept, or what is wrong with it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::found::{Found, Undecodable};
+use crate::model::{Digester, ObjectId};
+use crate::source::identity;
+use crate::source::kind::Watched;
+use crate::source::validation::Problem;
+use crate::source::{Published, Stored, Version};
+
+/// Written by kubectl for itself; it can be larger than the object.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// An object that is fit to be kept, or what is wrong with it.
+#[derive(Debug)]
+pub struct Item<K: Watched> {
+    /// Its name.
+    pub id: Arc<ObjectId>,
+    /// The object as it is kept, or what is wrong.
+    pub outcome: Result<Stored<K::Kept>, Unfit>,
+}
+
+/// Why an object is not kept.
+#[derive(Debug)]
+pub struct Unfit {
+    /// What is wrong.
+    pub problems: Vec<Problem>,
+    /// What the API server calls it.
+    pub uid: Option<Arc<str>>,
+    /// The published status, which is valid whatever is wrong with the rest.
+    pub published: Option<Published>,
+}
+
+impl<K: Watched> Item<K> {
+    /// Checks and trims what was found; `None` when it has a name that no API server would give.
+    pub fn of(found: Found<K>) -> Option<Self> {
+        let id = identity::named(K::MODEL_KIND, K::NAMESPACED, Some(&found.namespace), Some(&found.name)).ok()?;
+        let id = Arc::new(id);
+        let outcome = match found.object {
+            Ok(mut object) => {
+                object.complete();
+                let mut problems = Vec::new();
+                object.validate(&mut problems);
+                match problems.is_empty() {
+                    true => Ok(stored(&id, object)),
+                    false => {
+                        let uid = object.metadata().uid.as_deref().map(Arc::from);
+                        Err(Unfit { problems, uid, published: object.take_published() })
+                    }
+                }
+            }
+            Err(Undecodable { why, uid, status }) => {
+                // Other kinds have a status of another form, which is not published by us.
+                let status = status.and_then(|status| serde_json::from_value(status).ok());
+                let published = Some(Published::new(found.position, status));
+                Err(Unfit { problems: vec![Problem::undecodable(why)], uid, published })
+            }
+        };
+        Some(Item { id, outcome })
+    }
+}
+
+fn stored<K: Watched>(id: &Arc<ObjectId>, mut object: K) -> Stored<K::Kept> {
+    let published = object.take_published().map(Arc::new);
+    object.drop_unread();
+    let metadata = object.metadata_mut();
+    metadata.managed_fields = None;
+    metadata.owner_references = None;
+    metadata.finalizers = None;
+    metadata.generate_name = None;
+    metadata.self_link = None;
+    metadata.resource_version = None;
+    metadata.generation = None;
+    if let Some(annotations) = &mut metadata.annotations {
+        annotations.remove(LAST_APPLIED);
+        if annotations.is_empty() {
+            metadata.annotations = None;
+        }
+    }
+    Stored {
+        id: Arc::clone(id),
+        version: fingerprint(&object),
+        object: Arc::new(object.into()),
+        published,
+        place: None,
+    }
+}
+
+/// A digest of what is kept. A change of anything else, such as a status or a
+/// label, makes no new version. It stays the same over restarts, and a new object of an old name
+/// differs by its uid.
+pub fn fingerprint<K: Serialize>(object: &K) -> Version {
+    let mut digester = Digester::default();
+    // Writing to a digest does not fail, and the types of the API have no keys that JSON could not take.
+    let _ = serde_json::to_writer(&mut digester, object);
+    Version(digester.finish().hexadecimal(16).into())
+}

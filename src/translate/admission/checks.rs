@@ -1,0 +1,185 @@
+//! What the policies ask of annotations and paths, from the rows of the table; it must not know how a policy is written.
+
+use super::check::{Candidate, Check};
+use super::expression::{self, Abilities};
+use crate::model::{Field, LONGEST};
+use crate::translate::annotation::{Effect, Form, OnError, Row, Shape, Table, Trust, asks};
+use crate::translate::{Limits, Options, subject};
+
+/// The prefix of our own keys, of which an Ingress has none.
+const OWN_PREFIX: &str = "ingressd/";
+
+/// What a path has to be like, beside what every API server asks of it.
+const PATH: Shape = Shape {
+    name: "a path without control characters",
+    pattern: r"[^\x00-\x1f\x7f-\x{9f}\x{2028}\x{2029}]*",
+    longest: LONGEST,
+    verbatim: true,
+    ..Shape::DEFAULT
+};
+
+fn annotation(key: &str) -> Field {
+    Field::Annotation(key.to_owned().into())
+}
+
+/// Every spelling of a row's key, with the prefix; those that another one wins over come with that one.
+fn spellings(row: &Row, table: &Table) -> Vec<(String, Option<String>)> {
+    let full = |name: &str| format!("{}{name}", table.prefix);
+    let aliases = row.aliases.iter().map(|alias| (full(alias), Some(full(row.key))));
+    std::iter::once((full(row.key), None)).chain(aliases).collect()
+}
+
+/// A check of one annotation by an expression about the value `v`, which is not empty.
+fn of_value<'a>(
+    (key, winner): (String, Option<String>),
+    expression: &str,
+    message: String,
+    is_wrong: impl Fn(&str) -> bool + 'a,
+) -> Check<'a> {
+    let named = expression::text(&key);
+    let set = |key: &str| format!("({key} in variables.annotations && variables.annotations[{key}].trim() != '')");
+    let loses = winner.as_deref().map(|winner| format!("{} || ", set(&expression::text(winner))));
+    let expression = format!(
+        "{}!({named} in variables.annotations) || [variables.annotations[{named}]].all(v, v.trim() == '' || ({expression}))",
+        loses.unwrap_or_default()
+    );
+    let wrong = move |candidate: &Candidate<'_>| {
+        let loses = winner.as_deref().is_some_and(|winner| candidate.value(winner).is_some());
+        let value = candidate.value(&key).filter(|value| !loses && is_wrong(value));
+        value.map(|_| annotation(&key)).into_iter().collect()
+    };
+    Check { expression, message, naming: None, wrong: Box::new(wrong) }
+}
+
+/// The form of each value, and that no value is longer than it may be.
+pub fn values(table: &'static Table, options: &Options, abilities: Abilities) -> Vec<Check<'static>> {
+    let mut checks = vec![lengths(table, &options.limits)];
+    for row in table.rows().filter(|row| row.is_served()) {
+        let form = row.form(&options.limits);
+        let (Some(expression), Some(described)) = (expression::form(&form, "v", abilities), form.described()) else {
+            continue;
+        };
+        for spelling in spellings(row, table) {
+            let message = format!("{} takes {described}", spelling.0);
+            checks.push(of_value(spelling, &expression, message, move |value| !accepts(&form, value, abilities)));
+        }
+    }
+    let protects = |row: &Row| matches!(row.on_error, OnError::Close | OnError::Refuse);
+    checks.into_iter().chain(not_served(table, protects)).collect()
+}
+
+/// What an API server that cannot read addresses makes of a form is what is told of it here as well.
+fn accepts(form: &Form, value: &str, abilities: Abilities) -> bool {
+    match form {
+        Form::Addresses if !abilities.networks => {
+            let is_part =
+                |letter: char| letter.is_ascii_hexdigit() || ":./,".contains(letter) || letter.is_whitespace();
+            value.chars().all(is_part)
+        }
+        form => form.accepts(value),
+    }
+}
+
+/// That no annotation that has an effect is longer than the administrator lets it be.
+fn lengths(table: &'static Table, limits: &Limits) -> Check<'static> {
+    let most = limits.object.annotation_bytes;
+    let too_long = move |value: &str| u64::try_from(value.len()).is_ok_and(|length| length > most);
+    let prefix = expression::text(table.prefix);
+    Check {
+        expression: format!(
+            "variables.annotations.all(k, !k.startsWith({prefix}) || size(bytes(variables.annotations[k])) <= {most})"
+        ),
+        message: format!("annotations with the prefix {} take at most {most} bytes", table.prefix),
+        naming: None,
+        wrong: Box::new(move |candidate| {
+            let ours = candidate.annotations.iter().filter(|(key, _)| key.starts_with(table.prefix));
+            ours.filter(|(_, value)| too_long(value)).map(|(key, _)| annotation(key)).collect()
+        }),
+    }
+}
+
+/// Keys that are known and not served, where they ask for something else than what happens anyway.
+pub fn not_served(table: &'static Table, which: impl Fn(&Row) -> bool) -> Vec<Check<'static>> {
+    let mut checks = Vec::new();
+    for row in table.rows().filter(|row| which(row)) {
+        let Effect::Unserved { harmless, instead, .. } = row.effect else { continue };
+        let booleans: Vec<_> = expression::BOOLEANS.into_iter().filter(|word| !asks(word, harmless)).collect();
+        let nothing = match harmless {
+            "" => "false".to_owned(),
+            harmless if booleans.is_empty() => format!("v.trim() == {}", expression::text(harmless)),
+            _ => format!("v.trim() in {}", expression::list(booleans)),
+        };
+        for spelling in spellings(row, table) {
+            let message = format!("{}: {instead}", spelling.0);
+            checks.push(of_value(spelling, &nothing, message, move |value| asks(value, harmless)));
+        }
+    }
+    checks
+}
+
+/// Keys that need more trust than there is.
+pub fn trust(table: &'static Table, most: Trust) -> Vec<Check<'static>> {
+    let served = |trust: Trust| table.rows().filter(move |row| row.is_served() && row.trust == trust);
+    let checks = Trust::ALL.into_iter().filter(|trust| *trust > most).filter_map(|trust| {
+        let keys: Vec<String> = served(trust).flat_map(|row| spellings(row, table)).map(|(key, _)| key).collect();
+        let named = expression::list(keys.iter().map(String::as_str));
+        let fault =
+            format!("it needs trust {}, and the administrator's access.max-trust is {}", trust.name(), most.name());
+        let set = "k in variables.annotations && variables.annotations[k].trim() != ''";
+        (!keys.is_empty()).then(|| Check {
+            expression: format!("!{named}.exists(k, {set})"),
+            message: fault.clone(),
+            naming: Some(format!("{named}.filter(k, {set}).join(', ') + {}", expression::text(&format!(": {fault}")))),
+            wrong: Box::new(move |candidate| {
+                keys.iter().filter(|key| candidate.value(key).is_some()).map(|key| annotation(key)).collect()
+            }),
+        })
+    });
+    checks.collect()
+}
+
+/// Keys with our prefixes that nobody knows.
+pub fn unknown(table: &'static Table) -> Vec<Check<'static>> {
+    let (prefix, own) = (expression::text(table.prefix), expression::text(OWN_PREFIX));
+    let unknown = format!("k.startsWith({own}) || (k.startsWith({prefix}) && !(k in variables.known))");
+    vec![Check {
+        expression: format!("!variables.annotations.exists(k, {unknown})"),
+        message: "there is no such annotation".to_owned(),
+        naming: Some(format!(
+            "variables.annotations.filter(k, {unknown}).join(', ') + ': there is no such annotation'"
+        )),
+        wrong: Box::new(move |candidate| {
+            let is_unknown = |key: &&String| match key.strip_prefix(table.prefix) {
+                Some(name) => table.find(name).is_none(),
+                None => key.starts_with(OWN_PREFIX),
+            };
+            candidate.annotations.keys().filter(is_unknown).map(|key| annotation(key)).collect()
+        }),
+    }]
+}
+
+/// The keys that are known, with their prefix, in order.
+pub fn known(table: &Table) -> String {
+    let mut known: Vec<String> = table.names().map(|name| format!("{}{name}", table.prefix)).collect();
+    known.sort_unstable();
+    expression::list(known.iter().map(String::as_str))
+}
+
+/// The characters of paths.
+pub fn paths() -> Vec<Check<'static>> {
+    let fits = expression::fits(&PATH, "p.path");
+    let of_rule = format!("!has(r.http) || r.http.paths.all(p, !has(p.path) || ({fits}))");
+    vec![Check {
+        expression: format!("!has(object.spec.rules) || object.spec.rules.all(r, {of_rule})"),
+        message: format!("a path is text without control characters, of at most {LONGEST} characters"),
+        naming: None,
+        wrong: Box::new(|candidate| {
+            let rules = (0..).zip(candidate.spec.rules.iter().flatten());
+            let paths =
+                rules.flat_map(|(rule, entry)| subject::paths(entry).map(move |(path, entry)| (rule, path, entry)));
+            let wrong =
+                paths.filter(|(.., entry)| entry.path.as_deref().is_some_and(|path| !Form::Text(&PATH).accepts(path)));
+            wrong.map(|(rule, path, _)| Field::Path(rule, crate::translate::position(path), "path")).collect()
+        }),
+    }]
+}

@@ -1,0 +1,22 @@
+//! What the documentation says of the policies, from the rows; it must not know how they are written.
+
+use super::{Policy, TABLE};
+use crate::translate::annotation::Table;
+
+/// The policies and what they are about, as a table in Markdown.
+pub fn policies() -> String {
+    let head = "| policy | what it is against | unless told otherwise |\n| --- | --- | --- |\n".to_owned();
+    let rows = Policy::ALL
+        .map(|policy| format!("| `{}` | {} | {} |\n", policy.name(), policy.about(), policy.usual_action().name()));
+    head + &rows.concat()
+}
+
+/// What no policy judges of served annotations and why, as a table in Markdown.
+pub fn not_judged() -> String {
+    let served = |table: &'static Table| table.rows().filter(|row| row.is_served());
+    let rows = served(TABLE).filter_map(|row| {
+        let judged = row.form.described().unwrap_or_else(|| "nothing".to_owned());
+        Some(format!("| `{}` | {judged} | {} |\n", row.key, row.form.left_out()?))
+    });
+    "| annotation | what is judged | what is not |\n| --- | --- | --- |\n".to_owned() + &rows.collect::<String>()
+}

@@ -1,0 +1,214 @@
+//! What an API server should refuse at its door, as policies for it and as findings; it must not know files or settings.
+
+mod check;
+mod checks;
+mod document;
+mod expression;
+mod hosts;
+mod manifests;
+#[cfg(test)]
+mod tests;
+
+pub use check::{Candidate, Check};
+pub use document::{not_judged, policies};
+pub use expression::{Abilities, form as form_expression};
+
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use k8s_openapi::api::networking::v1::Ingress;
+
+use super::annotation::{OnError, Table};
+use super::{ANNOTATIONS, Options, class};
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::{Origin, Refused};
+use crate::source::{Snapshot, Stored};
+
+/// One of the policies, by what it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Policy {
+    /// Values of annotations.
+    Values,
+    /// How much trust they need.
+    Trust,
+    /// Keys that nobody knows.
+    Unknown,
+    /// Keys that are known and have no effect.
+    Unserved,
+    /// Characters of paths.
+    Paths,
+    /// Hosts that a namespace may have.
+    Hosts,
+}
+
+impl Policy {
+    /// All of them, in order.
+    pub const ALL: [Policy; 6] =
+        [Policy::Values, Policy::Trust, Policy::Unknown, Policy::Unserved, Policy::Paths, Policy::Hosts];
+
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Policy::Values => "values",
+            Policy::Trust => "trust",
+            Policy::Unknown => "unknown",
+            Policy::Unserved => "unserved",
+            Policy::Paths => "paths",
+            Policy::Hosts => "hosts",
+        }
+    }
+
+    /// What it refuses, in one clause for people.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Policy::Values => {
+                "values that their annotations do not take, and annotations that are not served and would close routes or have the object refused"
+            }
+            Policy::Trust => "annotations that need more trust than `access.max-trust` says",
+            Policy::Unknown => "annotations with our prefixes that nobody knows, such as misspelt ones",
+            Policy::Unserved => "annotations that are known and have no effect here",
+            Policy::Paths => "paths with control characters, and paths that are too long for nginx",
+            Policy::Hosts => "hosts that `hosts.allowed` does not let the namespace have; nothing where that is empty",
+        }
+    }
+
+    /// What happens unless somebody says otherwise: what changes nothing is no reason to refuse a manifest that worked elsewhere.
+    pub const fn usual_action(self) -> Action {
+        match self {
+            Policy::Unknown | Policy::Unserved => Action::Warn,
+            Policy::Values | Policy::Trust | Policy::Paths | Policy::Hosts => Action::Deny,
+        }
+    }
+}
+
+/// What happens to an object against which a policy is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// It is refused.
+    Deny,
+    /// Whoever applies it is warned.
+    Warn,
+    /// It stands in the audit log of the API server.
+    Audit,
+    /// There is no such policy.
+    Off,
+}
+
+impl Action {
+    const ALL: [(Action, &'static str); 4] =
+        [(Action::Deny, "deny"), (Action::Warn, "warn"), (Action::Audit, "audit"), (Action::Off, "off")];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        Self::ALL.iter().find(|(action, _)| *action == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// One policy and what it does: `values=warn`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Choice(pub Policy, pub Action);
+
+impl FromStr for Choice {
+    type Err = Refused;
+
+    fn from_str(text: &str) -> Result<Self, Refused> {
+        let (policy, action) = text.split_once('=').ok_or(Refused::because("it is not of the form POLICY=ACTION"))?;
+        let found = Policy::ALL.into_iter().find(|known| known.name() == policy);
+        let names = Policy::ALL.map(Policy::name).join(", ");
+        let policy = found.ok_or_else(|| Refused(format!("{policy:?} is not one of {names}").into()))?;
+        let found = Action::ALL.iter().find(|(_, name)| *name == action);
+        let names = Action::ALL.map(|(_, name)| name).join(", ");
+        let (action, _) = found.ok_or_else(|| Refused(format!("{action:?} is not one of {names}").into()))?;
+        Ok(Choice(policy, *action))
+    }
+}
+
+/// What is asked of objects at the door, and of which.
+#[derive(Debug)]
+pub struct Admission<'a> {
+    /// What the administrator decides.
+    pub options: &'a Options,
+    /// Names of IngressClasses that are ours.
+    pub classes: Vec<Arc<str>>,
+    /// What the names of policies begin with.
+    pub name: &'a str,
+    /// What is not as usual; the last word of each policy counts.
+    pub choices: Vec<Choice>,
+    /// What the CEL of the API server can do.
+    pub abilities: Abilities,
+}
+
+/// The rows that are judged.
+const TABLE: &Table = &ANNOTATIONS;
+
+impl Admission<'_> {
+    /// What happens against a policy.
+    fn action(&self, policy: Policy) -> Action {
+        let choice = self.choices.iter().rev().find(|Choice(chosen, _)| *chosen == policy);
+        choice.map_or(policy.usual_action(), |Choice(_, action)| *action)
+    }
+
+    /// The name of a policy in the cluster.
+    fn name_of(&self, policy: Policy) -> String {
+        format!("{}-{}", self.name, policy.name())
+    }
+
+    /// What a policy asks for; nothing where the administrator wishes nothing of it.
+    fn checks(&self, policy: Policy) -> Vec<Check<'_>> {
+        let options = self.options;
+        match policy {
+            _ if self.action(policy) == Action::Off => Vec::new(),
+            Policy::Values => checks::values(TABLE, options, self.abilities),
+            Policy::Trust => checks::trust(TABLE, options.max_trust),
+            Policy::Unknown => checks::unknown(TABLE),
+            Policy::Unserved => {
+                checks::not_served(TABLE, |row| matches!(row.on_error, OnError::Skip | OnError::WithholdCors))
+            }
+            Policy::Paths => checks::paths(),
+            Policy::Hosts => hosts::checks(&options.allowed_hosts),
+        }
+    }
+
+    /// Whether the object is of our classes. Names that are given count besides those of the snapshot.
+    fn is_ours(&self, ingress: &Stored<Ingress>, snapshot: &Snapshot) -> bool {
+        let named = ingress.object.spec.as_ref().and_then(|spec| spec.ingress_class_name.as_deref());
+        named.is_some_and(|named| self.classes.iter().any(|class| **class == *named))
+            || class::select(ingress, snapshot, self.options).is_ok()
+    }
+
+    /// How many of the objects are judged.
+    pub fn count(&self, snapshot: &Snapshot) -> usize {
+        snapshot.ingresses.iter().filter(|ingress| self.is_ours(ingress, snapshot)).count()
+    }
+
+    /// What the policies have against the objects, sorted.
+    pub fn judge(&self, snapshot: &Snapshot) -> Vec<Finding> {
+        let all: BTreeMap<Policy, Vec<Check<'_>>> =
+            Policy::ALL.into_iter().map(|policy| (policy, self.checks(policy))).collect();
+        let mut findings = Vec::new();
+        for ingress in snapshot.ingresses.iter().filter(|ingress| self.is_ours(ingress, snapshot)) {
+            let candidate = Candidate::new(ingress, snapshot);
+            for (policy, check) in
+                all.iter().flat_map(|(policy, checks)| checks.iter().map(move |check| (policy, check)))
+            {
+                for field in (check.wrong)(&candidate) {
+                    findings.push(self.finding(*policy, Origin::field(&ingress.id, field), &check.message));
+                }
+            }
+        }
+        findings.sort();
+        findings
+    }
+
+    fn finding(&self, policy: Policy, origin: Origin, message: &str) -> Finding {
+        let name = self.name_of(policy);
+        let (severity, does) = match self.action(policy) {
+            Action::Deny => (Severity::Error, "refuses it"),
+            Action::Warn => (Severity::Warning, "warns of it"),
+            Action::Audit | Action::Off => (Severity::Info, "notes it"),
+        };
+        let note = format!("ValidatingAdmissionPolicy {name} {does}: {message}");
+        Finding { severity, ..Finding::new(Reason::NotAdmitted, origin, note) }
+    }
+}

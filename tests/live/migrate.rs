@@ -1,0 +1,107 @@
+//! What `ingressd migrate` reads of a live cluster that runs an ingress-nginx as its chart installs it; this must not know what is judged how.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::cluster::{self, Cluster};
+use crate::rig::manifests::{ingress, tls_secret};
+
+/// As the chart makes it, with the names of the test.
+fn deployment(controller: &str, namespace: &str) -> Value {
+    let labels = json!({ "app.kubernetes.io/name": "ingress-nginx", "app.kubernetes.io/component": "controller" });
+    let variable =
+        |name: &str, field: &str| json!({ "name": name, "valueFrom": { "fieldRef": { "fieldPath": field } } });
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "ingress-nginx-controller", "labels": labels },
+        "spec": {
+            "replicas": 0, "minReadySeconds": 0, "revisionHistoryLimit": 10, "selector": { "matchLabels": labels },
+            "template": {
+                "metadata": { "labels": labels },
+                "spec": {
+                    "dnsPolicy": "ClusterFirst", "terminationGracePeriodSeconds": 300,
+                    "containers": [{
+                        "name": "controller", "image": "registry.k8s.io/ingress-nginx/controller:v1.12.1",
+                        "args": [
+                            "/nginx-ingress-controller",
+                            "--publish-service=$(POD_NAMESPACE)/ingress-nginx-controller",
+                            "--election-id=ingress-nginx-leader",
+                            format!("--controller-class={controller}"),
+                            "--ingress-class=nginx",
+                            "--configmap=$(POD_NAMESPACE)/ingress-nginx-controller",
+                            "--validating-webhook=:8443",
+                            "--validating-webhook-certificate=/usr/local/certificates/cert",
+                            "--validating-webhook-key=/usr/local/certificates/key",
+                            format!("--watch-namespace={namespace}"),
+                        ],
+                        "env": [
+                            variable("POD_NAME", "metadata.name"), variable("POD_NAMESPACE", "metadata.namespace"),
+                            { "name": "LD_PRELOAD", "value": "/usr/local/lib/libmimalloc.so" },
+                        ],
+                        "ports": [{ "name": "http", "containerPort": 80 }, { "name": "https", "containerPort": 443 }],
+                    }],
+                },
+            },
+        },
+    })
+}
+
+fn migrate(cluster: &Cluster, step: &str, more: &[&str]) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
+    command.args(["migrate", step, "--admin-kubeconfig"]).arg(cluster.control_plane.kubeconfig());
+    command.args(["--controller", &format!("{}/ingress-nginx-controller", cluster.objects.namespace())]).args(more);
+    let output = command.env_remove("INGRESSD_CONFIG").output().unwrap();
+    let complaints = String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), String::from_utf8(output.stdout).unwrap() + &complaints)
+}
+
+#[test]
+fn a_cluster_with_the_chart_is_reported_and_its_flags_become_settings() {
+    cluster::run(async |cluster| {
+        let (namespace, controller) = (cluster.objects.namespace().to_owned(), cluster.objects.controller("nginx"));
+        cluster.objects.apply(deployment(&controller, &namespace)).await;
+        let data = json!({ "proxy-body-size": "8m", "http-snippet": "deny all;" });
+        let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "ingress-nginx-controller" }, "data": data });
+        cluster.objects.apply(map).await;
+        cluster.objects.apply(tls_secret("pair", &["other.example"])).await;
+        let users = json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "users" }, "stringData": { "auth": "nonsense" } });
+        cluster.objects.apply(users).await;
+        let shop = ingress("shop").class("nginx").host("shop.example", "web").tls(&["shop.example"], "pair");
+        cluster.objects.apply(shop.annotation("proxy-read-timeout", "120")).await;
+        let admin = ingress("admin").class("nginx").host("admin.example", "web").annotation("auth-type", "basic");
+        cluster.objects.apply(admin.annotation("auth-secret", "users")).await;
+        let lost = ingress("lost").class("nginx").host("lost.example", "web").annotation("auth-type", "basic");
+        cluster.objects.apply(lost.annotation("auth-secret", "none")).await;
+        cluster.objects.apply(ingress("foreign").class("ingressd").host("foreign.example", "web")).await;
+        let status = json!({ "loadBalancer": { "ingress": [{ "ip": "192.0.2.7" }] } });
+        cluster.objects.set_status("Ingress", "shop", status).await;
+
+        let (code, text) =
+            migrate(cluster, "report", &["--output=json", "--nginx-version=1.22.1", "--config=/dev/null"]);
+        assert_eq!(code, 1, "the snippet of the ConfigMap is refused: {text}");
+        let report: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(report["controller"]["image"], "registry.k8s.io/ingress-nginx/controller:v1.12.1");
+        let verdicts: Vec<_> = report["ingresses"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| {
+                assert_eq!(one["namespace"], namespace, "other namespaces are not watched");
+                format!("{} {} {}", one["name"].as_str().unwrap(), one["verdict"].as_str().unwrap(), one["published"])
+            })
+            .collect();
+        // What is in Secrets is not looked at, so neither the wrong host of one nor the nonsense in another is found.
+        // Without its Secret an object is closed.
+        assert_eq!(verdicts, ["admin stricter []", "lost refused []", "shop equal [\"192.0.2.7\"]"]);
+        let keys: Vec<_> = report["configMap"]["keys"].as_array().unwrap().iter().map(|key| &key["verdict"]).collect();
+        assert_eq!(keys, ["refused", "equal"]);
+
+        let (code, text) = migrate(cluster, "settings", &[]);
+        assert_eq!(code, 0, "{text}");
+        let read = ingressd::config::Sources::load_text(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let map = read.ingress_nginx.config_map.unwrap();
+        assert_eq!((&*map.0, &*map.1), (&*namespace, "ingress-nginx-controller"));
+        assert_eq!(*read.translate.classes[0].controller, *controller);
+        assert_eq!(read.cluster.namespaces, [namespace.as_str().into()]);
+    });
+}

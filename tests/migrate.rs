@@ -1,0 +1,221 @@
+//! `ingressd migrate` over what kubectl printed, as shells and pipelines see it; these tests must not know what is judged how.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::path::Path;
+use std::process::Command;
+
+use ingressd::config::Sources;
+use serde_json::Value;
+
+const DUMP: &str = include_str!("migrate/dump.yaml");
+
+struct Output {
+    code: i32,
+    text: String,
+    complaints: String,
+}
+
+fn migrate(step: &str, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ingressd"));
+    command.args(["migrate", step]).args(arguments).env_remove("INGRESSD_CONFIG").env_remove("KUBECONFIG");
+    let output = command.output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Output { code: output.status.code().unwrap(), text: text(output.stdout), complaints: text(output.stderr) }
+}
+
+/// Neither settings nor the nginx of this host matter.
+fn report(dump: &str, arguments: &[&str]) -> Output {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("dump.yaml"), dump).unwrap();
+    let place = folder.path().to_str().unwrap();
+    migrate("report", &[&["--nginx-version", "1.22.1", "--config", "/dev/null", place], arguments].concat())
+}
+
+fn json(dump: &str) -> Value {
+    let output = report(dump, &["--output", "json"]);
+    serde_json::from_str(&output.text).unwrap_or_else(|error| panic!("{error}: {}{}", output.text, output.complaints))
+}
+
+/// Name and verdict of each item.
+fn verdicts(items: &Value) -> Vec<String> {
+    let of = |item: &Value| format!("{} {}", item["name"].as_str().unwrap(), item["verdict"].as_str().unwrap());
+    items.as_array().unwrap().iter().map(of).collect()
+}
+
+const TEXT: &str = "\
+Deployment ingress-nginx/ingress-nginx-controller registry.k8s.io/ingress-nginx/controller:v1.12.1
+note       of Secrets only the names were looked at: what is in them counts for good
+
+Flags
+refused    --metrics-per-host=false
+           Nothing takes its place.
+           -> metrics of single requests are not made; make them of the access log
+different  --publish-service=ingress-nginx/ingress-nginx-controller
+           = publish.mode = \"service\", publish.service = \"ingress-nginx/ingress-nginx-controller\"
+           The addresses in the status and the externalIPs of the Service are published.
+           -> lead the Service's addresses to the nodes, or take both lines out to publish the nodes themselves
+";
+
+#[test]
+fn the_report_says_what_needs_something_and_ends_by_what_is_refused() {
+    let output = report(DUMP, &[]);
+    assert_eq!(output.code, 1, "{}", output.complaints);
+    assert!(output.text.starts_with(TEXT), "{}", output.text);
+    let rest = &output.text[TEXT.len()..];
+    for words in [
+        "\nConfigMap ingress-nginx/ingress-nginx-controller\nrefused    http-snippet: ",
+        "\ndifferent  worker-processes: 4\n",
+        "\nrefused    TCP port http: data/postgres\n",
+        "\nIngresses\nrefused    tools/raw  tools.example\n  refused    allowlist-source-range: 10.0.0.0/33\n",
+        "\n\n2 of 3 Ingresses need nothing (--all lists them): 1 equal, 0 stricter, 1 different, 1 refused\n",
+        "\n1 Ingress is of other controllers\n",
+    ] {
+        assert!(rest.contains(words), "{words}: {rest}");
+    }
+    assert!(!rest.contains("shop/plain"), "{rest}");
+    let all = report(DUMP, &["--all"]).text;
+    assert!(
+        all.contains("\nequal      shop/plain  shop.example at 192.0.2.10\n  equal      proxy-read-timeout: 120\n"),
+        "{all}"
+    );
+}
+
+#[test]
+fn the_report_for_machines_has_everything() {
+    let report = json(DUMP);
+    assert_eq!(report["controller"]["workload"], "Deployment ingress-nginx/ingress-nginx-controller");
+    assert_eq!(report["summary"]["verdict"], "refused");
+    assert_eq!(report["clashes"], Value::Null);
+    let of = |name: &str| {
+        let ingresses = report["ingresses"].as_array().unwrap();
+        ingresses.iter().find(|ingress| ingress["name"] == name).unwrap_or_else(|| panic!("{name}: {report:#}"))
+    };
+    assert_eq!(verdicts(&of("plain")["items"]), ["proxy-read-timeout equal", "secure-backends equal"]);
+    assert_eq!(verdicts(&of("admin")["items"]), ["affinity different", "auth-secret stricter", "auth-type equal"]);
+    assert_eq!(verdicts(&of("raw")["items"]), ["allowlist-source-range refused", "configuration-snippet refused"]);
+    assert_eq!((&of("admin")["needsNothing"], &of("raw")["needsNothing"]), (&Value::from(true), &Value::from(false)));
+    assert_eq!(of("plain")["published"], serde_json::json!(["192.0.2.10"]));
+    let keys = verdicts(&report["configMap"]["keys"]);
+    assert_eq!(
+        keys,
+        ["http-snippet refused", "proxy-body-size equal", "server-tokens equal", "worker-processes different"]
+    );
+    assert_eq!(verdicts(&report["services"]), ["TCP port 5432 equal", "TCP port http refused"]);
+}
+
+#[test]
+fn the_page_is_whole() {
+    let output = report(DUMP, &["--output", "html"]);
+    assert_eq!(output.code, 1);
+    assert!(output.text.starts_with("<!DOCTYPE html>") && output.text.ends_with("</html>"), "{}", output.text);
+    assert!(output.text.contains("more_set_headers &quot;X-Frame-Options: DENY&quot;;"), "{}", output.text);
+}
+
+#[test]
+fn flags_decide_whose_and_how_objects_are() {
+    let with = |flag: &str| DUMP.replace("- --validating-webhook=:8443", &format!("- {flag}"));
+    let names = |report: &Value| -> Vec<String> {
+        let ingresses = report["ingresses"].as_array().unwrap();
+        ingresses.iter().map(|ingress| ingress["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&json(DUMP)), ["admin", "plain", "raw"]);
+    assert_eq!(names(&json(&with("--watch-namespace=tools"))), ["raw"]);
+    let labelled = format!(
+        "{}- {{apiVersion: v1, kind: Namespace, metadata: {{name: shop, labels: {{team: a}}}}}}\n",
+        with("--watch-namespace-selector=team=a")
+    );
+    assert_eq!(names(&json(&labelled)), ["admin", "plain"]);
+    let other = with("--ingress-class-by-name").replace("--ingress-class=nginx", "--ingress-class=other");
+    assert_eq!(
+        names(&json(&other)),
+        ["admin", "elsewhere", "plain"],
+        "a class by its name, beside that of the controller"
+    );
+    let prefixed = json(&with("--annotations-prefix=edge.example.com"));
+    let plain = prefixed["ingresses"].as_array().unwrap().iter().find(|ingress| ingress["name"] == "plain").unwrap();
+    assert_eq!(verdicts(&plain["items"]), ["the object different"], "keys with the usual prefix are not read then");
+}
+
+#[test]
+fn nothing_refused_is_success_and_mistakes_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let clean =
+        DUMP.split("- apiVersion: networking.k8s.io/v1\n  kind: Ingress\n  metadata:\n    name: admin").next().unwrap();
+    let clean = clean
+        .replace("    http-snippet", "    #")
+        .replace("    http: data/postgres\n", "")
+        .replace("          - --metrics-per-host=false\n", "");
+    let ended = report(&clean, &[]);
+    assert_eq!(ended.code, 0, "{}{}", ended.text, ended.complaints);
+    let dump = file("dump.yaml", DUMP);
+    let second = file(
+        "second.yaml",
+        &DUMP.replace(
+            "name: ingress-nginx-controller\n    namespace: ingress-nginx\n    labels",
+            "name: second\n    namespace: edge\n    labels",
+        ),
+    );
+    let several = migrate("settings", &[&dump, &second]);
+    assert_eq!(several.code, 64);
+    assert!(
+        several.complaints.contains("edge/second, ingress-nginx/ingress-nginx-controller"),
+        "{}",
+        several.complaints
+    );
+    let named = migrate("settings", &[&dump, &second, "--controller", "edge/second"]);
+    assert!(named.code == 0 && named.text.contains("# Flags of Deployment edge/second\n"), "{}", named.text);
+    assert_eq!(migrate("settings", &[&dump, "--controller", "edge/third"]).code, 64);
+    assert_eq!(migrate("report", &["/nonexistent"]).code, 66);
+    assert_eq!(migrate("report", &["--admin-kubeconfig", "/nonexistent"]).code, 78);
+    let bare = migrate("settings", &[&file("empty.yaml", "")]);
+    assert!(bare.code == 0 && bare.complaints.contains("its defaults are taken"), "{}", bare.complaints);
+}
+
+#[test]
+fn settings_are_a_drop_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let dump = folder.path().join("dump.yaml");
+    std::fs::write(&dump, DUMP).unwrap();
+    let written = migrate("settings", &[dump.to_str().unwrap()]);
+    assert_eq!(written.code, 0, "{}", written.complaints);
+    let file = folder.path().join("ingressd.toml");
+    std::fs::create_dir(folder.path().join("conf.d")).unwrap();
+    std::fs::write(&file, "").unwrap();
+    std::fs::write(folder.path().join("conf.d/50-ingress-nginx.toml"), &written.text).unwrap();
+    let read = Sources { file: Some(file), ..Sources::default() }.load().unwrap();
+    let map = read.ingress_nginx.config_map.unwrap();
+    assert_eq!((&*map.0, &*map.1), ("ingress-nginx", "ingress-nginx-controller"));
+    assert_eq!(read.translate.classes.len(), 2);
+}
+
+/// What is on the node's own nginx already.
+#[test]
+fn other_sites_of_the_host_are_told() {
+    let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].into_iter().find(|path| Path::new(path).exists());
+    let nginx = nginx.expect("nginx is installed: run `make test`");
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let site = "server { listen 80 default_server; server_name shop.example; return 204; }";
+    std::fs::write(
+        folder.path().join("nginx.conf"),
+        format!("events {{}}\nhttp {{ include {place}/root/current/http/*.conf;\n{site} }}\n"),
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("dump.yaml"), DUMP).unwrap();
+    let settings =
+        format!("apply.root = '{place}/root'\nnginx.binary = '{nginx}'\nnginx.configuration = '{place}/nginx.conf'\n");
+    std::fs::write(folder.path().join("ingressd.toml"), settings).unwrap();
+    let (dump, config) = (format!("{place}/dump.yaml"), format!("{place}/ingressd.toml"));
+    let output = migrate("report", &["--config", &config, &dump, "--output", "json"]);
+    let report: Value = serde_json::from_str(&output.text).unwrap();
+    let clashes: Vec<_> = report["clashes"].as_array().unwrap().iter().map(|clash| clash.as_str().unwrap()).collect();
+    assert!(clashes.iter().any(|clash| clash.contains("HostConflict") && clash.contains("shop")), "{clashes:#?}");
+    assert!(clashes.iter().any(|clash| clash.contains("DefaultServerTaken")), "{clashes:#?}");
+    let text = migrate("report", &["--config", &config, &dump]).text;
+    assert!(text.contains("\nOther sites of this host\n- "), "{text}");
+}
