@@ -48,6 +48,13 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.gate.everywhere.hidden_headers, value),
     },
     Row {
+        key: "access.client-header",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Header by which trusted proxies (`access.trusted-proxies`) tell the address of a client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`.",
+        set: |settings, value| put(&mut settings.gate.everywhere.client_header, value),
+    },
+    Row {
         key: "access.blocked-networks",
         form: Form::List,
         default: "[]",
@@ -291,6 +298,8 @@ mod tests {
             ("access.blocked-networks", "x", "not a range"),
             ("access.blocked-agents", "~*bot, curl/1", ""),
             ("access.blocked-agents", "~(a*)*(", "refused"),
+            ("access.client-header", "CF-Connecting-IP", ""),
+            ("access.client-header", "X-A;", "letters, digits"),
             ("access.rate-status", "429", ""),
             ("access.rate-status", "200", "400 to 599"),
             ("tls.plain-paths", "/a, /b", ""),

@@ -216,6 +216,11 @@ impl LogLine {
         &self.0
     }
 
+    /// Whether it tells the first name of a server, which hosts may share.
+    pub fn tells_server_name(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, LogPart::Nginx(name) if **name == *"server_name"))
+    }
+
     /// Whether it tells this.
     pub fn tells(&self, wanted: LogVariable) -> bool {
         self.0.contains(&LogPart::Route(wanted))

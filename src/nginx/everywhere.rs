@@ -11,6 +11,8 @@ pub struct Everywhere {
     pub answer_headers: Vec<SetHeader>,
     /// Headers of all requests to backends, besides those that every backend gets.
     pub request_headers: Vec<SetHeader>,
+    /// The header by which trusted proxies tell the client's address, where it is not `X-Forwarded-For`.
+    pub client_header: Option<HeaderName>,
     /// Whether backends are told what was asked for, as it came.
     pub original_uri: bool,
     /// Headers of backends that do not reach clients.
@@ -51,6 +53,7 @@ impl Default for Everywhere {
         Everywhere {
             answer_headers: Vec::new(),
             request_headers: Vec::new(),
+            client_header: None,
             original_uri: false,
             hidden_headers: Vec::new(),
             blocked_networks: Vec::new(),
@@ -70,6 +73,11 @@ impl Default for Everywhere {
 }
 
 impl Everywhere {
+    /// Whether a header tells the first name of a server, which hosts may share.
+    pub fn tells_server_name(&self) -> bool {
+        self.answer_headers.iter().chain(&self.request_headers).any(|header| header.value.tells_server_name())
+    }
+
     /// Whether anybody is turned away.
     pub fn blocks(&self) -> bool {
         !(self.blocked_networks.is_empty() && self.blocked_agents.is_empty() && self.blocked_referers.is_empty())

@@ -65,7 +65,7 @@ fn a_line_tells_of_the_route_and_values_never_end_it() {
                         \"service\": \"$service_name:$service_port\", \"upstream\": \"$proxy_upstream_name\", \
                         \"canary\": \"$proxy_alternative_upstream_name\", \"client\": \"$the_real_ip\", \"id\": \"$req_id\"}";
     rig::run(async |rig| {
-        rig.serve(&["web", "canary"]);
+        rig.serve(&["canary"]);
         rig.daemon.set("ingress-nginx.configmap", "default/controller");
         let canary = ingress("canary").class("nginx").host("split.test", "canary").annotation("canary", "true");
         let objects = [
@@ -88,7 +88,7 @@ fn a_line_tells_of_the_route_and_values_never_end_it() {
         for path in ["healthz", "quiet/x"] {
             assert_eq!(get(&format!("http://plain.test/{path}")).send().await.status, 200);
         }
-        let hostile = "\"}\\ {\"x\":\"é\"";
+        let hostile = "\"}\\ {\"x\":\"y\"";
         assert_eq!(get("http://plain.test/a?b=%22").header("User-Agent", hostile).send().await.status, 200);
         let told = json(rig, "/a?b").await;
         assert_eq!((&told["agent"], &told["object"]), (&hostile.into(), &"default/plain".into()));

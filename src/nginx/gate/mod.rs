@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{Module, Version};
-use crate::model::{Field, Kind, Model, ObjectId, Origin, TlsTermination};
+use crate::model::{Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
 
 use super::access_log::{self, AccessLog};
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
@@ -106,16 +106,19 @@ pub fn gate(
         status: Some((options.status, capabilities.has(Module::StubStatus))),
         current: options.current.clone(),
         upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
-        everywhere: options.everywhere.clone(),
-        keepalive_time: capabilities.version >= KEEPALIVE_TIME,
-        access_log,
         // A block has one first name for all of its hosts.
-        shared_servers: options.shared_servers && !other_sites.tells_server_name,
+        shared_servers: options.shared_servers
+            && !other_sites.tells_server_name
+            && !options.everywhere.tells_server_name()
+            && !access_log.line.as_deref().is_some_and(LogLine::tells_server_name),
         tls_protocols: options.tls_protocols,
         real_ip: capabilities.has(Module::RealIp),
         proxies,
         stream_addresses: options.addresses.clone(),
         stream_real_ip: capabilities.has(Module::StreamRealIp),
+        everywhere: options.everywhere.clone(),
+        keepalive_time: capabilities.version >= KEEPALIVE_TIME,
+        access_log,
         keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
     };
     findings.sort();

@@ -287,11 +287,13 @@ fn head(
     let decisions = facts.decisions;
     let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
     let (header, believed) = match decisions.proxies.is_empty() {
-        true => ("X-Forwarded-For", &facts.forwarded.trusted),
-        false => ("proxy_protocol", &decisions.proxies),
+        true => {
+            let told = decisions.everywhere.client_header.as_ref().map(|name| Word::new(name.as_str()));
+            (told.transpose()?.unwrap_or(Word::fixed("X-Forwarded-For")), &facts.forwarded.trusted)
+        }
+        false => (Word::fixed("proxy_protocol"), &decisions.proxies),
     };
-    let real_ip =
-        || view::RealIp { header: Word::fixed(header), networks: believed.iter().map(Word::network).collect() };
+    let real_ip = || view::RealIp { header: header.clone(), networks: believed.iter().map(Word::network).collect() };
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
     let detailed = server.handover == Handover::Detailed;

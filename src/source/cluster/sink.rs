@@ -107,6 +107,9 @@ impl<K: Watched> ObjectSink<K> {
         if K::REFERS {
             let synced = self.shared.stores().knows_references();
             self.shared.referred.send_if_modified(|referred| !std::mem::replace(referred, synced) && synced);
+        }
+        // A ConfigMap may name others.
+        if K::REFERS || K::REFERENCED {
             self.shared.missing.notify_one();
         }
         self.shared.changed.notify_one();
