@@ -16,6 +16,9 @@ _ingressd() {
             ",$1")
                 cmd="ingressd"
                 ;;
+            ingressd,admission)
+                cmd="ingressd__subcmd__admission"
+                ;;
             ingressd,check)
                 cmd="ingressd__subcmd__check"
                 ;;
@@ -63,6 +66,9 @@ _ingressd() {
                 ;;
             ingressd,undrain)
                 cmd="ingressd__subcmd__undrain"
+                ;;
+            ingressd__subcmd__help,admission)
+                cmd="ingressd__subcmd__help__subcmd__admission"
                 ;;
             ingressd__subcmd__help,check)
                 cmd="ingressd__subcmd__help__subcmd__check"
@@ -143,7 +149,7 @@ _ingressd() {
 
     case "${cmd}" in
         ingressd)
-            opts="-h -V --help --version run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
+            opts="-h -V --help --version run check admission render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -156,8 +162,50 @@ _ingressd() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        ingressd__subcmd__admission)
+            opts="-h --class --action --kubernetes --name --instance --config --set --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --action)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubernetes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --instance)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --config)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --set)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         ingressd__subcmd__check)
-            opts="-h --nginx-version --instance --config --set --format --strict --help"
+            opts="-h --nginx-version --instance --config --set --output --format --strict --admission --class --action --kubernetes --name --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -180,7 +228,27 @@ _ingressd() {
                     return 0
                     ;;
                 --format)
-                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "text json sarif junit" -- "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "text json sarif junit" -- "${cur}"))
+                    return 0
+                    ;;
+                --class)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --action)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kubernetes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 *)
@@ -313,8 +381,22 @@ _ingressd() {
             return 0
             ;;
         ingressd__subcmd__help)
-            opts="run check render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
+            opts="run check admission render status reload drain setup doctor undrain diff rollback kubeconfig migrate demo completions help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        ingressd__subcmd__help__subcmd__admission)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -134,6 +134,14 @@ impl Word {
         }))
     }
 
+    /// A time in minutes, where it is a whole number of them.
+    pub fn long_time(time: Duration) -> Self {
+        match time.as_secs().is_multiple_of(60) && time.subsec_nanos() == 0 {
+            true => Word(Cow::Owned(format!("{}m", time.as_secs() / 60))),
+            false => Self::time(time),
+        }
+    }
+
     /// A URL of https: the variables with its host and its path, and the port between them.
     pub fn https_url(host: &'static str, port: u16, uri: &'static str) -> Self {
         let port = if port == 443 { String::new() } else { format!(":{port}") };

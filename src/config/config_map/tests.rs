@@ -185,7 +185,7 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         let (before, after) = (settings(), layered.settings);
         assert_eq!(after.translate, before.translate, "{key}");
         assert_eq!(after.gate.addresses, before.gate.addresses, "{key}");
-        let protects = ["annotations-risk-level", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"].contains(&key);
+        let protects = ["annotations-risk-level", "hide-headers", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"].contains(&key);
         assert_eq!(layered.refused.is_some(), protects, "{key}");
     }
 }

@@ -214,7 +214,7 @@ fn sessions(decisions: &Decisions) -> Result<Vec<view::Directive>, Refused> {
     let line = |name, word: Word| view::Directive { name: Word::fixed(name), arguments: word.into() };
     Ok(vec![
         line("ssl_session_cache", cache),
-        line("ssl_session_timeout", Word::time(everywhere.session_timeout)),
+        line("ssl_session_timeout", Word::long_time(everywhere.session_timeout)),
         line("ssl_session_tickets", tickets),
     ])
 }

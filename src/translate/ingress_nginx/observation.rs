@@ -15,7 +15,7 @@ pub static FAMILY: Family = Family {
             form: Form::Boolean,
             documentation: "Whether requests are logged, where the administrator logs any (section access-log of the settings). With true, which is the default, they are.",
             tries: &[
-                ("false", Gives::Sets("access_log off")),
+                ("false", Gives::Sets("access_log off;")),
                 ("true", Gives::Nothing),
                 ("no", Gives::Refused("not true or false")),
             ],
@@ -33,8 +33,8 @@ pub static FAMILY: Family = Family {
             form: Form::Boolean,
             documentation: "Whether nginx tells what becomes of paths by rewrites. The lines go to the error log of the node, where its level is notice or lower (error_log in nginx.conf).",
             tries: &[
-                ("true", Gives::Sets("rewrite_log on")),
-                ("false", Gives::Sets("rewrite_log off")),
+                ("true", Gives::Sets("rewrite_log on;")),
+                ("false", Gives::Sets("rewrite_log off;")),
                 ("yes", Gives::Refused("not true or false")),
             ],
             effect: Effect::Directive(&REWRITE_LOG, |value| Ok(vec![Argument::Switch(boolean(value)?)])),
