@@ -4,6 +4,8 @@
 //! accepted, the files for nginx 1.22 and, for each other version, how its files differ. `make generate` writes them again.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[path = "golden/catalogue.rs"]
+mod catalogue;
 #[path = "golden/cost.rs"]
 mod cost;
 #[path = "golden/inputs.rs"]
@@ -11,6 +13,7 @@ mod inputs;
 #[path = "golden/judge.rs"]
 mod judge;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -18,7 +21,7 @@ use std::path::{Path, PathBuf};
 use ingressd::finding::Finding;
 use ingressd::model::HostName;
 use ingressd::model::catalogue::Version;
-use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites};
+use ingressd::nginx::{self, Capabilities, GateOptions, OtherSites, syntax};
 use ingressd::render::{FileSet, Renderer};
 use ingressd::source::Snapshot;
 use ingressd::translate::{Answer, Names, Options, Translation, Translator};
@@ -198,6 +201,24 @@ fn real_nginx_accepts_the_proxy_protocol() {
         }
         judge.accepts(&files).unwrap_or_else(|words| panic!("nginx {:?}: {words}", judge.version));
     }
+}
+
+#[test]
+fn every_directive_that_is_written_has_a_row_that_fits() {
+    let mut used = BTreeSet::new();
+    for case in cases() {
+        let snapshot = snapshot(&documents(&case));
+        for version in OTHERS.into_iter().chain([SHOWN]) {
+            for (path, file) in &produce(&snapshot, version).files.files {
+                let Some(context) = catalogue::context(path) else { continue };
+                let directives = syntax::parse(&file.content.bytes()).unwrap();
+                let place = format!("{case}, {path}");
+                let complaints = catalogue::complaints(&place, &directives, context, version, &mut used);
+                assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+            }
+        }
+    }
+    assert!(used.len() > 80, "{used:?}");
 }
 
 #[test]

@@ -10,13 +10,14 @@ use std::time::Duration;
 use ingressd::finding::Finding;
 use ingressd::model::catalogue;
 use ingressd::model::{
-    AccessList, Action, Argument, BackendHeaders, BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId,
-    ClientLimits, Connection, CookiePath, Cors, Directive, Endpoint, Field, Forwarded, Handover, HeaderName, HostName,
-    Hsts, HttpsRedirect, Kind, LimitRate, Listener, LogLine, Model, ObjectId, Origin, OriginPattern, OriginUrl,
+    AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
+    BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
+    Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect,
+    Kind, LimitRate, Listener, LogLine, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough, Passthroughs,
     PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern,
-    RewriteTarget, Route, SameSite, SecretBytes, Server, ServerName, Session, SessionCookie, Stream, StreamPolicy,
-    StreamUpstream, StreamUpstreamId, TargetPart, Text, TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream,
-    UpstreamId, UrlPath,
+    RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Session, SessionCookie, Stream,
+    StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination,
+    Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -77,6 +78,10 @@ fn directive(row: &'static catalogue::DirectiveRow, arguments: Vec<Argument>) ->
     Directive { row, arguments, origin: origin() }
 }
 
+fn template(text: &str) -> Template {
+    Template::text(text).expect("a template")
+}
+
 /// Every part of a behaviour at once.
 fn everything() -> Behaviour {
     let password_file = PasswordFileId { secret: object(Kind::Secret, "users"), map: false };
@@ -131,6 +136,36 @@ fn everything() -> Behaviour {
             realm: Text::new("Members' \"area\"").expect("a text"),
             file: password_file,
         })),
+        external_authentication: Some(Arc::new(ExternalAuthentication {
+            origin: origin(),
+            service: upstream_id("web", Protocol::Https),
+            policy: Arc::new(AuthenticationPolicy {
+                host: template("auth.example.com"),
+                target: Template::new(vec![
+                    TemplatePart::Text("/check?u=".into()),
+                    TemplatePart::ClientScheme,
+                    TemplatePart::Text("://".into()),
+                    TemplatePart::ClientHost,
+                    TemplatePart::EscapedTarget,
+                ])
+                .expect("a template"),
+                method: HeaderName::new("HEAD").expect("a token"),
+                sign_in: Some(template("https://login.example.com/start?rd=$x")),
+                response_headers: names(&["X-User", "Authorization"]),
+                request_headers: vec![(HeaderName::new("X-Realm").expect("a token"), template("a 'b' \"c\"; }"))],
+                request_redirect: Some(template("https://example.com/")),
+                memory: Some(AnswerMemory {
+                    key: Template::new(vec![TemplatePart::Variable(Variable::new("remote_user").expect("a variable"))])
+                        .expect("a template"),
+                    durations: vec![
+                        AnswerDuration::new(vec![200, 401], Duration::from_secs(60)).expect("a time"),
+                        AnswerDuration::new(Vec::new(), Duration::from_secs(5)).expect("a time"),
+                    ],
+                }),
+                always_sets_cookie: true,
+            }),
+        })),
+        satisfy: Satisfy::Any,
         limits: Some(Arc::new(ClientLimits {
             origin: origin(),
             rates: vec![(LimitRate::PerSecond(5), 25), (LimitRate::PerMinute(100), 500)],
@@ -251,6 +286,7 @@ fn model() -> Model {
         default_certificate: Some(CertificateId::SelfSigned),
         forwarded: Forwarded { trusted: vec!["127.0.0.0/8".parse().expect("a network")], append: true },
         streams: streams().map(|(stream, _)| Arc::new(stream)).collect(),
+        passthroughs: Passthroughs::default(),
         stream_upstreams: streams().map(|(_, upstream)| Arc::new(upstream)).collect(),
     }
 }
@@ -354,6 +390,51 @@ fn nginx_accepts_the_proxy_protocol_and_the_address_that_it_tells() {
     }
     let (accepted, words) = test(&files, root.path());
     assert!(accepted && !words.contains("[warn]"), "{words}");
+}
+
+#[test]
+fn nginx_accepts_hosts_whose_tls_is_not_opened() {
+    let sized = OtherSites { stream_directives: ["map_hash_max_size".to_owned()].into(), ..OtherSites::default() };
+    // Whether the wildcard alone is passed on, so that hosts within it are opened; the PROXY protocol; who sizes tables; and what
+    // the file of a host says how often.
+    let rows = [
+        (true, false, OtherSites::default(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
+        (false, false, sized.clone(), [("listen ", 3), ("real_ip_header", 2), (" proxy_protocol", 3)]),
+        (true, true, sized, [("listen ", 2), ("real_ip_header proxy_protocol;", 1), (" proxy_protocol", 3)]),
+    ];
+    for (is_wild, proxy_protocol, other_sites, wanted) in rows {
+        let root = tempfile::tempdir().expect("a folder");
+        let mut model = model();
+        let is_passed = |name: &ServerName| match name {
+            ServerName::CatchAll => false,
+            ServerName::Exact(_) => !is_wild,
+            ServerName::Wildcard(_) => true,
+        };
+        let names = model.servers.iter().map(|server| server.name.clone()).filter(is_passed);
+        let passed = |name| Passthrough {
+            upstream: (!is_wild).then(|| model.stream_upstreams[0].id.clone()),
+            name,
+            origin: origin(),
+        };
+        model.passthroughs.hosts = names.map(passed).collect();
+        let options = GateOptions { proxy_protocol, ..options(root.path()) };
+        let (plan, findings) = gate(model, &installed(), &other_sites, &options);
+        assert_eq!(findings, []);
+        let files = Renderer::default().render(&plan);
+        let stream = files.files["stream/passthrough-10247.conf"].content.text();
+        assert_eq!(stream.contains("map_hash_max_size"), other_sites.stream_directives.is_empty());
+        assert_eq!(stream.contains("\"shop.example.com\" $ingressd_inside;"), is_wild && !proxy_protocol, "{stream}");
+        assert_eq!(stream.contains("\"shop.example.com\" 127.0.0.2:10247;"), !is_wild, "{stream}");
+        let server = files.files["http/server-exact-shop.example.com.conf"].content.text();
+        let count = |words: &str| server.lines().filter(|line| line.contains(words)).count();
+        assert_eq!(wanted.map(|(words, _)| (words, count(words))), wanted, "{server}");
+        if !other_sites.stream_directives.is_empty() {
+            fs::create_dir_all(root.path().join("stream")).expect("a folder");
+            fs::write(root.path().join("stream/00-own.conf"), "map_hash_max_size 4096;\n").expect("a file");
+        }
+        let (accepted, words) = test(&files, root.path());
+        assert!(accepted && !words.contains("[warn]"), "{words}");
+    }
 }
 
 #[test]

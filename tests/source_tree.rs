@@ -42,6 +42,35 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// What stands within `translate`, and what of it that may import; everything else is the semantics of Ingresses, which know no
+/// annotation.
+const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
+    ("value", &[]),
+    ("annotation", &["host", "limits", "options", "places", "reading", "value"]),
+    (
+        "ingress_nginx",
+        &[
+            "annotation",
+            "authority",
+            "canary",
+            "certificate",
+            "host",
+            "limits",
+            "options",
+            "port",
+            "reading",
+            "streams",
+            "value",
+        ],
+    ),
+];
+
+/// Where the tables of annotations are given to the engine, and its product to the semantics.
+const WIRING: &str = "tables";
+
+/// Who may ask there.
+const MAY_WIRE: &[&str] = &["memory", "mod", "options"];
+
 /// Crates that only some rooms may name.
 const KEPT_CRATES: &[(&str, &[&str])] = &[
     ("kube", &["source", "publish"]),
@@ -249,6 +278,88 @@ fn rooms_import_only_what_stands_before_them() {
             }
         }
     }
+    complain(&complaints);
+}
+
+/// The path of a name from the root of the crate, as far as it says one: `super::x` in `a/b.rs` is `a::x`.
+fn absolute(file: &SourceFile, name: &str, siblings: &BTreeSet<String>) -> Option<Vec<String>> {
+    let stem = file.path.strip_suffix(".rs").unwrap_or(&file.path);
+    let stem = stem.strip_suffix("/mod").unwrap_or(stem);
+    let mut path: Vec<String> = stem.split('/').map(str::to_owned).collect();
+    let mut words = name.split("::").peekable();
+    match words.peek().copied() {
+        Some("crate") => path.clear(),
+        Some("super" | "self") => {}
+        // A file that declares modules names them without more.
+        Some(word) if file.path.ends_with("/mod.rs") && siblings.contains(word) => {}
+        _ => return None,
+    }
+    for word in words {
+        match word {
+            "crate" | "self" => {}
+            "super" => drop(path.pop()),
+            word => path.push(word.to_owned()),
+        }
+    }
+    Some(path)
+}
+
+/// Names that `translate` gives on, with the modules that have them.
+fn given_on(file: &SourceFile) -> BTreeMap<String, String> {
+    let mut names = Names::default();
+    for item in &file.tree.items {
+        if let syn::Item::Use(item) = item
+            && matches!(item.vis, syn::Visibility::Public(_))
+        {
+            names.add_use("", &item.tree);
+        }
+    }
+    let pair = |path: &String| {
+        let (module, name) = (path.split("::").next()?, path.rsplit("::").next()?);
+        Some((name.to_owned(), module.to_owned()))
+    };
+    names.paths.iter().filter_map(pair).collect()
+}
+
+#[test]
+fn the_engine_knows_no_dialect_and_semantics_know_no_annotation() {
+    let files = source_files();
+    let files: Vec<_> = files.iter().filter(|file| file.room() == "translate" && !file.is_test()).collect();
+    let module = |file: &SourceFile| {
+        let second = file.path.split('/').nth(1).unwrap_or_default();
+        second.strip_suffix(".rs").unwrap_or(second).to_owned()
+    };
+    let modules: BTreeSet<String> = files.iter().map(|file| module(file)).filter(|name| name != "mod").collect();
+    assert!(WITHIN_TRANSLATE.iter().all(|(room, _)| modules.contains(*room)) && modules.contains(WIRING));
+    let given_on = given_on(files.iter().find(|file| file.path == "translate/mod.rs").unwrap());
+    let rooms: BTreeMap<_, _> = WITHIN_TRANSLATE.iter().copied().collect();
+    let (mut complaints, mut seen) = (Vec::new(), 0);
+    for file in &files {
+        let own = module(file);
+        for name in Names::of(file) {
+            let path = absolute(file, &name, &modules).unwrap_or_default();
+            let ["translate", second, ..] = &path.iter().map(String::as_str).collect::<Vec<_>>()[..] else { continue };
+            let target = given_on.get(*second).map_or(*second, String::as_str);
+            if !modules.contains(target) || target == own {
+                continue;
+            }
+            seen += 1;
+            let may = match rooms.get(own.as_str()) {
+                Some(may) => may.contains(&target),
+                None if target == WIRING => MAY_WIRE.contains(&own.as_str()),
+                None => own == WIRING || !["annotation", "ingress_nginx"].contains(&target),
+            };
+            if !may {
+                complaints.push(format!("src/{} imports {name}: translate::{own} may not know {target}", file.path));
+            }
+        }
+        // It passes on whose semantics an object has, and never asks which they are.
+        let dialects = Names::of(file).into_iter().filter(|name| name.contains("Dialect::"));
+        if ["annotation", "value"].contains(&own.as_str()) {
+            complaints.extend(dialects.map(|name| format!("src/{} names {name}: it may know no dialect", file.path)));
+        }
+    }
+    assert!(seen > 50, "imports within src/translate were not found: {seen}");
     complain(&complaints);
 }
 

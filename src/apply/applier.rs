@@ -25,7 +25,7 @@ use super::steps::{Step, Steps};
 use super::tree::Tree;
 use super::verdict::{Pending, Verdict, at_rest};
 use crate::model::{ObjectId, Port};
-use crate::render::{Digest, FileSet, stream_port};
+use crate::render::{Digest, FileSet, passthrough_file, stream_port};
 
 mod pinning;
 mod weighing;
@@ -120,6 +120,12 @@ impl<H: Host> Applier<H> {
         let runs = self.host.master().is_ok();
         let files = self.generations.current().filter(|_| runs);
         files.into_iter().flat_map(|manifest| manifest.entries.keys()).filter_map(|path| stream_port(path)).collect()
+    }
+
+    /// Whether nginx listens for itself by the files in place.
+    pub fn has_passthrough(&mut self, port: u16) -> bool {
+        let path = passthrough_file(port);
+        self.host.master().is_ok() && self.generations.current().is_some_and(|files| files.entries.contains_key(&*path))
     }
 
     /// The workers run as another group from now on: the next files are for them, even when they are the same.

@@ -12,6 +12,7 @@ use super::host::{Host, Tested};
 use super::outcome::Complaint;
 use super::staging::NUMBER_FILE;
 use super::tree;
+use crate::model::catalogue::{self, InTests};
 use crate::nginx::syntax::{self, Directive};
 use crate::render::{FilePath, FileSet};
 
@@ -23,12 +24,6 @@ const LEAST: usize = 128;
 
 /// How many after a culprit was found among them.
 const CHUNK: usize = 128;
-
-/// Directives of the main context that a test needs to read our files as the running nginx does.
-const MAIN: [&str; 5] = ["load_module", "user", "events", "thread_pool", "pcre_jit"];
-
-/// Directives at http level without which a test would touch folders that are not nginx's on this host.
-const TEMPORARY: &str = "_temp_path";
 
 /// What the host's own configuration gives to a test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,21 +38,26 @@ impl Context {
     /// Takes from the main context, with included files in place, what a test needs.
     pub fn of(directives: &[Directive]) -> Context {
         let http = directives.iter().filter(|directive| directive.name == "http").flat_map(Directive::children);
-        let wanted = |directive: &&Directive| {
-            !matches!(directive.name.as_str(), "server" | "upstream" | "access_log" | "error_log")
+        let taken = |directive: &Directive, context| {
+            catalogue::find(&directive.name, context).map_or(InTests::AsUsual, |row| row.in_tests)
         };
         let (mut context, mut main_names) =
             (Context { main: String::new(), http: String::new(), bare_http: String::new() }, HashSet::new());
-        for directive in directives.iter().filter(|directive| MAIN.contains(&directive.name.as_str())) {
+        for directive in
+            directives.iter().filter(|directive| taken(directive, catalogue::Context::Main) == InTests::Always)
+        {
             main_names.insert(directive.name.as_str());
             tree::write(std::slice::from_ref(directive), &mut context.main);
         }
-        if !main_names.contains("events") {
+        if !main_names.contains(catalogue::EVENTS.name) {
             context.main.push_str("events {\n}\n");
         }
-        for directive in http.filter(wanted) {
-            tree::write(std::slice::from_ref(directive), &mut context.http);
-            if directive.name.ends_with(TEMPORARY) {
+        for directive in http {
+            let in_tests = taken(directive, catalogue::Context::Http);
+            if in_tests != InTests::Never {
+                tree::write(std::slice::from_ref(directive), &mut context.http);
+            }
+            if in_tests == InTests::Always {
                 tree::write(std::slice::from_ref(directive), &mut context.bare_http);
             }
         }

@@ -28,10 +28,17 @@ pub const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.translate.max_trust, value),
     },
     Row {
+        key: "access.no-authentication",
+        form: Form::List,
+        default: r#"["/.well-known/acme-challenge"]"#,
+        doc: "Paths whose routes, and those below them, ask nobody for a password and no service whether a request may pass, whatever annotations say: certificate authorities have to reach them. Lists of addresses and client certificates count all the same.",
+        set: |settings, value| put(&mut settings.translate.no_authentication, value),
+    },
+    Row {
         key: "access.strict-paths",
         form: Form::Text,
         default: r#""dialect""#,
-        doc: "Whether requests are refused with 400 whose path nginx and a backend may read differently, on all routes of a namespace on a host where one of them is protected (by addresses or a password) and another is not, or otherwise; routes of other namespaces on the host are not concerned: encoded slashes (`%2F`), backslashes, empty and dot segments (`//`, `/../`, `/%2e%2e/`), and `#`. `on`, `off`, or `dialect` for what the dialect of the protected route's class does (the specification refuses them, ingress-nginx does not). docs/security.md lists them.",
+        doc: "Whether requests are refused with 400 whose path nginx and a backend may read differently, on all routes of a namespace on a host where one of them is protected (by addresses, a password or another service) and another is not, or otherwise; routes of other namespaces on the host are not concerned: encoded slashes (`%2F`), backslashes, empty and dot segments (`//`, `/../`, `/%2e%2e/`), and `#`. `on`, `off`, or `dialect` for what the dialect of the protected route's class does (the specification refuses them, ingress-nginx does not). docs/security.md lists them.",
         set: |settings, value| {
             settings.translate.strict_paths = on_off_or_dialect(value)?;
             Ok(())

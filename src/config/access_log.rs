@@ -4,7 +4,7 @@ use super::table::Row;
 use super::value::{Form, Setting, one_of, put, text};
 use crate::model::{ByteSize, LogLine, Unlogged};
 use crate::nginx::{Buffering, LogFormat};
-use crate::translate::annotation::value::{byte_size, integer};
+use crate::translate::value::{byte_size, integer};
 use config::Value;
 
 /// Its keys.

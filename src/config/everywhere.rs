@@ -6,10 +6,10 @@ use config::Value;
 
 use super::table::Row;
 use super::value::{Form, Setting, put, text};
-use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused, UrlPath};
+use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
 use crate::nginx::{SetHeader, Test};
 use crate::render::headers::{HEADERS, Value as Told};
-use crate::translate::annotation::value::{byte_size, is_harmless};
+use crate::translate::value::{byte_size, is_harmless};
 
 /// Their keys.
 pub const ROWS: &[Row] = &[
@@ -251,13 +251,6 @@ impl Setting for HeaderName {
     fn read(value: &Value) -> Result<Self, String> {
         let text = text(value)?;
         header_name(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
-    }
-}
-
-impl Setting for UrlPath {
-    fn read(value: &Value) -> Result<Self, String> {
-        let text = text(value)?;
-        UrlPath::new(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
     }
 }
 

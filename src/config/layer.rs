@@ -130,6 +130,11 @@ impl Layer {
         }
     }
 
+    /// What it says of a key.
+    pub(super) fn value(&self, row: &Row) -> Option<&Value> {
+        self.values.get(row.key)
+    }
+
     fn unknown(&mut self, origin: &str, key: &str) {
         // The right key in another section is nearer than any other in this one.
         let name = |key: &str| key.rsplit('.').next().map(str::to_owned);

@@ -9,6 +9,7 @@ use config::{Config, Value, ValueKind};
 use super::layer::Layer;
 use super::settings::Settings;
 use super::templates;
+use super::written::Layers;
 use crate::model::Instance;
 
 /// The file that is read when no other is named.
@@ -163,8 +164,10 @@ impl Sources {
 impl Unchecked {
     fn of(instance: &Instance, layers: Vec<Layer>) -> Self {
         let mistakes = layers.iter().flat_map(|layer| layer.mistakes.clone()).collect();
+        let written = Layers::of(&layers[1..]);
         let merged = merge(layers);
-        Unchecked { settings: Settings::of(instance, &merged), merged, mistakes }
+        let settings = Settings { written, ..Settings::of(instance, &merged) };
+        Unchecked { settings, merged, mistakes }
     }
 
     /// What is wrong with a value, found out after all were read.

@@ -17,6 +17,7 @@ mod settings;
 mod table;
 mod templates;
 mod value;
+mod written;
 
 pub use config_map::{KeyFacts, Layered, document as config_map_reference, facts as config_map_keys};
 pub use document::{manual, reference, sample};

@@ -10,6 +10,7 @@ use config::Config;
 use super::layer::Layer;
 use super::layers::{merge, merged_value};
 use super::table::rows;
+use super::written::Layers;
 use crate::model::{HostName, Instance};
 use crate::render::Templates;
 use crate::{nginx, publish, translate};
@@ -47,6 +48,8 @@ pub struct Settings {
     pub translate: translate::Options,
     /// Listeners and paths. Read it through [`Settings::gate_options`].
     pub gate: nginx::GateOptions,
+    /// What each layer says of each key.
+    pub(super) written: Layers,
 }
 
 /// The cluster to serve.
@@ -228,14 +231,23 @@ impl Settings {
             ingress_nginx: IngressNginx::default(),
             translate: translate::Options::default(),
             gate: nginx::GateOptions::default(),
+            written: Layers::default(),
         }
+    }
+
+    /// Whether anything is asked for that nginx does in a stream block.
+    pub fn needs_streams(&self) -> bool {
+        self.ingress_nginx.has_streams() || self.translate.passthrough
     }
 
     /// The options of the translation, with our own listeners as addresses that are never an upstream.
     pub fn translate_options(&self) -> translate::Options {
         let mut options = self.translate.clone();
+        options.places = self.written.places();
         options.own_addresses.extend([self.gate.status, self.http.address]);
         options.own_ports.extend([self.gate.http_port, self.gate.https_port].into_iter().filter(|port| *port != 0));
+        let inside = self.translate.passthrough.then_some(self.gate.passthrough_port);
+        options.own_ports.extend(inside);
         let IngressNginx { tcp_services, udp_services, .. } = self.ingress_nginx.clone();
         (options.streams.tcp_services, options.streams.udp_services) = (tcp_services, udp_services);
         let taken = [
@@ -243,6 +255,7 @@ impl Settings {
             (self.gate.https_port, "listen.https-port"),
             (self.gate.status.port(), "listen.status"),
             (self.http.address.port(), "http.address"),
+            (inside.unwrap_or_default(), "listen.passthrough-port"),
         ];
         options.streams.reserved.extend(taken.into_iter().filter(|(port, _)| *port != 0));
         options
@@ -269,6 +282,12 @@ impl Settings {
         }
         if self.gate.http_port == self.gate.https_port && self.gate.http_port != 0 {
             found.push(("listen.https-port", "HTTP and HTTPS cannot share a port".into()));
+        }
+        let port = self.gate.passthrough_port;
+        let others = [self.gate.http_port, self.gate.https_port, self.gate.status.port(), self.http.address.port()];
+        if self.translate.passthrough && (port == 0 || others.contains(&port)) {
+            let why = "nginx needs a port of its own there, because of tls.passthrough";
+            found.push(("listen.passthrough-port", why.into()));
         }
         if self.gate.proxy_protocol && self.translate.trusted_proxies.is_empty() {
             let why = "nobody is believed about clients, so every address would be the load balancer's: name it in \

@@ -200,6 +200,13 @@ const ROWS: &[Row] = &[
         set: |settings, value| put(&mut settings.gate.status, value),
     },
     Row {
+        key: "listen.passthrough-port",
+        form: Form::Number,
+        default: "10247",
+        doc: "Port of 127.0.0.1, 127.0.0.2 and 127.0.0.3 on which nginx listens for itself while TLS of some host is passed through (`tls.passthrough`). Programs of this host that connect to it can say who their client is: see docs/passthrough.md.",
+        set: |settings, value| put(&mut settings.gate.passthrough_port, value),
+    },
+    Row {
         key: "listen.access-log",
         form: Form::Text,
         default: r#""""#,
@@ -275,6 +282,13 @@ const ROWS: &[Row] = &[
         default: r#"["TLSv1.2", "TLSv1.3"]"#,
         doc: "Versions of TLS that hosts offer: TLSv1.2, TLSv1.3 or both.",
         set: |settings, value| put(&mut settings.gate.tls_protocols, value),
+    },
+    Row {
+        key: "tls.passthrough",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether objects may have TLS of their hosts passed on to their Services unopened, by the annotation `ssl-passthrough`. It is the flag `--enable-ssl-passthrough` of ingress-nginx. nginx needs its stream module for it; as long as no object asks for it nothing changes. See docs/passthrough.md.",
+        set: |settings, value| put(&mut settings.translate.passthrough, value),
     },
     Row {
         key: "tls.redirect",

@@ -9,9 +9,10 @@ use config::{Map, Value, ValueKind};
 
 use super::settings::LogFormat;
 use crate::finding::nearest;
-use crate::model::{ByteSize, Cidr, Protocols, is_subdomain};
+use crate::model::{ByteSize, Cidr, Protocols, UrlPath, is_subdomain};
 use crate::publish::{self, Announced};
-use crate::translate::annotation::{Table, Trust, value::byte_size};
+use crate::translate::annotation::{Table, Trust};
+use crate::translate::value::byte_size;
 use crate::translate::{ANNOTATIONS, ClassRule, Dialect, EndpointMode, HostOwnership};
 
 /// How a value is written.
@@ -203,6 +204,12 @@ impl Setting for String {
 impl Setting for Arc<str> {
     fn read(value: &Value) -> Result<Self, String> {
         text(value).map(Arc::from)
+    }
+}
+
+impl Setting for UrlPath {
+    fn read(value: &Value) -> Result<Self, String> {
+        UrlPath::new(text(value)?).map_err(|refused| format!("it is not a path of a URL: {refused}"))
     }
 }
 

@@ -17,7 +17,7 @@ pub use crate::source::Permission;
 
 /// In all namespaces.
 pub fn everywhere() -> Vec<Permission> {
-    let read = Row::all().filter(|row| !row.is_named).map(|row| row.read);
+    let read = Row::all().flat_map(|row| [(!row.is_named).then_some(row.read), row.read_anywhere]).flatten();
     let publish = Row::all().filter_map(|row| row.status);
     read.chain(publish).chain([EVENTS]).collect()
 }
@@ -164,7 +164,7 @@ mod tests {
             ("publish.mode", "service"),
             ("publish.service", "front/lb"),
         ]);
-        let served = "ingresses,services,endpointslices,secrets,ingresses/status,events";
+        let served = "ingresses,services,endpointslices,secrets,configmaps,ingresses/status,events";
         assert_eq!(
             outline(&Grant::of(&settings, "reader")),
             [

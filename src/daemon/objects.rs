@@ -77,28 +77,38 @@ pub fn withhold(snapshot: &mut Snapshot, id: &ObjectId, newest: &Snapshot) {
     }
 }
 
-/// Puts the Secrets that an Ingress refers to in their places, where there are none now and nobody `refuses` them: an earlier
+/// Puts the Secrets and ConfigMaps that an Ingress refers to in their places, where there are none now and nobody `refuses` them: an earlier
 /// version is of no use without what it was served with.
-pub fn put_back_secrets(
+pub fn put_back_references(
     snapshot: &mut Snapshot,
     id: &ObjectId,
     confirmed: &Snapshot,
     refuses: impl Fn(&ObjectId) -> bool,
     store: &impl Earlier,
 ) {
-    for secret in secrets_of(snapshot, id) {
-        if snapshot.secret(&secret.namespace, &secret.name).is_none() && !refuses(&secret) {
-            // There is no version that the earlier one would have to differ from.
-            let not = Version("".into());
-            put_back_in(&mut snapshot.secrets, &secret, &confirmed.secrets, Some(&not), store);
+    // There is no version that an earlier one would have to differ from.
+    let not = Version("".into());
+    for object in references_of(snapshot, id) {
+        let (namespace, name) = (&*object.namespace, &*object.name);
+        if refuses(&object) {
+            continue;
+        }
+        match object.kind {
+            Kind::Secret if snapshot.secret(namespace, name).is_none() => {
+                put_back_in(&mut snapshot.secrets, &object, &confirmed.secrets, Some(&not), store);
+            }
+            Kind::ConfigMap if snapshot.config_map(namespace, name).is_none() => {
+                put_back_in(&mut snapshot.config_maps, &object, &confirmed.config_maps, Some(&not), store);
+            }
+            _ => {}
         }
     }
 }
 
-/// The names of the Secrets that an Ingress refers to, as it is in the snapshot; none for other kinds.
-pub fn secrets_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
+/// The names of the Secrets and ConfigMaps that an Ingress refers to, as it is in the snapshot; none for other kinds.
+pub fn references_of(snapshot: &Snapshot, id: &ObjectId) -> BTreeSet<ObjectId> {
     let ingress = (id.kind == Kind::Ingress).then(|| find(&snapshot.ingresses, id)).flatten();
-    ingress.map(|stored| cluster::secrets_of(&stored.object)).unwrap_or_default()
+    ingress.map(|stored| cluster::references_of(&stored.object)).unwrap_or_default()
 }
 
 /// What is done with each object that can be put back.

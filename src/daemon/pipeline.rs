@@ -234,7 +234,14 @@ impl Pipeline {
         }
     }
 
-    /// The ports of TCP and UDP services that other programs have. nginx that could not have one would take nothing that changes.
+    /// The ports that nginx needs for TCP and UDP services and for itself.
+    fn ports_of(&self, model: &Model) -> BTreeSet<Port> {
+        let inside = Port { transport: Transport::Tcp, number: self.gate_options.passthrough_port };
+        let inside = (!model.passthroughs.hosts.is_empty()).then_some(inside);
+        model.streams.iter().map(|stream| stream.listener.port).chain(inside).collect()
+    }
+
+    /// Which of these ports other programs have. nginx that could not have one would take nothing that changes.
     fn occupied(&mut self) -> BTreeSet<(Transport, SocketAddr)> {
         if self.ports.is_empty() {
             return BTreeSet::new();
@@ -266,7 +273,10 @@ impl Pipeline {
     pub fn connections(&mut self) -> Option<usize> {
         let ports = [self.settings.gate.http_port, self.settings.gate.https_port];
         let streams = self.applier.stream_ports().into_iter();
-        let streams = streams.filter(|port| port.transport == Transport::Tcp).map(|port| port.number);
+        // By that one nginx connects to itself, for clients that are counted already.
+        let inside = self.gate_options.passthrough_port;
+        let streams = streams.filter(|port| port.transport == Transport::Tcp && port.number != inside);
+        let streams = streams.map(|port| port.number);
         let ports: Vec<_> = ports.into_iter().filter(|port| *port != 0).chain(streams).collect();
         connections::established(&ports)
     }
@@ -319,8 +329,9 @@ impl Stages for Pipeline {
             self.translate(snapshot);
         let certificates = certificates(&model);
         let costs = by_namespace(&model);
-        self.ports = model.streams.iter().map(|stream| stream.listener.port).collect();
+        self.ports = self.ports_of(&model);
         self.survey.other_sites.occupied = self.occupied();
+        self.gate_options.has_passthrough = self.applier.has_passthrough(self.gate_options.passthrough_port);
         let (plan, of_gate) = gate(model, &self.survey.capabilities, &self.survey.other_sites, &self.gate_options);
         if !of_gate.is_empty() {
             count_served(&mut accepted, &plan.model);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    AccessList, BackendHeaders, BasicAuthentication, ClientLimits, Directive, HeaderName, OriginUrl, Pattern,
-    RewriteTarget, Session,
+    AccessList, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication, HeaderName,
+    ListMark, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -26,6 +26,10 @@ pub struct Behaviour {
     pub access: Option<Arc<AccessList>>,
     /// Clients must give a name and a password.
     pub basic_authentication: Option<Arc<BasicAuthentication>>,
+    /// Clients must be let in by another service.
+    pub external_authentication: Option<Arc<ExternalAuthentication>>,
+    /// How these three go together.
+    pub satisfy: Satisfy,
     /// How much each client may ask for.
     pub limits: Option<Arc<ClientLimits>>,
     /// Clients are chosen, or nobody is let in, and so no path of the namespace's on the host may mean one thing here and another to a backend.
@@ -40,7 +44,21 @@ impl Behaviour {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other) || one == other,
             (one, other) => one.is_none() && other.is_none(),
         };
-        same_list && self.strict_paths == other.strict_paths && self.basic_authentication == other.basic_authentication
+        let same_service = match (&self.external_authentication, &other.external_authentication) {
+            (Some(one), Some(other)) => one.is_like(other),
+            (one, other) => one.is_none() && other.is_none(),
+        };
+        same_list
+            && same_service
+            && self.satisfy == other.satisfy
+            && self.strict_paths == other.strict_paths
+            && self.basic_authentication == other.basic_authentication
+    }
+
+    /// The list of addresses that is written elsewhere and referred to. What is written elsewhere decides before anybody else is
+    /// asked, so that it stands in the location where one of several ways is enough.
+    pub fn referred_list(&self) -> Option<ListMark> {
+        self.access.as_deref().and_then(AccessList::mark).filter(|_| self.satisfy == Satisfy::All)
     }
 }
 

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use super::catalogue::Module;
 use super::{
-    AccessList, Action, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr, ClientCertificates,
-    ClientLimits, Cors, Directive, ListMark, Model, PathMatch, RewritePattern, Route, SessionCookie, Split, TargetPart,
-    TlsTermination, UpstreamId,
+    AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
+    ClientCertificates, ClientLimits, Cors, Directive, ListMark, Model, PathMatch, RewritePattern, Route,
+    SessionCookie, Split, TargetPart, Template, TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -130,6 +130,8 @@ const ORIGIN: Cost = Cost { configuration: 100, memory: 2500, test: 10, ..NOTHIN
 const HASHED: Cost = Cost { memory: 4000, test: 45, ..NOTHING };
 /// A TCP or UDP service with its sockets.
 const STREAM: Cost = Cost { files: 1, configuration: 350, memory: 8_000, test: 40, ..NOTHING };
+/// A host whose TLS is not opened: a line in each of two tables.
+const PASSTHROUGH: Cost = Cost { configuration: 250, memory: 1_500, test: 5, ..NOTHING };
 /// The variables by which requests of a path go to two groups of endpoints.
 const SPLIT: Cost = Cost { files: 1, configuration: 1500, memory: 140_000, test: 10_000, ..NOTHING };
 /// The variables of a session and its cookie.
@@ -146,6 +148,8 @@ const ZONE: Cost =
 const LIMIT: Cost = Cost { configuration: 130, memory: 300, test: 2, ..NOTHING };
 /// A directive of a path, in its locations.
 const DIRECTIVE: Cost = Cost { configuration: 80, memory: 300, test: 2, ..NOTHING };
+/// A location by which a service is asked, with all headers.
+const QUESTION: Cost = Cost { configuration: 4500, memory: 30_000, test: 90, ..NOTHING };
 /// Headers of cross-origin requests and of passwords, which each location repeats.
 const HEADERS: Cost = Cost { configuration: 2500, memory: 9000, test: 30, ..NOTHING };
 
@@ -171,7 +175,7 @@ impl Cost {
             cost += HEADERS;
         }
         match behaviour.access.as_deref() {
-            Some(list) if list.mark().is_some() => cost += CONDITION,
+            Some(_) if behaviour.referred_list().is_some() => cost += CONDITION,
             Some(list) => cost += times(WRITTEN_NETWORK, 2 * list.len()),
             None => {}
         }
@@ -191,6 +195,29 @@ impl Cost {
         if behaviour.rewrite.is_some() {
             cost += times(EXPRESSION, 2);
         }
+        cost
+    }
+
+    /// What a path costs more of which another service says who may have it.
+    pub fn of_asking(policy: &AuthenticationPolicy) -> Self {
+        let mut cost = HEADERS;
+        cost += times(DIRECTIVE, 2 * (3 + 2 * policy.response_headers.len()));
+        let texts = policy.sign_in.as_ref().map_or(0, Template::length);
+        cost.configuration += 2 * bytes(texts);
+        cost.memory += 4 * bytes(texts);
+        cost
+    }
+
+    /// What a host costs more for each service that is asked, and each way in which it is.
+    pub fn of_question(policy: &AuthenticationPolicy) -> Self {
+        let mut cost = QUESTION;
+        cost += times(DIRECTIVE, policy.request_headers.len());
+        let headers = policy.request_headers.iter().map(|(name, value)| name.as_str().len() + value.length());
+        let key = policy.memory.as_ref().map_or(0, |memory| memory.key.length() + 20 * memory.durations.len());
+        let redirect = policy.request_redirect.as_ref().map_or(0, Template::length);
+        let texts = headers.sum::<usize>() + key + redirect + policy.host.length() + policy.target.length();
+        cost.configuration += bytes(texts);
+        cost.memory += 4 * bytes(texts);
         cost
     }
 
@@ -249,6 +276,11 @@ impl Cost {
     /// What a path costs more whose backend is spoken to by TLS as its object says.
     pub const fn of_backend_tls() -> Self {
         BACKEND_TLS
+    }
+
+    /// What a host costs more whose TLS is not opened, besides the endpoints to which it goes.
+    pub const fn of_passthrough() -> Self {
+        PASSTHROUGH
     }
 
     /// A certificate, however many hosts have it.
@@ -339,8 +371,15 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         let asked = server.client_certificates.as_deref();
         let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
+        let mut questions = HashSet::new();
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
+            if let Some(external) = route.behaviour.external_authentication.as_deref() {
+                costs.add(&route.origin.object.namespace, Cost::of_asking(&external.policy));
+                if questions.insert((&external.service, &external.policy)) {
+                    costs.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
+                }
+            }
             if let Some(asked) = asked {
                 costs.add(&route.origin.object.namespace, Cost::of_guarded_path(asked));
             }
@@ -359,6 +398,9 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
     }
     for stream in &model.streams {
         costs.add(&stream.origin.object.namespace, STREAM);
+    }
+    for passthrough in &model.passthroughs.hosts {
+        costs.add(&passthrough.origin.object.namespace, PASSTHROUGH);
     }
     for upstream in &model.stream_upstreams {
         costs.add(&upstream.id.namespace, Cost::of_upstream(upstream.endpoints.len()));
@@ -428,7 +470,7 @@ impl<'m> Costs<'m> {
             cost += BACKEND_TLS;
         }
         if let Some(list) = behaviour.access.as_deref()
-            && let Some(mark) = list.mark()
+            && let Some(mark) = behaviour.referred_list()
             && self.lists.insert(mark)
         {
             cost += Cost::of_list(list);

@@ -11,15 +11,19 @@ mod certificate;
 mod client_certificates;
 pub mod cost;
 mod digest;
+mod effective;
 mod error_pages;
 pub mod expression;
+mod external_authentication;
 mod instance;
 mod name;
 mod origin;
+mod passthrough;
 mod route;
 mod server;
 mod split;
 mod stream;
+mod template;
 mod upstream;
 mod validity;
 mod value;
@@ -34,14 +38,20 @@ pub use catalogue::{Argument, Directive};
 pub use certificate::{Certificate, CertificateId, PasswordFile, PasswordFileId, SecretBytes};
 pub use client_certificates::{Authority, ClientCertificates, Demand};
 pub use digest::{Digest, Digester, hexadecimal};
+pub use effective::{Effective, Written, WrittenAt};
 pub use error_pages::ErrorPages;
+pub use external_authentication::{
+    AnswerDuration, AnswerMemory, AuthenticationPolicy, ExternalAuthentication, LONGEST_MEMORY, Satisfy,
+};
 pub use instance::Instance;
 pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};
+pub use passthrough::{Passthrough, Passthroughs};
 pub use route::{Action, PathMatch, Protocol, Route};
 pub use server::{Handover, Hsts, RouteCount, Server, ServerName, StrictPaths, TlsTermination};
 pub use split::{Branch, Share, Split, Test};
 pub use stream::{Listener, Port, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
+pub use template::{Template, TemplatePart};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
@@ -79,7 +89,9 @@ pub struct Model {
     pub zones: BTreeMap<Arc<str>, ByteSize>,
     /// TCP and UDP services, sorted by port.
     pub streams: Vec<Arc<Stream>>,
-    /// Where their connections go, sorted by identity.
+    /// Hosts whose TLS is not opened here.
+    pub passthroughs: Passthroughs,
+    /// Where connections of both go, sorted by identity.
     pub stream_upstreams: Vec<Arc<StreamUpstream>>,
 }
 

@@ -36,7 +36,7 @@ impl fmt::Display for Refused {
 impl std::error::Error for Refused {}
 
 /// What holds for every value.
-fn plain(text: &str) -> Result<&str, Refused> {
+pub(super) fn plain(text: &str) -> Result<&str, Refused> {
     let length = written_length(text);
     if length > LONGEST {
         return Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into()));
@@ -50,7 +50,7 @@ fn plain(text: &str) -> Result<&str, Refused> {
 }
 
 /// Length in bytes between quotes, where quotes and backslashes take an escape.
-fn written_length(text: &str) -> usize {
+pub(super) fn written_length(text: &str) -> usize {
     text.len() + text.bytes().filter(|byte| matches!(byte, b'"' | b'\\')).count()
 }
 

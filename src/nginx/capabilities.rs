@@ -1,6 +1,7 @@
 //! What an nginx can do, from the words of `nginx -V` and its `load_module` lines; it must not run anything.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use crate::model::catalogue::{DirectiveRow, Module, Version};
 
@@ -11,6 +12,8 @@ pub struct Capabilities {
     pub version: Version,
     /// The modules it has.
     pub modules: BTreeSet<Module>,
+    /// The folder of its temporary files, in which its workers may have others; `None` where it was not said when it was built.
+    pub temporary: Option<PathBuf>,
 }
 
 /// How a module gets into a build.
@@ -19,6 +22,8 @@ enum Built {
     Always,
     /// When `--with-NAME` is given.
     Asked,
+    /// It is not part of nginx: a package of its own brings it, and it counts when it is loaded.
+    Apart,
 }
 
 /// The name of each module in the flags of `configure`, and how it gets into a build.
@@ -27,6 +32,7 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::Grpc, "http_grpc_module", Built::Always),
     (Module::Access, "http_access_module", Built::Always),
     (Module::AuthBasic, "http_auth_basic_module", Built::Always),
+    (Module::AuthRequest, "http_auth_request_module", Built::Asked),
     (Module::LimitReq, "http_limit_req_module", Built::Always),
     (Module::LimitConn, "http_limit_conn_module", Built::Always),
     (Module::Geo, "http_geo_module", Built::Always),
@@ -37,8 +43,19 @@ const FLAGS: &[(Module, &str, Built)] = &[
     (Module::Http2, "http_v2_module", Built::Asked),
     (Module::StubStatus, "http_stub_status_module", Built::Asked),
     (Module::UpstreamKeepalive, "http_upstream_keepalive_module", Built::Always),
+    (Module::AuthRequest, "http_auth_request_module", Built::Asked),
+    (Module::SplitClients, "http_split_clients_module", Built::Always),
+    (Module::UpstreamHash, "http_upstream_hash_module", Built::Always),
+    (Module::UpstreamLeastConn, "http_upstream_least_conn_module", Built::Always),
+    (Module::Mirror, "http_mirror_module", Built::Always),
+    (Module::Sub, "http_sub_module", Built::Asked),
+    (Module::Gunzip, "http_gunzip_module", Built::Asked),
+    (Module::HeadersMore, "http_headers_more_filter_module", Built::Apart),
     (Module::Stream, "stream_module", Built::Asked),
     (Module::StreamRealIp, "stream_realip_module", Built::Asked),
+    (Module::StreamSslPreread, "stream_ssl_preread_module", Built::Asked),
+    (Module::StreamMap, "stream_map_module", Built::Always),
+    (Module::StreamGeo, "stream_geo_module", Built::Always),
 ];
 
 /// What `nginx -V` said cannot be understood.
@@ -68,16 +85,22 @@ impl Capabilities {
             let present = loaded.iter().any(|path| path.rsplit('/').next() == Some(&file));
             match built {
                 Built::Asked => asked || present,
+                Built::Apart => present,
                 Built::Always => present || !flags.contains(format!("--without-{name}").as_str()),
             }
         };
         let modules = FLAGS.iter().filter(|(_, name, built)| has(name, built)).map(|(module, ..)| *module).collect();
-        Ok(Capabilities { version, modules })
+        let proxied = flags.iter().find_map(|flag| flag.strip_prefix("--http-proxy-temp-path="));
+        let has_cache = !flags.contains("--without-http-cache");
+        let temporary = proxied.map(Path::new).filter(|path| has_cache && path.is_absolute()).and_then(Path::parent);
+        Ok(Capabilities { version, modules, temporary: temporary.map(Path::to_path_buf) })
     }
 
-    /// What the packages of the usual distributions have at this version: every module we know of.
+    /// What the packages of the usual distributions have at this version: every module of nginx that we know of.
     pub fn profile(version: Version) -> Self {
-        Capabilities { version, modules: FLAGS.iter().map(|(module, ..)| *module).collect() }
+        let modules = FLAGS.iter().filter(|(.., built)| !matches!(built, Built::Apart));
+        let modules = modules.map(|(module, ..)| *module).collect();
+        Capabilities { version, modules, temporary: Some("/var/lib/nginx".into()) }
     }
 
     /// Whether it has the module.
@@ -125,9 +148,11 @@ mod tests {
     use super::*;
 
     const DEBIAN: &str = "nginx version: nginx/1.22.1\nbuilt with OpenSSL 3.0.11 19 Sep 2023\nTLS SNI support enabled\n\
-        configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx --with-compat \
+        configure arguments: --with-cc-opt='-g -O2 --with-http_slice_module' --prefix=/usr/share/nginx \
+        --http-proxy-temp-path=/var/lib/nginx/proxy --with-compat \
         --with-http_ssl_module --with-http_stub_status_module --with-http_realip_module --with-http_v2_module \
-        --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module\n";
+        --with-http_perl_module=dynamic --with-stream=dynamic --with-stream_realip_module \
+        --with-http_auth_request_module --with-http_sub_module --with-http_gunzip_module --with-stream_ssl_preread_module\n";
 
     #[test]
     fn reads_a_distribution() {
@@ -136,6 +161,9 @@ mod tests {
         assert_eq!(Capabilities::parse(DEBIAN, &stream).expect("it is an nginx"), profile);
         profile.modules.remove(&Module::Stream);
         assert_eq!(Capabilities::parse(DEBIAN, &[]).expect("it is an nginx"), profile);
+        let extra = ["/usr/lib/nginx/modules/ngx_http_headers_more_filter_module.so".to_owned()];
+        let with_extra = Capabilities::parse(DEBIAN, &extra).expect("it is an nginx");
+        assert!(with_extra.has(Module::HeadersMore) && !profile.has(Module::HeadersMore));
         let built_in = DEBIAN.replace("--with-stream=dynamic", "--with-stream");
         assert!(Capabilities::parse(&built_in, &[]).expect("it is an nginx").has(Module::Stream));
     }

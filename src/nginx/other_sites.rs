@@ -51,6 +51,8 @@ pub struct OtherSites {
     pub server_names: Vec<SiteName>,
     /// `listen` lines of TCP and UDP services that are not ours.
     pub stream_listens: Vec<StreamListen>,
+    /// Names of directives at stream level, those of TCP and UDP services left out.
+    pub stream_directives: BTreeSet<String>,
     /// No block `stream` includes our files.
     pub leaves_streams_out: bool,
     /// Ports that other programs have of those that are asked for.
@@ -192,6 +194,7 @@ impl OtherSites {
 
     fn at_stream_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive) {
         if directive.name != "server" {
+            self.stream_directives.insert(directive.name.clone());
             return;
         }
         walk.inside(path, directive, &mut |_, path, directive| {

@@ -1,11 +1,12 @@
 //! A model together with the decisions that one nginx makes necessary.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::access_log::{AccessLog, AccessLogOptions};
 use super::everywhere::Everywhere;
+use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
 
 /// What the administrator decides about listeners and paths.
@@ -27,6 +28,10 @@ pub struct GateOptions {
     pub proxy_protocol: bool,
     /// Loopback address that serves the generation number and stub_status.
     pub status: SocketAddr,
+    /// The port of [`Inside`].
+    pub passthrough_port: u16,
+    /// nginx has that port now, by the files in place: connections may be on their way to it.
+    pub has_passthrough: bool,
     /// The folder that nginx will see as the current generation, for example `/etc/nginx/ingressd/current`.
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker.
@@ -50,6 +55,8 @@ impl Default for GateOptions {
             tls_protocols: Protocols::Both,
             proxy_protocol: false,
             status: SocketAddr::from(([127, 0, 0, 1], 10246)),
+            passthrough_port: 10247,
+            has_passthrough: false,
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
             everywhere: Everywhere::default(),
@@ -82,6 +89,55 @@ pub struct Listen {
     pub proxy_protocol: bool,
     /// Whether our catch-all server is the default of this socket.
     pub default_server: bool,
+    /// Who connects to it.
+    pub entrance: Entrance,
+}
+
+/// Who connects to a socket.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Entrance {
+    /// Clients.
+    #[default]
+    Outside,
+    /// nginx itself, for clients, of which it tells by the PROXY protocol.
+    Inside,
+    /// nginx itself, for proxies whose headers are believed about their clients.
+    InsideTrusted,
+}
+
+impl Entrance {
+    /// Whether nginx itself connects there.
+    pub fn is_inside(self) -> bool {
+        self != Entrance::Outside
+    }
+}
+
+/// Loopback addresses on which nginx listens for itself where TLS of some host is not opened here. A port of each is taken, so
+/// that one setting is enough.
+pub struct Inside;
+
+impl Inside {
+    /// For what is opened here.
+    pub const HTTPS: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1));
+    /// For what is not.
+    pub const PASSED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
+    /// For what is opened here and comes from proxies whose headers are believed.
+    pub const TRUSTED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 3));
+    /// All of them.
+    pub const ALL: [IpAddr; 3] = [Self::HTTPS, Self::PASSED, Self::TRUSTED];
+}
+
+/// How TLS is told apart by the name in its handshake, before anybody opens it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preread {
+    /// Where clients come to.
+    pub listens: Vec<SocketAddr>,
+    /// Whether they begin with a header of the PROXY protocol.
+    pub proxy_protocol: bool,
+    /// The port of [`Inside`].
+    pub port: u16,
+    /// Whether the sizes of the tables of `map` are ours to write; otherwise they are those that nginx has by itself, or better.
+    pub sizes_tables: bool,
 }
 
 /// The size of nginx's table of server names, an http-level setting that is ours to write when the host does not.
@@ -97,7 +153,7 @@ pub struct NamesHash {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Reset {
     /// The directive.
-    pub name: &'static str,
+    pub row: &'static DirectiveRow,
     /// Its arguments, as nginx reads them.
     pub arguments: &'static str,
 }
@@ -148,8 +204,16 @@ pub struct Decisions {
     pub stream_addresses: Vec<IpAddr>,
     /// Whether their clients' addresses may come from the PROXY protocol.
     pub stream_real_ip: bool,
-    /// Whether `keepalive_min_timeout` is known (1.27.4).
+    /// Where TLS of some host is not opened here.
+    pub preread: Option<Preread>,
+    /// Whether `keepalive_min_timeout` is known.
     pub keepalive_min_timeout: bool,
+    /// Whether endpoints may be chosen by a text: without the module each takes its turn.
+    pub upstream_hash: bool,
+    /// The same where they may be chosen by how many connections they have.
+    pub upstream_least_conn: bool,
+    /// Where answers about clients may be remembered: nginx makes the folder. `None` where there is no place that is known to be its own.
+    pub answer_memory: Option<PathBuf>,
 }
 
 /// A model that this nginx can serve, together with the decisions it makes necessary.

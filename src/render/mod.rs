@@ -20,7 +20,7 @@ mod view;
 pub use content::{Content, Part};
 pub use engine::Unfit;
 pub use file_set::{Digest, File, FilePath, FileSet, Owners};
-pub use names::stream_port;
+pub use names::{passthrough_file, stream_port};
 pub use templates::Templates;
 
 use std::sync::Arc;
@@ -150,6 +150,7 @@ impl Renderer {
         );
         let shared = [
             lower::access_log,
+            lower::authentication,
             lower::blocked,
             lower::cors,
             lower::limits,
@@ -159,6 +160,7 @@ impl Renderer {
         ];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
+        all.extend(lower::passthrough(plan, engine).map(|(path, file)| (path, Arc::new(file))));
         all.push((names::shared_file(), Arc::new(lower::shared(plan, engine))));
         FileSet { files: all.into_iter().collect() }
     }

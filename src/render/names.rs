@@ -8,9 +8,9 @@ use std::sync::{Arc, LazyLock};
 use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
-    CertificateId, ClientCertificates, ClientLimits, Cors, HeaderName, Hsts, LimitRate, ListMark, ObjectId,
-    PasswordFileId, Pattern, Port, Protocol, ServerName, SessionCookie, Split, StreamUpstreamId, Transport, UpstreamId,
-    hexadecimal,
+    CertificateId, ClientCertificates, ClientLimits, Cors, ExternalAuthentication, HeaderName, Hsts, LimitRate,
+    ListMark, ObjectId, PasswordFileId, Pattern, Port, Protocol, ServerName, SessionCookie, Split, StreamUpstreamId,
+    Transport, UpstreamId, hexadecimal,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -123,11 +123,25 @@ pub fn stream_file(port: Port) -> FilePath {
     format!("stream/{}-{}.conf", transport_name(port.transport), port.number).into()
 }
 
-/// The port of the host that nginx listens on because of this file, where it is that of a TCP or UDP service.
+/// The file by which TLS goes unopened where it should, by the port on which nginx listens for itself.
+pub fn passthrough_file(port: u16) -> FilePath {
+    format!("stream/{PASSTHROUGH}-{port}.conf").into()
+}
+
+/// What that file begins with.
+const PASSTHROUGH: &str = "passthrough";
+
+/// The name of endpoints that nobody has. Of two parts, of which no name is but hashes.
+pub const NOBODY: &str = "ingressd.nobody";
+
+/// The port of the host that nginx listens on because of this file, where it is that of a TCP or UDP service, or its own.
 pub fn stream_port(path: &str) -> Option<Port> {
     let (name, number) = path.strip_prefix("stream/")?.strip_suffix(".conf")?.split_once('-')?;
-    let transport =
-        [Transport::Tcp, Transport::Udp].into_iter().find(|transport| transport_name(*transport) == name)?;
+    let is_named = |transport: &Transport| transport_name(*transport) == name;
+    let transport = match name {
+        PASSTHROUGH => Transport::Tcp,
+        _ => [Transport::Tcp, Transport::Udp].into_iter().find(is_named)?,
+    };
     Some(Port { transport, number: number.parse().ok()? })
 }
 
@@ -221,6 +235,31 @@ pub fn password_file(id: &PasswordFileId) -> FilePath {
     let [kind, namespace, name] = object(&id.secret);
     format!("auth/{}", hash(&[kind, namespace, name, if id.map { "map" } else { "file" }])).into()
 }
+
+/// The location by which a service is asked about clients, for each way in which one is. No slash begins it: no path leads there.
+pub fn authentication(external: &ExternalAuthentication) -> String {
+    let ExternalAuthentication { service, policy, origin: _ } = external;
+    format!("{OURS}-auth-{}", hash(&[&readable(service), &format!("{policy:?}")]))
+}
+
+/// The variable that holds the target of a request encoded, and what those before it begin with.
+pub const ESCAPED_URI: &str = "escaped_uri";
+
+/// The file of those.
+pub fn escaped_uri_file() -> FilePath {
+    "http/10-escaped-uri.conf".into()
+}
+
+/// The zone of answers about clients that are remembered.
+pub const ANSWER_MEMORY: &str = "ingressd_authentication";
+
+/// The file of that zone.
+pub fn answer_memory_file() -> FilePath {
+    "http/10-authentication.conf".into()
+}
+
+/// What our names begin with.
+const OURS: &str = "ingressd";
 
 /// The prefix of the variables for a set of origins.
 pub fn cors(cors: &Cors) -> String {
@@ -322,6 +361,8 @@ mod tests {
             assert_eq!(stream_port(&stream_file(port)), Some(port));
             let id = StreamUpstreamId { namespace: "a".into(), service: "b".into(), port, mode: "" };
             assert_eq!(stream_port(&stream_upstream_file(&id)), None);
+            let inside = Port { transport: Transport::Tcp, number };
+            assert_eq!(stream_port(&passthrough_file(number)), Some(inside));
         }
     }
 

@@ -107,6 +107,8 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("request_headers", Some(json!(request_headers()))),
         source!("upstream", example(upstream())),
         source!("cors", example(cors())),
+        source!("escaped_uri", Some(json!(escaped_uri()))),
+        source!("answer_memory", example(answer_memory())),
         source!("session", example(session())),
         source!("session_cookie", example(session_cookie())),
         source!("split", example(split())),
@@ -118,6 +120,7 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("list", Some(json!(list()))),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),
+        source!("passthrough", example(passthrough())),
     ]
 }
 
@@ -143,6 +146,7 @@ fn shared() -> Result<Value, Refused> {
         plain_port: WORD,
         scheme: WORD,
         peer: WORD,
+        inside: vec![view::Inside { peer: WORD, addresses: vec![WORD] }],
         trusts: true,
         trusted: vec![WORD],
         told_port: WORD,
@@ -250,6 +254,30 @@ fn stream_upstream() -> view::StreamUpstream {
     view::StreamUpstream { name: WORD, endpoints, empty: true }
 }
 
+fn passthrough() -> Result<Value, Refused> {
+    let name = || Literal::new("name");
+    let host = || Ok(view::PassedHost { name: name()?, passed: WORD, upstream: WORD });
+    Ok(json!(view::Passthrough {
+        sizes: vec![view::NamesHash { max_size: NUMBER, bucket_size: NUMBER }],
+        sorted: vec![view::Sorted {
+            clients: WORD,
+            proxies: vec![view::SortedNetwork { network: WORD, inside: WORD }],
+        }],
+        inside: WORD,
+        wildcards: vec![host()?],
+        opened: vec![view::OpenedHost { name: name()?, passed: WORD }],
+        hosts: vec![host()?],
+        nobody: WORD,
+        listens: vec![words()],
+        trusted: vec![WORD],
+        within: words(),
+        timeout: WORD,
+        next_upstream: true,
+        next_upstream_timeout: WORD,
+        next_upstream_tries: NUMBER,
+    }))
+}
+
 fn cors() -> Result<Value, Refused> {
     Ok(json!(view::Cors {
         any: true,
@@ -258,6 +286,15 @@ fn cors() -> Result<Value, Refused> {
         headers: vec![view::CorsHeader { origin: WORD, variable: WORD, value: Text::new("text")? }],
         preflight: WORD,
     }))
+}
+
+fn escaped_uri() -> view::EscapedUri {
+    let stages = vec![view::EscapedStage { from: WORD, to: WORD }];
+    view::EscapedUri { first: WORD, stages, last: WORD, escaped: WORD }
+}
+
+fn answer_memory() -> Result<Value, Refused> {
+    Ok(json!(view::AnswerMemory { folder: Path::new("/folder".as_ref())?, zone: WORD }))
 }
 
 fn session() -> Result<Value, Refused> {

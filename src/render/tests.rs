@@ -1,13 +1,14 @@
 //! Files of whole plans: what is written again after a change, and who owns which line.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::*;
-use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, PROXY_READ_TIMEOUT};
+use crate::model::catalogue::{self, CLIENT_MAX_BODY_SIZE, Context, Inherited, PROXY_READ_TIMEOUT, Said, Version};
 use crate::model::{
-    Argument, Behaviour, ByteSize, Directive, Endpoint, HostName, Model, Pattern, Protocol, UpstreamId,
+    Argument, Behaviour, ByteSize, Directive, Endpoint, HostName, Model, Pattern, Protocol, Upstream, UpstreamId,
 };
-use crate::nginx::{Capabilities, GateOptions, OtherSites, gate};
+use crate::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
 
 fn origin(name: &str, field: Field) -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Ingress, "default", name)), field }
@@ -221,5 +222,48 @@ fn upstreams_of_a_namespace_with_many_delay_no_request_of_others() {
         let users = files.files.keys().position(|path| path.starts_with("http/server-")).unwrap();
         let after = files.files.keys().rposition(|path| path.contains("-upstream-")).unwrap();
         assert!(after < users, "whoever names one comes later");
+    }
+}
+
+/// Names of what a server says itself, with a route of this protocol.
+fn said(protocol: Protocol, handover: Handover) -> BTreeSet<String> {
+    let upstream = UpstreamId {
+        namespace: "default".into(),
+        service: "web".into(),
+        port: "80".into(),
+        mode: "",
+        protocol,
+        balance: None,
+        tls: None,
+    };
+    let mut server = Server { handover, ..Server::clone(&server("a.example", Vec::new())) };
+    server.fallback.action = Action::Proxy { upstream: upstream.clone(), split: None };
+    let upstreams = vec![Arc::new(Upstream { id: upstream, origin: server.origin.clone(), endpoints: Vec::new() })];
+    let model = Model { servers: vec![Arc::new(server)], upstreams, ..Model::default() };
+    let capabilities = Capabilities::profile(Version(1, 31, 4));
+    let plan = gate(model, &capabilities, &OtherSites::default(), &GateOptions::default()).0;
+    let files = Renderer::default().render(&plan).files;
+    let file = files.iter().find(|(path, _)| path.contains("a.example")).unwrap().1;
+    let server = syntax::parse(&file.content.bytes()).unwrap().remove(0);
+    server.children().iter().map(|directive| directive.name.clone()).collect()
+}
+
+#[test]
+fn servers_say_what_the_catalogue_says_that_they_say() {
+    for protocol in [Protocol::Http, Protocol::Grpc] {
+        for handover in [Handover::Usual, Handover::Detailed] {
+            let said = said(protocol, handover);
+            for row in catalogue::all().filter(|row| row.contexts.hold(Context::Server)) {
+                let expected = match row.said {
+                    Said::Always => true,
+                    Said::Grpc => protocol == Protocol::Grpc,
+                    Said::Detailed => handover == Handover::Detailed,
+                    // Where it takes something back, nginx would refuse it said twice.
+                    Said::Never if matches!(row.inherited, Inherited::TakenBack(_)) => false,
+                    Said::Never => continue,
+                };
+                assert_eq!(said.contains(row.name), expected, "{} with {protocol:?}, {handover:?}", row.name);
+            }
+        }
     }
 }

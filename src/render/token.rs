@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::model::{
     ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, LogLine, LogPart, LogVariable, Refused, RewriteTarget,
-    SessionCookie, Share, TargetPart, UrlPath,
+    SessionCookie, Share, TargetPart, Template, TemplatePart, UrlPath,
 };
 use crate::nginx::lexer::push_quoted;
 
@@ -86,6 +86,29 @@ impl Word {
             true => Ok(Word(Cow::Owned(format!("$http_{}", name.to_ascii_lowercase().replace('-', "_"))))),
             false => Err(Refused::because("nginx has no variable for a header of this name")),
         }
+    }
+
+    /// The name of a header, or a method.
+    ///
+    /// # Errors
+    ///
+    /// When it holds more than letters, digits, `-` and `_`.
+    pub fn header_name(name: &HeaderName) -> Result<Self, Refused> {
+        let name = name.as_str();
+        match name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+            true => Ok(Word(Cow::Owned(name.to_owned()))),
+            false => Err(Refused::because("it holds more than letters, digits, - and _")),
+        }
+    }
+
+    /// The variable of a header of the answer of a backend, or of whoever else was asked.
+    ///
+    /// # Errors
+    ///
+    /// As [`Word::header_name`].
+    pub fn answer_header(name: &HeaderName) -> Result<Self, Refused> {
+        let Word(name) = Self::header_name(name)?;
+        Ok(Word(Cow::Owned(format!("$upstream_http_{}", name.to_ascii_lowercase().replace('-', "_")))))
     }
 
     /// The variable of a cookie of requests.
@@ -263,6 +286,24 @@ impl Text {
             }
         }
         quoted.push_str("$is_args$args\"");
+        fits(quoted).map(Text)
+    }
+
+    /// Words of ours, and a template behind them; `trusts` tells whether proxies are believed about the scheme of a request.
+    pub fn template(before: &[Word], template: &Template, trusts: bool) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        before.iter().for_each(|word| quoted.push_str(&word.0));
+        for part in template.parts() {
+            match part {
+                TemplatePart::Text(text) => escape(text, true, &mut quoted)?,
+                TemplatePart::Variable(name) => drop(write!(quoted, "${{{name}}}")),
+                TemplatePart::ClientScheme if trusts => drop(write!(quoted, "${{{OURS}{INSTANCE}_scheme}}")),
+                TemplatePart::ClientScheme => quoted.push_str("${scheme}"),
+                TemplatePart::ClientHost => drop(write!(quoted, "${{{OURS}{INSTANCE}_host}}")),
+                TemplatePart::EscapedTarget => drop(write!(quoted, "${{{OURS}{INSTANCE}_escaped_uri}}")),
+            }
+        }
+        quoted.push('"');
         fits(quoted).map(Text)
     }
 

@@ -37,6 +37,8 @@ pub struct Shared {
     pub scheme: Word,
     /// The variable with the address that the connection came from.
     pub peer: Word,
+    /// Where nginx connects to itself and tells that address by the PROXY protocol; none or one.
+    pub inside: Vec<Inside>,
     /// Whether anybody is believed about the port that clients connect to.
     pub trusts: bool,
     /// Who that is.
@@ -53,7 +55,16 @@ pub struct Shared {
     pub status: Vec<StatusServer>,
 }
 
-/// Sizes of the table of server names.
+/// Where nginx connects to itself.
+#[derive(Debug, Serialize)]
+pub struct Inside {
+    /// The variable with the address that any other connection came from.
+    pub peer: Word,
+    /// The addresses.
+    pub addresses: Vec<Word>,
+}
+
+/// Sizes of a table of names.
 #[derive(Debug, Serialize)]
 pub struct NamesHash {
     /// Number of buckets.
@@ -322,6 +333,77 @@ pub struct Stream {
     pub sends_proxy_protocol: bool,
     /// The name of the endpoints.
     pub upstream: Word,
+}
+
+/// Where TLS goes by the name in its handshake, before anybody opens it.
+#[derive(Debug, Serialize)]
+pub struct Passthrough {
+    /// The sizes of tables, when they are ours to write; none or one.
+    pub sizes: Vec<NamesHash>,
+    /// Where proxies go whose headers are believed; none or one.
+    pub sorted: Vec<Sorted>,
+    /// Where TLS goes that is opened here, or the variable that says so.
+    pub inside: Word,
+    /// The hosts within wildcards that are not opened.
+    pub wildcards: Vec<PassedHost>,
+    /// Hosts within those that are opened here all the same.
+    pub opened: Vec<OpenedHost>,
+    /// Other hosts that are not opened.
+    pub hosts: Vec<PassedHost>,
+    /// The name of endpoints that nobody has.
+    pub nobody: Word,
+    /// Addresses with what clients begin with.
+    pub listens: Vec<Words>,
+    /// Proxies that are believed about their clients.
+    pub trusted: Vec<Word>,
+    /// Where what is not opened comes to once more.
+    pub within: Words,
+    /// How long nothing may be sent.
+    pub timeout: Word,
+    /// Whether other endpoints are tried.
+    pub next_upstream: bool,
+    /// For how long.
+    pub next_upstream_timeout: Word,
+    /// How many.
+    pub next_upstream_tries: Number,
+}
+
+/// Where connections go by who begins them.
+#[derive(Debug, Serialize)]
+pub struct Sorted {
+    /// Clients.
+    pub clients: Word,
+    /// Those whose headers are believed.
+    pub proxies: Vec<SortedNetwork>,
+}
+
+/// A network of proxies, and where their connections go.
+#[derive(Debug, Serialize)]
+pub struct SortedNetwork {
+    /// The network.
+    pub network: Word,
+    /// Where they go.
+    pub inside: Word,
+}
+
+/// A host whose TLS is not opened.
+#[derive(Debug, Serialize)]
+pub struct PassedHost {
+    /// The host, or what follows the first label of each.
+    pub name: Literal,
+    /// Where such connections come to once more.
+    pub passed: Word,
+    /// Its endpoints.
+    pub upstream: Word,
+}
+
+/// A host whose TLS is opened.
+#[derive(Debug, Serialize)]
+pub struct OpenedHost {
+    /// The host.
+    pub name: Literal,
+    /// Where it is opened.
+    pub passed: Word,
 }
 
 /// Endpoints of TCP or UDP services.

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
-use super::cluster::secrets_of;
+use super::cluster::references_of;
 use super::collection::collect;
 use super::directory::{Changes, Directory, NeverRead};
 use super::file::{self, ReadFile};
@@ -101,7 +101,8 @@ impl Inventory {
                 .snapshot
                 .ingresses
                 .iter()
-                .flat_map(|stored| secrets_of(&stored.object))
+                .flat_map(|stored| references_of(&stored.object))
+                .filter(|id| id.kind == crate::model::Kind::Secret)
                 .chain(more.iter().cloned())
                 .collect(),
             false => secrets

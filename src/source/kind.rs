@@ -10,7 +10,7 @@ use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resour
 use serde::Serialize;
 
 use self::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, Node, Secret, Service};
-use super::cluster::{Item, Known, Need, Scope, Store, Stores, WatchOptions, fingerprint, headers_of, secrets_of};
+use super::cluster::{Item, Known, Need, Scope, Store, Stores, WatchOptions, fingerprint, headers_of, references_of};
 use super::unread::DropUnread;
 use super::validation::Validate;
 use super::{Endpoints, List, Published, Snapshot, Stored};
@@ -111,6 +111,8 @@ pub trait Watched: Known + Resource<Scope: Namespaced> + Serialize + Validate + 
     const MODEL_KIND: Kind;
     /// What has to be allowed to read its objects.
     const READ: Permission;
+    /// The same in all namespaces, for kinds of which objects may name any.
+    const READ_ANYWHERE: Option<Permission> = None;
     /// What has to be allowed to publish in their status, for kinds in which something is published.
     const STATUS: Option<Permission> = None;
     /// Whether its objects have namespaces.
@@ -195,7 +197,7 @@ impl Watched for Ingress {
     kept_in!(ingresses);
 
     fn references(kept: &Self) -> BTreeSet<ObjectId> {
-        secrets_of(kept)
+        references_of(kept)
     }
 
     fn take_published(&mut self) -> Option<Published> {
@@ -276,6 +278,10 @@ impl Watched for ConfigMap {
 
     const MODEL_KIND: Kind = Kind::ConfigMap;
     const READ: Permission = Permission::of::<Self>(&["get", "list", "watch"], "the ConfigMaps that the settings name");
+    const READ_ANYWHERE: Option<Permission> = Some(Permission::of::<Self>(
+        &["get", "list", "watch"],
+        "headers for services that say who may pass; only those that are referred to are kept; may be left out otherwise",
+    ));
     const NAMED: bool = true;
     /// As large as a Secret.
     const PAGE: u32 = 100;
@@ -337,6 +343,8 @@ pub struct Row {
     pub is_named: bool,
     /// What has to be allowed to read it.
     pub read: Permission,
+    /// The same in all namespaces, where objects may name any.
+    pub read_anywhere: Option<Permission>,
     /// What has to be allowed to publish in it.
     pub status: Option<Permission>,
 }
@@ -352,6 +360,7 @@ impl Row {
                 is_namespaced: K::NAMESPACED,
                 is_named: K::NAMED,
                 read: K::READ,
+                read_anywhere: K::READ_ANYWHERE,
                 status: K::STATUS,
             }
         }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use super::annotation::value::excerpt;
 use super::endpoint::SliceIndex;
 use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
-use super::{Dialect, EndpointMode, Names, Namespaces, Options};
+use super::value::{Whereabouts, excerpt};
+use super::{Dialect, EndpointMode, Names, Namespaces, Options, RequestedAuthentication};
 use crate::finding::Reason;
 use crate::model::{
     BackendTls, Balance, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId, Transport,
@@ -65,10 +65,15 @@ pub struct Backends<'a> {
     options: &'a Options,
     slices: &'a SliceIndex<'a>,
     resolved: HashMap<BackendReference<'a>, Arc<Resolution>>,
+    /// The same for hosts that are no Services, by who asked for which and how.
+    hosts: HashMap<Host, Arc<Resolution>>,
     upstreams: BTreeMap<UpstreamId, Upstream>,
     /// The names of Services that were referred to, with the namespaces that have them.
     pub names: BTreeMap<HostName, Namespaces>,
 }
+
+/// A host that is no Service: the namespace that asked for it, where it is, and how it is spoken to.
+type Host = (Arc<str>, Whereabouts, Protocol);
 
 /// A port of a Service that is there.
 struct Located<'a> {
@@ -100,8 +105,8 @@ impl Located<'_> {
 impl<'a> Backends<'a> {
     /// Nothing resolved yet.
     pub fn new(snapshot: &'a Snapshot, names: &'a Names, options: &'a Options, slices: &'a SliceIndex<'a>) -> Self {
-        let (resolved, upstreams) = (HashMap::new(), BTreeMap::new());
-        Backends { snapshot, known: names, options, slices, resolved, upstreams, names: BTreeMap::new() }
+        let (resolved, hosts, upstreams) = (HashMap::new(), HashMap::new(), BTreeMap::new());
+        Backends { snapshot, known: names, options, slices, resolved, hosts, upstreams, names: BTreeMap::new() }
     }
 
     /// The upstream of a reference.
@@ -124,6 +129,60 @@ impl<'a> Backends<'a> {
         let resolution = Arc::new(Resolution { target, notes });
         self.resolved.insert(reference.clone(), Arc::clone(&resolution));
         resolution
+    }
+
+    /// The upstream of a service that is named by a host.
+    pub fn resolve_host(&mut self, requested: &RequestedAuthentication) -> Arc<Resolution> {
+        let host = (Arc::clone(&requested.origin.object.namespace), requested.whereabouts.clone(), requested.protocol);
+        if let Some(known) = self.hosts.get(&host) {
+            return Arc::clone(known);
+        }
+        let mut notes = Vec::new();
+        let target = match self.endpoints_of_host(requested, &mut notes) {
+            Ok((name, port, endpoints)) => {
+                let id = UpstreamId {
+                    namespace: Arc::clone(&host.0),
+                    service: name.into(),
+                    port: port.to_string().into(),
+                    mode: "host",
+                    protocol: requested.protocol,
+                    balance: None,
+                    tls: None,
+                };
+                let upstream = Upstream { id: id.clone(), origin: Origin::object(&requested.origin.object), endpoints };
+                self.upstreams.entry(id.clone()).or_insert(upstream);
+                Some(id)
+            }
+            Err((reason, note)) => {
+                notes.push((reason, note.into()));
+                None
+            }
+        };
+        let resolution = Arc::new(Resolution { target, notes });
+        self.hosts.insert(host, Arc::clone(&resolution));
+        resolution
+    }
+
+    fn endpoints_of_host(
+        &mut self,
+        requested: &RequestedAuthentication,
+        notes: &mut Vec<Note>,
+    ) -> Result<(String, u16, Vec<Endpoint>), (Reason, String)> {
+        let (name, port, addresses) = match &requested.whereabouts {
+            Whereabouts::Address(address, port) => (address.to_string(), *port, vec![*address]),
+            Whereabouts::Name(name, port) => {
+                self.names.entry(name.clone()).or_default().insert(Arc::clone(&requested.origin.object.namespace));
+                let subject = format!("host {}: ", excerpt(name.as_str()));
+                (name.to_string(), *port, self.resolved(name, &subject, notes)?)
+            }
+            Whereabouts::SameHost | Whereabouts::Service { .. } => {
+                return Err((Reason::MissingService, "it is not a host".to_owned()));
+            }
+        };
+        let endpoint = |address: IpAddr| Endpoint { address: SocketAddr::new(address, port), weight: 1 };
+        let endpoints = addresses.into_iter().map(endpoint).collect();
+        let subject = format!("host {}: ", excerpt(&name));
+        Ok((name, port, self.permitted(endpoints, Chosen::ByTenant, &subject, notes)?))
     }
 
     /// Takes over the upstreams that others resolved references to.

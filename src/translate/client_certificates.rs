@@ -100,7 +100,8 @@ pub fn apply(server: &mut Server, site: &Site<'_, '_>, unserved: &Unserved, find
     }
 }
 
-fn close(server: &mut Server, concerns: impl Fn(&Route) -> bool) {
+/// Closes the routes of a server that this concerns.
+pub fn close(server: &mut Server, concerns: impl Fn(&Route) -> bool) {
     let all = server.routes.iter_mut().chain([&mut server.fallback]);
     all.filter(|route| concerns(route)).for_each(|route| route.action = Action::Closed);
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 use rayon::prelude::{IntoParallelRefIterator as _, ParallelIterator as _};
 
-use super::annotation::{self, Context, Table};
 use super::certificate::Certificates;
+use super::tables::{self, Table};
 use super::{ClassRule, Dialect, Options, Reading};
 use crate::model::{Behaviour, Model, ObjectId};
 use crate::source::cluster::may_refer;
@@ -38,18 +38,14 @@ struct Remembered {
 
 impl Remembered {
     fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, options: &Options) -> Self {
-        let none = Default::default();
-        let annotations = ingress.object.metadata.annotations.as_ref().unwrap_or(&none);
-        let (object, namespace) = (&ingress.id, &*ingress.id.namespace);
-        let (dialect, table) = (rule.dialect, rule.annotations);
-        let context = Context { object, namespace, dialect, table, snapshot, options };
-        let mut reading = annotation::read(&context, annotations);
+        let mut reading = tables::read(ingress, rule, snapshot, options);
         let mut behaviour = std::mem::take(&mut reading.behaviour);
         // They stay in memory as long as the object.
         behaviour.directives.shrink_to_fit();
         reading.findings.shrink_to_fit();
         let (behaviour, reading) = (Arc::new(behaviour), Arc::new(reading));
-        let refers = annotations.keys().any(|key| may_refer(key));
+        let refers = ingress.object.metadata.annotations.iter().flatten().any(|(key, _)| may_refer(key));
+        let (dialect, table) = (rule.dialect, rule.annotations);
         Remembered { version: ingress.version.clone(), dialect, table, reading, behaviour, refers }
     }
 

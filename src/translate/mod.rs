@@ -5,6 +5,7 @@ mod aliases;
 mod allowed;
 pub mod annotation;
 mod asked;
+mod authentication;
 mod authority;
 mod backend;
 mod budget;
@@ -24,32 +25,38 @@ mod mode;
 mod names;
 mod options;
 mod order;
+mod passthrough;
 mod path;
+mod places;
 mod port;
 mod reading;
 mod server;
 mod site;
 mod streams;
 mod subject;
+mod tables;
 mod target;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tls;
 mod tls_entries;
 mod tls_idle;
+pub mod value;
 
 pub use allowed::{Allowance, Allowances, AllowedHosts, HostPattern};
 pub use asked::{Asked, AskedRoute, AskedTls, asked, asked_hosts, askers, host_with_wildcard};
 pub use canary::Canary;
 pub use claims::Claims;
-pub use ingress_nginx::{PREFIX, TABLE as ANNOTATIONS};
 pub use limits::{Limits, NamespaceLimits, NodeLimits, ObjectLimits};
 pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
+pub use places::Places;
 pub use reading::{
-    AppRoot, ClientRule, ErrorOptions, HostAliases, HostOptions, Reading, RequestedBackendTls, RequestedSession,
+    AppRoot, ClientRule, ErrorOptions, HostAliases, HostOptions, Reading, RequestedAuthentication, RequestedBackendTls,
+    RequestedSession,
 };
 pub use streams::StreamOptions;
+pub use tables::{ANNOTATIONS, Everywhere, PREFIX, everywhere, judge_default};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -62,13 +69,15 @@ use self::backend::Backends;
 use self::canary::Canaries;
 use self::endpoint::SliceIndex;
 use self::memory::Memory;
+use self::passthrough::Passed;
 use self::server::Servers;
 use self::site::{Askers, Refusals, Sites};
 use self::subject::Subject;
 use self::tls::Tls;
 use crate::finding::{Finding, Reason};
 use crate::model::{
-    AccessList, Authority, Forwarded, HostName, Model, ObjectId, Origin, PasswordFile, RouteCount, Server, ServerName,
+    AccessList, Authority, Behaviour, Forwarded, HostName, Model, ObjectId, Origin, Passthroughs, PasswordFile,
+    RouteCount, Server, ServerName,
 };
 use crate::source::{Snapshot, Stored, Version};
 
@@ -154,13 +163,14 @@ impl Translator {
         let (options, memory) = (&self.options, &mut self.memory);
         memory.begin(snapshot);
         let mut translation = Translation { findings: snapshot.findings.clone(), ..Translation::default() };
-        let claims_on_ports = ingress_nginx::services::claims(snapshot, &options.streams, &mut translation.findings);
+        let claims_on_ports = tables::claims_on_ports(snapshot, &options.streams, &mut translation.findings);
         let claims_on_ports = streams::settle(claims_on_ports, &options.streams, &mut translation.findings);
         let options = &*streams::with_ports(options, &claims_on_ports);
         translation.findings.extend(allowed::unseen(snapshot, options));
         let expanded = with_aliases(snapshot, options, memory, &mut translation.findings);
         let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
-        let (subjects, mut withheld) = subjects(snapshot, options, memory, &mut translation);
+        let everywhere = tables::everywhere(snapshot, options);
+        let (subjects, mut withheld) = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
         withheld.append(&mut admission.withheld);
@@ -187,8 +197,10 @@ impl Translator {
             backends: Backends::new(snapshot, names, options, &slices),
             canaries: &offers,
             unserved_rules: &unserved_rules,
+            everywhere: &everywhere,
             taken: BTreeSet::new(),
             tls: Tls::new(snapshot, options, &memory.certificates),
+            passed: Passed::default(),
             findings: Vec::new(),
             refused: Vec::new(),
         };
@@ -211,9 +223,11 @@ impl Translator {
             servers.merge(builder);
         }
         let of_closed = admission.close(&mut built);
-        let Servers { mut backends, mut tls, mut findings, refused, taken, .. } = servers;
+        let Servers { mut backends, mut tls, mut findings, refused, taken, mut passed, .. } = servers;
         offers.tell(&taken, &mut findings);
-        let (streams, stream_upstreams) = streams::build(&claims_on_ports, &mut backends, options, &mut findings);
+        let of_hosts = std::mem::take(&mut passed.upstreams);
+        let (streams, stream_upstreams) =
+            streams::build(&claims_on_ports, of_hosts, &mut backends, options, &mut findings);
         translation.names = std::mem::take(&mut backends.names);
         translation.refused.extend(refused);
         let mut upstreams: Vec<_> = backends.into_upstreams().collect();
@@ -247,6 +261,7 @@ impl Translator {
             server_directives: options.server_directives.clone(),
             zones: admission.zones,
             streams: streams.into_iter().map(Arc::new).collect(),
+            passthroughs: Passthroughs { hosts: passed.hosts, policy: options.streams.policy.clone() },
             stream_upstreams: stream_upstreams.into_iter().map(Arc::new).collect(),
         };
         memory.share(&mut translation.model);
@@ -278,6 +293,7 @@ fn with_aliases(
 fn subjects<'a>(
     snapshot: &'a Snapshot,
     options: &'a Options,
+    everywhere: &Behaviour,
     memory: &mut Memory,
     translation: &mut Translation,
 ) -> (Vec<Subject<'a>>, Vec<Withheld<'a>>) {
@@ -292,8 +308,10 @@ fn subjects<'a>(
     let withheld =
         snapshot.withheld.iter().filter_map(|stored| Some((stored, class::select(stored, snapshot, options).ok()?)));
     let mut withheld: Vec<_> = withheld.collect();
-    let (deny, allow) = options.lists_everywhere();
-    let is_everywhere = |access: &AccessList| access.deny() == deny && access.allow() == allow;
+    let lists = everywhere.access.as_deref();
+    let is_everywhere = |access: &AccessList| {
+        lists.is_some_and(|lists| access.deny() == lists.deny() && access.allow() == lists.allow())
+    };
     let (mut subjects, mut refused) = (Vec::with_capacity(selected.len()), Vec::new());
     for (stored, rule) in selected {
         let (reading, behaviour) = memory.read(stored, rule, snapshot, options);
@@ -304,6 +322,7 @@ fn subjects<'a>(
             && (reading.closed
                 || own_list
                 || behaviour.basic_authentication.is_some()
+                || reading.authentication.as_ref().is_some_and(|requested| !requested.is_everywhere)
                 || reading.host.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
 
 use super::external_name::ExternalName;
+use super::ingress_nginx::external_authentication;
 use super::{Options, class};
 use crate::model::HostName;
 use crate::source::Snapshot;
@@ -50,7 +51,7 @@ pub struct Chosen {
 impl Wanted {
     /// The names that a translation of this snapshot may ask for.
     pub fn of(snapshot: &Snapshot, options: &Options) -> Self {
-        let mut wanted = Wanted::default();
+        let mut wanted = Wanted::of_authentication(snapshot, options);
         if !options.external_names {
             return wanted;
         }
@@ -81,6 +82,27 @@ impl Wanted {
             for (name, is_referred) in services.into_values() {
                 let names = if is_referred { &mut wanted.referred } else { &mut wanted.others };
                 names.entry(name).or_default().insert(Arc::clone(namespace));
+            }
+        }
+        wanted
+    }
+
+    /// The names of services that say who may pass, as far as objects of ours or the administrator name them.
+    fn of_authentication(snapshot: &Snapshot, options: &Options) -> Self {
+        let mut wanted = Wanted::default();
+        let mut add = |value: &str, namespace: &Arc<str>| {
+            if let Some(name) = external_authentication::name(value) {
+                wanted.referred.entry(name).or_default().insert(Arc::clone(namespace));
+            }
+        };
+        let everywhere = options.defaults.iter().filter(|default| default.key == external_authentication::KEY);
+        everywhere.for_each(|default| add(&default.value, &default.origin.object.namespace));
+        for stored in snapshot.ingresses.iter() {
+            let Some(annotations) = &stored.object.metadata.annotations else { continue };
+            // Whatever dialect reads it, it is a key of the table.
+            let Some(value) = annotations.get(external_authentication::FULL_KEY) else { continue };
+            if class::select(stored, snapshot, options).is_ok() {
+                add(value, &stored.id.namespace);
             }
         }
         wanted

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use super::annotation::{Table, Trust, value::address_list};
-use super::{ANNOTATIONS, AllowedHosts, Limits, StreamOptions};
-use crate::model::{Certificate, Cidr, Directive, Origin};
+use super::tables::{ANNOTATIONS, Table, Trust};
+use super::{AllowedHosts, Limits, Places, StreamOptions};
+use crate::model::{Certificate, Cidr, Directive, Origin, UrlPath};
 
 /// Whose semantics an object has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,6 +162,8 @@ pub struct Options {
     pub allowlist: Vec<Cidr>,
     /// Clients that are never let in, except where an annotation says otherwise.
     pub denylist: Vec<Cidr>,
+    /// Paths below which nobody is asked for a password, and no service whether a request may pass.
+    pub no_authentication: Vec<UrlPath>,
     /// How much whoever may write an Ingress is trusted: annotations that need more are refused.
     pub max_trust: Trust,
     /// Whether requests whose path may mean something else to a backend are refused where routes of a host are protected
@@ -173,12 +175,16 @@ pub struct Options {
     pub append_forwarded_for: bool,
     /// Which hosts which namespace may claim; empty lets every namespace claim every host.
     pub allowed_hosts: Vec<AllowedHosts>,
+    /// Whether objects may have TLS of their hosts passed on unopened.
+    pub passthrough: bool,
     /// TCP and UDP services.
     pub streams: StreamOptions,
     /// How much one object and one namespace may ask for.
     pub limits: Limits,
     /// What objects ask for that do not say otherwise.
     pub defaults: Arc<[DefaultValue]>,
+    /// Where the settings were written that findings speak of.
+    pub places: Places,
     /// What every server says, whatever its host; sorted by name, each at most once.
     pub server_directives: Vec<Directive>,
     /// Seconds since 1970 at which validity of certificates is judged; given by the caller because there is no clock here.
@@ -190,17 +196,6 @@ impl Options {
     pub fn reads_annotations_like(&self, other: &Options) -> bool {
         let Options { own_addresses, now, self_signed, server_directives, .. } = self.clone();
         *self == Options { own_addresses, now, self_signed, server_directives, ..other.clone() }
-    }
-
-    /// Who is turned away and who is let in where no object says otherwise.
-    pub fn lists_everywhere(&self) -> (Vec<Cidr>, Vec<Cidr>) {
-        let default = |key: &str| {
-            let named = |default: &&DefaultValue| ANNOTATIONS.find(default.key).is_some_and(|row| row.key == key);
-            let value = self.defaults.iter().find(named).map(|default| address_list(&default.value));
-            value.and_then(Result::ok)
-        };
-        let deny = default("denylist-source-range").unwrap_or_else(|| self.denylist.clone());
-        (deny, default("allowlist-source-range").unwrap_or_else(|| self.allowlist.clone()))
     }
 
     /// Whether objects of this dialect ask for strict paths.
@@ -257,14 +252,17 @@ impl Default for Options {
             hsts: Hsts { enabled: None, max_age: 31_536_000, include_subdomains: true, preload: false },
             allowlist: Vec::new(),
             denylist: Vec::new(),
+            no_authentication: UrlPath::new("/.well-known/acme-challenge").into_iter().collect(),
             max_trust: Trust::High,
             strict_paths: None,
             trusted_proxies: Vec::new(),
             append_forwarded_for: false,
             allowed_hosts: Vec::new(),
+            passthrough: false,
             streams: StreamOptions::default(),
             limits: Limits::default(),
             defaults: Arc::default(),
+            places: Places::default(),
             server_directives: Vec::new(),
             now: 0,
         }

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::Canary;
+use super::value::Whereabouts;
 use crate::finding::Finding;
 use crate::model::{
-    Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath, Directive, Origin,
-    PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
+    AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath,
+    Directive, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.
@@ -86,6 +87,21 @@ pub struct RequestedBackendTls {
     pub certificate: Option<Arc<Certificate>>,
 }
 
+/// A service that says who may pass, before it is known which endpoints it has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedAuthentication {
+    /// The field that asked for it.
+    pub origin: Origin,
+    /// The administrator asked for it, for all objects.
+    pub is_everywhere: bool,
+    /// Where it is.
+    pub whereabouts: Whereabouts,
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// What it is asked, and what follows.
+    pub policy: Arc<AuthenticationPolicy>,
+}
+
 /// The annotations of one object after every value was proven.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reading {
@@ -113,8 +129,14 @@ pub struct Reading {
     pub errors: ErrorOptions,
     /// Backends are reached by the cluster address of their Service.
     pub by_cluster_address: bool,
+    /// TLS of its hosts goes to the backend of their path `/` unopened, where that is its own: the field that asks for it.
+    pub passthrough: Option<Origin>,
     /// The object takes some of the requests for the paths of another one.
     pub canary: Option<Arc<Canary>>,
+    /// The service that the administrator names for all objects is not asked.
+    pub opts_out: bool,
+    /// The service that says who may pass.
+    pub authentication: Option<Arc<RequestedAuthentication>>,
     /// The password file that `behaviour.basic_authentication` names.
     pub password_file: Option<Arc<PasswordFile>>,
     /// Something that protects the routes is wrong: they answer 503. The finding says what.

@@ -1,20 +1,21 @@
 //! From the paths of a host to a server with its routes; it must not know how paths were contended for.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::IngressBackend;
 
-use super::annotation::{self, Context};
+use super::authentication;
 use super::backend::{BackendReference, Backends};
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
+use super::passthrough::{self, Passed};
 use super::path::{self, Matching};
 use super::port::PortReference;
 use super::site::{self, Claim, Site};
 use super::subject::Subject;
 use super::tls::Tls;
-use super::{ANNOTATIONS, Dialect, EndpointMode, Options};
+use super::{Dialect, EndpointMode, Everywhere, Options};
 use crate::finding::{Finding, Reason};
 use crate::model::{
     Action, Argument, Balance, Behaviour, Branch, ClientCertificates, Directive, ErrorPages, Field, Handover, Hsts,
@@ -69,10 +70,14 @@ pub struct Servers<'a> {
     pub canaries: &'a Canaries<'a, 'a>,
     /// Rules about certificates of clients of objects that are not served.
     pub unserved_rules: &'a client_certificates::Unserved,
+    /// The dialect and behaviour where no object has a say.
+    pub everywhere: &'a Everywhere,
     /// Numbers of those that have another one's path.
     pub taken: BTreeSet<usize>,
     /// Certificates.
     pub tls: Tls<'a>,
+    /// Hosts whose TLS is passed on.
+    pub passed: Passed,
     /// What is wrong.
     pub findings: Vec<Finding>,
     /// Object versions with a path that cannot be served as written: an earlier one is better, where there is one.
@@ -121,7 +126,22 @@ impl<'a> Servers<'a> {
             let all = server.routes.iter_mut().chain([&mut server.fallback]);
             all.filter(|route| *route.origin.object.namespace != *namespace).for_each(keep_plain);
         }
+        let decider = passthrough::decider(&server.name, site);
+        passthrough::settle(&mut server, decider, site, &mut self.findings);
+        if let Some(claim) = decider {
+            self.pass(&server.name, claim);
+        }
+        authentication::exempt(&mut server, self.options);
+        authentication::apply(self, &mut server, site);
         Some(server)
+    }
+
+    /// Has TLS of a host go where a claim leads. What its object closes is closed.
+    fn pass(&mut self, name: &ServerName, claim: &Claim<'_, 'a>) {
+        let is_closed = claim.closed || claim.subject.reading.closed;
+        let reference = self.reference(claim.subject, Some(claim.backend), &claim.origin).ok();
+        let reference = reference.filter(|_| !is_closed);
+        self.passed.add(name, claim, reference.as_ref(), &mut self.backends, &mut self.findings);
     }
 
     /// Sends requests for `/` elsewhere, where that is asked for and no other namespace has them.
@@ -146,6 +166,7 @@ impl<'a> Servers<'a> {
 
     /// Takes over what another built on.
     pub fn merge(&mut self, other: Servers<'_>) {
+        self.passed.merge(other.passed);
         self.backends.merge(other.backends);
         self.taken.extend(other.taken);
         self.tls.merge(other.tls);
@@ -157,14 +178,12 @@ impl<'a> Servers<'a> {
     pub fn build_catch_all(&mut self) -> Option<Server> {
         self.options.default_backend.as_ref()?;
         let origin = Origin::object(&settings());
-        let (dialect, behaviour) = self.without_object();
-        let fallback = Route {
-            origin: origin.clone(),
-            path: root()?,
-            action: self.daemon_backend(dialect),
-            behaviour,
-            errors: None,
-        };
+        let (dialect, behaviour) = (self.everywhere.dialect, Arc::clone(&self.everywhere.behaviour));
+        let action = if self.everywhere.closed { Action::Closed } else { self.daemon_backend(dialect) };
+        let mut fallback = Route { origin: origin.clone(), path: root()?, action, behaviour, errors: None };
+        if let Some(requested) = &self.everywhere.authentication {
+            authentication::apply_to(self, &mut fallback, requested);
+        }
         let (name, tls, hsts) = (ServerName::CatchAll, TlsTermination::Default, self.hsts(dialect));
         let routes = health(dialect).into_iter().collect();
         let (handover, client_certificates, directives) = (handover(dialect), None, Vec::new());
@@ -471,18 +490,6 @@ impl<'a> Servers<'a> {
             tls: None,
         };
         self.proxy(&reference, &Origin::object(&settings()))
-    }
-
-    /// The dialect and behaviour where no object has a say: what the settings ask for everywhere.
-    fn without_object(&self) -> (Dialect, Arc<Behaviour>) {
-        let (dialect, table) = match self.options.classes.first() {
-            Some(rule) => (rule.dialect, rule.annotations),
-            None => (Dialect::Specification, &ANNOTATIONS),
-        };
-        let (object, snapshot, options) = (&settings(), self.snapshot, self.options);
-        let context = Context { object, namespace: "", dialect, table, snapshot, options };
-        let reading = annotation::read(&context, &BTreeMap::new());
-        (dialect, Arc::new(reading.behaviour))
     }
 
     fn hsts(&self, dialect: Dialect) -> Option<Hsts> {

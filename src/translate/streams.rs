@@ -8,7 +8,7 @@ use super::backend::{BackendReference, Backends};
 use super::port::PortReference;
 use super::{Dialect, Options, budget};
 use crate::finding::{Finding, Reason};
-use crate::model::{Listener, Origin, Stream, StreamPolicy, StreamUpstream, Transport};
+use crate::model::{Listener, Origin, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, Transport};
 
 /// What the administrator decides about TCP and UDP services.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -74,15 +74,16 @@ pub fn with_ports<'o>(options: &'o Options, claims: &[Claim<'_>]) -> Cow<'o, Opt
     options
 }
 
-/// The services of these claims and the endpoints behind them, sorted. A Service without endpoints keeps its port, so that little
+/// The services of these claims and the endpoints behind them, beside those that are there already, sorted. A Service without endpoints keeps its port, so that little
 /// changes when it gets some.
 pub fn build<'a>(
     claims: &[Claim<'a>],
+    mut upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,
     backends: &mut Backends<'a>,
     options: &Options,
     findings: &mut Vec<Finding>,
 ) -> (Vec<Stream>, Vec<StreamUpstream>) {
-    let (mut streams, mut upstreams) = (Vec::with_capacity(claims.len()), BTreeMap::new());
+    let mut streams = Vec::with_capacity(claims.len());
     for claim in claims {
         let reference = BackendReference {
             namespace: claim.namespace,

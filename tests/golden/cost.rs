@@ -137,6 +137,7 @@ const SORTS: &[Sort] = &[
     },
     Sort { name: "canaries", paths: 5, ..PLAIN },
     Sort { name: "streams", services: true, ..PLAIN },
+    Sort { name: "passthrough", annotations: |_| annotation("ssl-passthrough", "true"), services: true, ..PLAIN },
     Sort {
         name: "long texts",
         annotations: |_| annotation("permanent-redirect", &format!("https://example.org/{}", "x".repeat(2000))),
@@ -156,6 +157,7 @@ fn manifests(sort: &Sort, objects: usize) -> String {
         });
         let paths = paths.collect::<Vec<_>>().join(", ");
         let paths = if sort.name == "rewrites" { paths } else { paths.replace("/(.*)", "") };
+        let paths = if sort.name == "passthrough" { paths.replace("/p0", "/") } else { paths };
         // One that does not name the host is served nevertheless.
         let class = if sort.certificates { "ingressd" } else { "nginx" };
         let tls = match sort.certificates {

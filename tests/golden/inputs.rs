@@ -45,6 +45,7 @@ pub fn options(default_certificate: (&str, &str), snapshot: &Snapshot) -> Option
         ],
         default_certificate: Some((namespace.into(), name.into())),
         now: NOW,
+        passthrough: true,
         streams,
         ..Options::default()
     }

@@ -190,6 +190,8 @@ pub fn surroundings() -> Vec<Value> {
         tls_secret("default", "tls"),
         authority_secret("default", "authority"),
         authority_secret("default", "backend"),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "headers"},
+            "data": {"X-Realm": "staff of $host"}}),
         json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"},
             "status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.11"}],
                 "conditions": [{"type": "Ready", "status": "True"}]}}),

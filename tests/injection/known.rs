@@ -4,6 +4,7 @@
 
 use ingressd::finding::{Finding, Reason};
 use ingressd::model::expression;
+use ingressd::nginx::syntax::Directive;
 use ingressd::translate::PREFIX;
 use serde_json::{Value, json};
 
@@ -181,8 +182,15 @@ fn cve_2025_24513_names_and_uids_are_no_paths() {
 
 #[test]
 fn cve_2025_24514_auth_url_carries_nothing_and_opens_nothing() {
-    for url in ["http://a.test/#;}} load_module x;", "http://a.test/$x", "http://a.test"] {
+    for url in ["http://a.test/#;}} load_module x;", "http://a.test/$x", "http://a.test\"; }"] {
         assert!(is_closed(&served(&[shop(&[("auth-url", url)], "/", "Prefix")])), "{url}");
+    }
+    let text =
+        served(&[shop(&[("auth-url", "http://a.test/x?u=$request_uri")], "/", "Prefix")]).server("shop.test").unwrap();
+    let tree = parse(&text);
+    for location in tree[0].children().iter().filter(|one| one.name == "location") {
+        let has = |name: &str| location.children().iter().any(|one| one.name == name);
+        assert!(has("auth_request") || has("internal"), "{text}");
     }
 }
 
@@ -211,10 +219,16 @@ fn cve_2025_1974_nothing_that_a_client_uploads_can_be_loaded() {
 
 #[test]
 fn cve_2025_15566_values_in_a_config_map_of_headers_carry_nothing() {
-    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "headers"},
-        "data": {"X-A": "x'; load_module y; #", "X-B'; z": "x"}});
-    let annotations = [("auth-proxy-set-headers", "default/headers"), ("custom-headers", "default/headers")];
-    assert!(!about(&served(&[map, shop(&annotations, "/", "Prefix")]), "shop").is_empty());
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "evil"},
+        "data": {"X-A": "x'\"; load_module y; #"}});
+    let annotations = [("auth-url", "http://a.test"), ("auth-proxy-set-headers", "default/evil")];
+    let text = served(&[map.clone(), shop(&annotations, "/", "Prefix")]).server("shop.test").unwrap();
+    assert!(text.contains(r#"proxy_set_header X-A "x'\"; load_module y; #";"#), "{text}");
+    for (key, value) in [("X-B'; z", "x"), ("X-A", "$ssl_client_raw_cert"), ("X-A", "a\nb"), ("Content-Length", "5")] {
+        let mut map = map.clone();
+        map["data"] = json!({key: value});
+        assert!(is_closed(&served(&[map, shop(&annotations, "/", "Prefix")])), "{key}: {value:?}");
+    }
 }
 
 #[test]
@@ -238,7 +252,15 @@ fn cve_2026_24512_quotes_and_braces_in_a_path_stay_in_it() {
 #[test]
 fn cve_2026_24513_error_pages_do_not_authenticate() {
     let annotations = [("auth-url", "http://a.test"), ("custom-http-errors", "401,403"), ("default-backend", "web")];
-    assert!(is_closed(&served(&[shop(&annotations, "/", "Prefix")])));
+    let text = served(&[shop(&annotations, "/", "Prefix")]).server("shop.test").unwrap();
+    let tree = parse(&text);
+    let is_question =
+        |one: &&Directive| one.name == "location" && one.children().iter().any(|one| one.name == "internal");
+    let question = tree[0].children().iter().find(is_question).expect("a location that asks");
+    let says = |name: &str| question.children().iter().find(|one| one.name == name).map(|one| one.arguments.join(" "));
+    assert_eq!(says("proxy_intercept_errors").as_deref(), Some("off"));
+    // It takes the place of all pages of outer levels.
+    assert_eq!(says("error_page").as_deref(), Some("599 /"));
 }
 
 #[test]

@@ -82,6 +82,7 @@ impl Stage {
     }
 
     async fn play(self, rig: &mut Rig, mut cases: Vec<Case>, wrong: &Mutex<Vec<(usize, String)>>) {
+        rig.nginx.serve_streams(&rig.daemon.root());
         for (key, value) in self.settings {
             rig.daemon.set(key, value);
         }

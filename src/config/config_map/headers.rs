@@ -8,7 +8,7 @@ use crate::config::everywhere;
 use crate::finding::Reason;
 use crate::model::{Field, Kind, ObjectId, Origin};
 use crate::source::{Snapshot, Version};
-use crate::translate::annotation::value::excerpt;
+use crate::translate::value::excerpt;
 
 /// The keys that name them.
 pub(super) const KEYS: [&str; 2] = ["add-headers", "proxy-set-headers"];

@@ -4,7 +4,7 @@ use crate::model::catalogue::{self, DirectiveRow};
 use crate::model::{Argument, Ciphers, Refused, Text};
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::Compared;
-use crate::translate::annotation::value::{address_list, boolean, byte_size, integer, seconds};
+use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
 
 /// From a value as the ConfigMap has it to the text of a setting; nothing leaves the setting as it is.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
@@ -160,6 +160,10 @@ const fn annotation(name: &'static str) -> Key {
     Key { name, effect: Effect::Annotation(name) }
 }
 
+const fn global(name: &'static str, annotation: &'static str) -> Key {
+    Key { name, effect: Effect::Annotation(annotation) }
+}
+
 const fn setting(name: &'static str, setting: &'static str, written: Written) -> Key {
     Key { name, effect: Effect::Setting(setting, written) }
 }
@@ -186,7 +190,6 @@ const SNIPPETS: &str = "raw configuration is not served; write what all hosts ne
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
 const TRACING: &str = "tracing is not served yet";
 const FIREWALL: &str = "ModSecurity is not served yet";
-const GLOBAL_AUTH: &str = "external authentication is not served yet; use auth-type: basic or an address list";
 
 /// Every key, sorted by name.
 pub(super) const KEYS: &[Key] = &[
@@ -229,7 +232,11 @@ pub(super) const KEYS: &[Key] = &[
     unserved("disable-stream-access-log", "false", "set access_log in the stream block of nginx.conf"),
     unserved("enable-access-log-for-default-backend", "true", "requests for unknown hosts are logged like others"),
     unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),
-    unserved("enable-auth-access-log", "false", GLOBAL_AUTH),
+    unserved(
+        "enable-auth-access-log",
+        "false",
+        "questions to the service of auth-url are not in the access log; its own log has them",
+    ),
     unserved("enable-brotli", "false", "brotli is not served"),
     annotation("enable-modsecurity"),
     host("enable-multi-accept", "multi_accept"),
@@ -253,16 +260,16 @@ pub(super) const KEYS: &[Key] = &[
     unserved("generate-request-id", "true", "each request that brings no X-Request-ID gets one"),
     unserved("geoip2-autoreload-in-minutes", "0", "set up geoip2 in nginx.conf of each node"),
     unserved("global-allowed-response-headers", "", NOT_YET),
-    unserved("global-auth-always-set-cookie", "false", GLOBAL_AUTH),
-    unserved("global-auth-cache-duration", "200 202 401 5m", GLOBAL_AUTH),
-    unserved("global-auth-cache-key", "", GLOBAL_AUTH),
-    unserved("global-auth-method", "", GLOBAL_AUTH),
-    unserved("global-auth-request-redirect", "", GLOBAL_AUTH),
-    unserved("global-auth-response-headers", "", GLOBAL_AUTH),
-    unserved("global-auth-signin", "", GLOBAL_AUTH),
-    unserved("global-auth-signin-redirect-param", "rd", GLOBAL_AUTH),
-    unserved("global-auth-snippet", "", GLOBAL_AUTH),
-    Key { name: "global-auth-url", effect: Effect::Annotation("auth-url") },
+    global("global-auth-always-set-cookie", "auth-always-set-cookie"),
+    global("global-auth-cache-duration", "auth-cache-duration"),
+    global("global-auth-cache-key", "auth-cache-key"),
+    global("global-auth-method", "auth-method"),
+    global("global-auth-request-redirect", "auth-request-redirect"),
+    global("global-auth-response-headers", "auth-response-headers"),
+    global("global-auth-signin", "auth-signin"),
+    global("global-auth-signin-redirect-param", "auth-signin-redirect-param"),
+    unserved("global-auth-snippet", "", SNIPPETS),
+    global("global-auth-url", "auth-url"),
     unserved("grpc-buffer-size-kb", "0", "use proxy-buffer-size, which counts for gRPC too"),
     unserved("gzip-disable", "", "clients that cannot read compressed answers do not ask for them; take it out"),
     Key { name: "gzip-level", effect: Effect::Gzip(|value| integer(value, 1, 9).map(drop)) },
@@ -310,7 +317,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("modsecurity-snippet", "", FIREWALL),
     unserved("nginx-status-ipv4-whitelist", "127.0.0.1", "metrics are served by ingressd: see section http"),
     unserved("nginx-status-ipv6-whitelist", "::1", "metrics are served by ingressd: see section http"),
-    unserved("no-auth-locations", "/.well-known/acme-challenge", GLOBAL_AUTH),
+    setting("no-auth-locations", "access.no-authentication", same),
     setting("no-tls-redirect-locations", "tls.plain-paths", same),
     unserved("opentelemetry-config", "", TRACING),
     unserved("opentelemetry-operation-name", "", TRACING),

@@ -15,11 +15,11 @@ use self::keys::{Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
 use crate::finding::{Finding, Reason, Severity, nearest};
-use crate::model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, catalogue};
+use crate::model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
 use crate::source::{Snapshot, Version};
-use crate::translate::annotation::value::{address_list, boolean, excerpt};
-use crate::translate::annotation::{self, asks};
-use crate::translate::{ANNOTATIONS, DefaultValue};
+use crate::translate::annotation::asks;
+use crate::translate::value::{address_list, boolean, excerpt};
+use crate::translate::{DefaultValue, judge_default};
 
 /// Settings under a ConfigMap.
 #[derive(Debug, Clone)]
@@ -122,7 +122,7 @@ impl Layer<'_> {
     fn apply(&mut self, key: &'static Key, value: &str, origin: &Origin) -> bool {
         let done = match key.effect {
             Effect::Annotation(name) => return self.default(name, value, origin),
-            Effect::Setting(setting, written) => self.set(setting, written, value),
+            Effect::Setting(setting, written) => self.set(setting, written, value, origin),
             Effect::Server(row, parse) => parse(value).map(|arguments| {
                 let mut say = |row, arguments| {
                     let directive = Directive { row, arguments, origin: origin.clone() };
@@ -165,7 +165,7 @@ impl Layer<'_> {
     /// The default of an annotation. One that protects something and cannot be used stays, so that it closes what it should protect.
     fn default(&mut self, key: &'static str, value: &str, origin: &Origin) -> bool {
         let default = DefaultValue { key, value: value.into(), origin: origin.clone() };
-        let reading = annotation::judge(&ANNOTATIONS, &default, &self.settings.translate.limits);
+        let reading = judge_default(&default, &self.settings.translate_options());
         let is_usable = reading.findings.iter().all(|finding| finding.reason == Reason::AboveCeiling);
         let unserved = |finding: Finding| match finding.reason {
             Reason::UnsupportedAnnotation => Finding { reason: Reason::UnsupportedKey, ..finding },
@@ -179,7 +179,7 @@ impl Layer<'_> {
     }
 
     /// A value in the place of that of a setting.
-    fn set(&mut self, key: &str, written: keys::Written, value: &str) -> Result<(), Refused> {
+    fn set(&mut self, key: &str, written: keys::Written, value: &str, origin: &Origin) -> Result<(), Refused> {
         let row = rows().find(|row| row.key == key).ok_or_else(|| Refused::because("it has no setting"))?;
         let written = written(value)?;
         if written.is_empty() {
@@ -188,7 +188,10 @@ impl Layer<'_> {
         let value = row.form.read_text(&written).map_err(|why| Refused(why.into()))?;
         // A setter may have put a value in its place before it refuses it.
         let mut settings = self.settings.clone();
-        (row.set)(&mut settings, &config::Value::new(None, value)).map_err(|why| Refused(why.into()))?;
+        let at = WrittenAt::Object(origin.clone());
+        let value = config::Value::new(Some(&at.to_string()), value);
+        (row.set)(&mut settings, &value).map_err(|why| Refused(why.into()))?;
+        settings.written.add(row, &value, at);
         self.settings = settings;
         Ok(())
     }

@@ -8,7 +8,8 @@ use super::keys::{Effect, KEYS};
 use super::*;
 use crate::model::{Cidr, Protocols, StreamPolicy};
 use crate::source::Stored;
-use crate::translate::annotation::{Trust, value::address_list};
+use crate::translate::annotation::Trust;
+use crate::translate::{ANNOTATIONS, everywhere};
 
 fn settings() -> Settings {
     let mut settings = Settings::default();
@@ -185,7 +186,9 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         let (before, after) = (settings(), layered.settings);
         assert_eq!(after.translate, before.translate, "{key}");
         assert_eq!(after.gate.addresses, before.gate.addresses, "{key}");
-        let protects = ["annotations-risk-level", "hide-headers", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"].contains(&key);
+        let protects =
+            ["annotations-risk-level", "hide-headers", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"]
+                .contains(&key);
         assert_eq!(layered.refused.is_some(), protects, "{key}");
     }
 }
@@ -309,6 +312,25 @@ fn a_default_above_a_ceiling_is_the_ceiling_that_the_settings_say() {
 #[test]
 fn a_list_for_everybody_makes_no_path_a_protected_one() {
     let layered = layered(&[("whitelist-source-range", "10.0.0.0/8")]);
-    let (deny, allow) = layered.settings.translate.lists_everywhere();
-    assert_eq!((deny, allow), (Vec::new(), address_list("10.0.0.0/8").unwrap()));
+    let behaviour = everywhere(&Snapshot::default(), &layered.settings.translate).behaviour;
+    let lists = behaviour.access.as_deref().unwrap();
+    assert_eq!((lists.deny(), lists.allow()), (&[][..], &*address_list("10.0.0.0/8").unwrap()));
+}
+
+#[test]
+fn what_it_says_of_settings_keeps_its_origin() {
+    let layered =
+        layered(&[("upstream-keepalive-connections", "7"), ("annotations-risk-level", "Low"), ("use-http2", "x")]);
+    let lines = |key: &str| {
+        let effective = layered.settings.effective(key).unwrap();
+        let all = effective.overridden.iter().chain([&effective.counts]);
+        all.map(|written| format!("{} {}", written.value, written.at)).collect::<Vec<_>>()
+    };
+    let of_map = "7 ConfigMap edge/controller: data[upstream-keepalive-connections]";
+    assert_eq!(lines("upstreams.keepalive"), ["32 built in", of_map]);
+    // What cannot be used counts nowhere.
+    assert_eq!(lines("listen.http2"), ["true built in"]);
+    let places = layered.settings.translate_options().places;
+    let named = "access.max-trust (ConfigMap edge/controller: data[annotations-risk-level])";
+    assert_eq!(places.named("access.max-trust"), named);
 }

@@ -39,7 +39,7 @@ impl Cycle {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
             // It has no version that the earlier one would have to differ from.
             objects::put_back(completed.to_mut(), id, &self.confirmed, Some(&Version("".into())), &*store);
-            objects::put_back_secrets(completed.to_mut(), id, &self.confirmed, |_| false, &*store);
+            objects::put_back_references(completed.to_mut(), id, &self.confirmed, |_| false, &*store);
         }
         completed
     }
@@ -74,7 +74,7 @@ impl Cycle {
                     .retain(|finding| !places.contains(&finding.origin) && !is_layer(&finding.origin.object));
                 product.findings.append(&mut about_refused);
                 let not_newest = excluded.keys().chain(snapshot.left_out.iter().map(|left_out| &left_out.id));
-                let held = not_newest.flat_map(|id| objects::secrets_of(&served, id)).collect();
+                let held = not_newest.flat_map(|id| objects::references_of(&served, id)).collect();
                 return (served, product, held);
             }
             // What is wrong with a refused version may be told of whoever refers to it, as of the Ingress that names a
@@ -117,7 +117,7 @@ impl Cycle {
         for id in excluded.keys() {
             let store = self.store.lock().unwrap_or_else(PoisonError::into_inner);
             let refuses = |secret: &ObjectId| excluded.contains_key(secret);
-            objects::put_back_secrets(served.to_mut(), id, &self.confirmed, refuses, &*store);
+            objects::put_back_references(served.to_mut(), id, &self.confirmed, refuses, &*store);
         }
         served
     }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::doctor::facts::{Facts, Holder, Listener};
 use crate::doctor::report::Line;
+use crate::nginx::Inside;
 
 /// What nginx takes for `worker_connections` when nothing is said.
 const USUAL_CONNECTIONS: u64 = 512;
@@ -12,7 +13,9 @@ pub fn ports(facts: &Facts) -> Vec<Line> {
     let gate = facts.settings.gate_options();
     let ports = [gate.http_port, gate.https_port].into_iter().filter(|port| *port != 0);
     let of_nginx = ports.flat_map(|port| gate.addresses.iter().map(move |address| SocketAddr::new(*address, port)));
-    let of_nginx: Vec<_> = of_nginx.chain([gate.status]).collect();
+    let inside = Inside::ALL.map(|address| SocketAddr::new(address, gate.passthrough_port));
+    let inside = inside.into_iter().filter(|_| facts.settings.translate.passthrough);
+    let of_nginx: Vec<_> = of_nginx.chain([gate.status]).chain(inside).collect();
     let daemon = facts.settings.http.address;
     let mut lines = Vec::new();
     let mut told = Vec::new();

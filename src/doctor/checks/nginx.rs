@@ -5,17 +5,17 @@ use crate::config::Settings;
 use crate::doctor::facts::{Facts, Nginx};
 use crate::doctor::report::{Level, Line};
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::catalogue::{self, Module, Version};
+use crate::model::catalogue::{self, AskedFor, DirectiveRow, Module, OLDEST};
 use crate::model::cost;
 use crate::nginx::Capabilities;
 
-/// The oldest version that is known to do what is needed.
-const OLDEST: Version = Version(1, 18, 0);
-
 /// What later versions have.
-const FEATURES: &[(Version, &str)] = &[
-    (Version(1, 25, 1), "HTTP/2 for each site of a socket by itself (directive http2)"),
-    (Version(1, 27, 4), "idle connections of clients that outlive a reload for a moment (keepalive_min_timeout)"),
+const FEATURES: &[(&DirectiveRow, &str)] = &[
+    (&catalogue::HTTP2, "HTTP/2 for each site of a socket by itself (directive http2)"),
+    (
+        &catalogue::KEEPALIVE_MIN_TIMEOUT,
+        "idle connections of clients that outlive a reload for a moment (keepalive_min_timeout)",
+    ),
 ];
 
 /// What a module gives, and how bad it is to be without it under these settings.
@@ -53,6 +53,22 @@ const MODULES: &[Gives] = &[
             false => Level::Warning,
         },
     },
+    Gives { module: Module::SplitClients, what: "shares of canaries (split_clients)", without: |_| Level::Warning },
+    Gives {
+        module: Module::UpstreamHash,
+        what: "sessions, and endpoints that are chosen by a text (hash)",
+        without: |_| Level::Warning,
+    },
+    Gives {
+        module: Module::UpstreamLeastConn,
+        what: "endpoints that are chosen by their connections (least_conn)",
+        without: |_| Level::Warning,
+    },
+    Gives {
+        module: Module::StreamSslPreread,
+        what: "TLS that is passed on unopened (ssl_preread)",
+        without: |settings| if settings.translate.passthrough { Level::Warning } else { Level::Note },
+    },
     Gives { module: Module::StubStatus, what: "counts of connections (stub_status)", without: |_| Level::Note },
     Gives {
         module: Module::UpstreamKeepalive,
@@ -80,8 +96,8 @@ pub fn version(facts: &Facts) -> Vec<Line> {
         let remedy = format!("install nginx {OLDEST} or newer, or name another with nginx.binary");
         return vec![Line::error(format!("{binary} is nginx {found}, which is too old"), remedy)];
     }
-    let lacks = FEATURES.iter().filter(|(since, _)| found < *since);
-    let lacks: Vec<_> = lacks.map(|(since, what)| format!("{what} since {since}")).collect();
+    let lacks = FEATURES.iter().filter(|(row, _)| found < row.since);
+    let lacks: Vec<_> = lacks.map(|(row, what)| format!("{what} since {}", row.since)).collect();
     let mut lines = vec![Line::ok(format!("{binary} is nginx {found}"))];
     if !lacks.is_empty() {
         lines.push(Line::note(format!("it lacks what later versions have: {}", lacks.join("; "))));
@@ -102,7 +118,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
     if !capabilities.has_stream() {
         let text = "no ngx_stream_module: nothing can be served over TCP or UDP";
         let package = "libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and RHEL";
-        lines.push(match facts.settings.ingress_nginx.has_streams() {
+        lines.push(match facts.settings.needs_streams() {
             true => Line::error(text, format!("install {package}, then `ingressd setup --yes`")),
             false => Line::note(format!("{text} ({package})")),
         });
@@ -111,7 +127,7 @@ pub fn modules(facts: &Facts) -> Vec<Line> {
 }
 
 fn without(gives: &Gives, settings: &Settings) -> Line {
-    let directives = catalogue::ALL.iter().filter(|row| row.module == Some(gives.module));
+    let directives = catalogue::asked_for(AskedFor::ByRoute).filter(|row| row.module == Some(gives.module));
     let directives: Vec<_> = directives.map(|row| row.name).collect();
     let also = if directives.is_empty() { String::new() } else { format!(", and {}", directives.join(", ")) };
     let name = Capabilities::name(gives.module);
@@ -202,7 +218,7 @@ pub fn includes(facts: &Facts) -> Vec<Line> {
             "the include for TCP and UDP services is there, but the stream module is not: nginx refuses its configuration",
             "install libnginx-mod-stream (Debian) or nginx-mod-stream (Fedora, RHEL), or `ingressd setup --undo`",
         ),
-        (false, true) if facts.settings.ingress_nginx.has_streams() => Line::error(
+        (false, true) if facts.settings.needs_streams() => Line::error(
             format!("nginx does not include {}/stream/*.conf: it never serves TCP and UDP services", current.display()),
             "ingressd setup --yes",
         ),

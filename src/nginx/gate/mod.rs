@@ -2,6 +2,7 @@
 
 mod inherited;
 mod names;
+mod passthrough;
 mod routes;
 mod sockets;
 mod streams;
@@ -10,20 +11,14 @@ mod taken;
 use std::sync::Arc;
 
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::catalogue::{Module, Version};
-use crate::model::{Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
+use crate::model::catalogue::{self, Module};
+use crate::model::{Digest, Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
 
 use super::access_log::{self, AccessLog};
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
 /// Without these there is nothing to serve with.
 const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
-
-/// The version that brought `keepalive_min_timeout`.
-const KEEPALIVE_MIN_TIMEOUT: Version = Version(1, 27, 4);
-
-/// The version that brought `keepalive_time` of upstreams.
-const KEEPALIVE_TIME: Version = Version(1, 19, 10);
 
 /// Fits what traffic should do to what this nginx can do. What protects a route and cannot be had closes the route.
 pub fn gate(
@@ -39,7 +34,7 @@ pub fn gate(
     }
     let mut model = model;
     model.default_certificate.take_if(|id| !model.certificates.iter().any(|certificate| certificate.id == *id));
-    let sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
+    let mut sockets = sockets::choose(&model, capabilities, other_sites, options, &mut findings);
     let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
     if !capabilities.has(Module::RealIp) && !model.forwarded.trusted.is_empty() {
         // Believing nobody can only close: address lists then see the proxy itself.
@@ -59,7 +54,9 @@ pub fn gate(
         findings.extend((!is_known).then(|| routes::left_out(directive, capabilities)));
         is_known
     });
+    let answer_memory = answer_memory(capabilities, options);
     routes::fit(&mut model, capabilities, has_tls, &mut findings);
+    findings.extend(forgetting(&model, answer_memory.is_some()));
     streams::fit(&mut model, capabilities, other_sites, options, &mut findings);
     // Who tells of clients by the PROXY protocol passes on what they send: headers of theirs are their own words.
     let proxies = match options.proxy_protocol {
@@ -76,6 +73,8 @@ pub fn gate(
     }
     let ports = sockets.listens.iter().map(|listen| listen.address.port()).collect();
     taken::drop_taken_hosts(&mut model, other_sites, &ports, &mut findings);
+    let preread = passthrough::fit(&mut model, &mut sockets, capabilities, other_sites, options, &mut findings);
+    streams::leave_out_unused(&mut model);
     findings.extend(too_few_connections(model.upstreams.len(), other_sites, options));
     let http2 = if has_tls { sockets.http2 } else { Http2::Off };
     // A server without a certificate of its own would present the one of the `http` level.
@@ -103,9 +102,9 @@ pub fn gate(
         variables_hash_bucket_size: !other_sites.http_directives.contains("variables_hash_bucket_size"),
         longest_name,
         public_https_port: options.public_https_port,
-        status: Some((options.status, capabilities.has(Module::StubStatus))),
+        status: Some((options.status, capabilities.knows(&catalogue::STUB_STATUS))),
         current: options.current.clone(),
-        upstream_keepalive: capabilities.has(Module::UpstreamKeepalive).then_some(options.upstream_keepalive),
+        upstream_keepalive: capabilities.knows(&catalogue::KEEPALIVE).then_some(options.upstream_keepalive),
         // A block has one first name for all of its hosts.
         shared_servers: options.shared_servers
             && !other_sites.tells_server_name
@@ -117,9 +116,13 @@ pub fn gate(
         stream_addresses: options.addresses.clone(),
         stream_real_ip: capabilities.has(Module::StreamRealIp),
         everywhere: options.everywhere.clone(),
-        keepalive_time: capabilities.version >= KEEPALIVE_TIME,
+        keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
         access_log,
-        keepalive_min_timeout: capabilities.version >= KEEPALIVE_MIN_TIMEOUT,
+        keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
+        upstream_hash: capabilities.knows(&catalogue::HASH),
+        upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
+        preread,
+        answer_memory,
     };
     findings.sort();
     findings.dedup();
@@ -149,25 +152,45 @@ fn logs(
     decided
 }
 
+/// Whether a path can be written into nginx's configuration.
+fn fits(path: &std::path::Path) -> bool {
+    path.is_absolute()
+        && path.to_str().is_some_and(|text| {
+            text.len() <= 1000 && !text.contains(|character: char| character == '$' || character.is_control())
+        })
+}
+
 /// Why nothing at all can be served.
 fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<String> {
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
         return Some(format!("nginx has no {}: nothing can be served", Capabilities::name(module)));
     }
-    let fits = |path: &std::path::Path| {
-        path.is_absolute()
-            && path.to_str().is_some_and(|text| {
-                text.len() <= 1000 && !text.contains(|character: char| character == '$' || character.is_control())
-            })
-    };
-    [Some(&options.current), options.access_log.path.as_ref()].into_iter().flatten().find(|path| !fits(path)).map(
-        |path| {
+    [Some(&options.current), options.access_log.path.as_ref()]
+        .into_iter()
+        .flatten()
+        .find(|path| !fits(path.as_path()))
+        .map(|path| {
             format!(
                 "{} cannot be written into nginx's configuration: an absolute path without $ is needed",
                 path.display()
             )
-        },
-    )
+        })
+}
+
+/// The folder in which nginx may remember answers about clients: beside its other temporary files, and no other instance's.
+fn answer_memory(capabilities: &Capabilities, options: &GateOptions) -> Option<std::path::PathBuf> {
+    let current = Digest::of(options.current.to_str()?.as_bytes()).hexadecimal(5);
+    let folder = capabilities.temporary.as_ref()?.join(format!("ingressd-authentication-{current}"));
+    fits(&folder).then_some(folder)
+}
+
+/// Who wanted that answers are remembered, where they cannot be.
+fn forgetting(model: &Model, can: bool) -> Vec<Finding> {
+    let routes = model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
+    let external = routes.filter_map(|route| route.behaviour.external_authentication.as_deref());
+    let wants = external.filter(|external| !can && external.policy.memory.is_some());
+    let words = "nginx does not tell a folder for its temporary files, or has no cache: each answer of the service is asked for anew";
+    wants.map(|external| Finding::new(Reason::MissingCapability, external.origin.clone(), words)).collect()
 }
 
 /// A worker keeps a connection to each upstream that was asked lately, and refuses requests when it has none left.
@@ -189,6 +212,8 @@ fn host() -> Origin {
     Origin { object: Arc::new(ObjectId::new(Kind::Host, "", "nginx")), field: Field::Object }
 }
 
+#[cfg(test)]
+mod passthrough_tests;
 #[cfg(test)]
 mod route_tests;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What becomes of routes that an nginx cannot serve or protect as asked.
 
 use super::*;
-use crate::model::catalogue::{DirectiveRow, PROXY_READ_TIMEOUT};
+use crate::model::catalogue::{CLIENT_MAX_BODY_SIZE, DirectiveRow, PROXY_READ_TIMEOUT, SSL_CIPHERS, Version};
 use crate::model::{
     AccessList, Action, BasicAuthentication, Behaviour, CertificateId, ClientLimits, Directive, Endpoint, HostName,
     LimitRate, PasswordFileId, PathMatch, Protocol, Route, Server, ServerName, Text, Upstream, UpstreamId, UrlPath,
@@ -10,7 +10,7 @@ use crate::nginx::SiteName;
 
 /// Protects and is known to no nginx.
 static GUARD: DirectiveRow =
-    DirectiveRow { name: "guard", since: Version(9, 0, 0), module: None, grpc: None, security: true };
+    DirectiveRow { name: "guard", since: Version(9, 0, 0), security: true, ..CLIENT_MAX_BODY_SIZE };
 /// Adds something and is known to no nginx.
 static EXTRA: DirectiveRow = DirectiveRow { security: false, ..GUARD };
 
@@ -110,6 +110,65 @@ fn what_cannot_be_served_or_protected_is_closed() {
         let left_out = |directive: &Directive| directive.row.since <= capabilities.version;
         assert!(fallback.behaviour.directives.iter().all(left_out), "row {number}");
     }
+}
+
+#[test]
+fn what_is_lacking_to_choose_backends_is_told_and_left_out() {
+    use crate::model::{Balance, Branch, HeaderName, HeaderValue, RewriteTarget, Share, Split, Test};
+    let test = || Test::Cookie(HeaderName::new("c").unwrap(), HeaderValue::new("always").unwrap());
+    let split = |branches: usize, shares: usize| {
+        let web = || upstream("web", Protocol::Http);
+        Some(Arc::new(Split {
+            origin: host(),
+            branches: (0..branches).map(|_| Branch { test: test(), upstream: web() }).collect(),
+            session: None,
+            shares: (0..shares).map(|_| (web(), Share::of(1, 2))).collect(),
+        }))
+    };
+    let left = |split: Option<Arc<Split>>, lacking: Module| {
+        let mut capabilities = Capabilities::profile(Version(1, 22, 1));
+        capabilities.modules.remove(&lacking);
+        let options = GateOptions { https_port: 0, ..GateOptions::default() };
+        let action = Action::Proxy { upstream: upstream("web", Protocol::Http), split };
+        let (plan, findings) =
+            gate(model(action, Behaviour::default()), &capabilities, &OtherSites::default(), &options);
+        let split =
+            plan.model.servers[0].fallback.action.split().map(|split| (split.branches.len(), split.shares.len()));
+        (split, findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), plan.decisions.upstream_hash)
+    };
+    let missing = vec![Reason::MissingCapability];
+    assert_eq!(left(split(1, 1), Module::Mirror), (Some((1, 1)), Vec::new(), true));
+    assert_eq!(left(split(1, 1), Module::SplitClients), (Some((1, 0)), missing.clone(), true));
+    assert_eq!(left(split(0, 1), Module::SplitClients), (None, missing.clone(), true));
+    assert_eq!(left(split(1, 0), Module::SplitClients), (Some((1, 0)), Vec::new(), true));
+    let by_key = Balance::Key(RewriteTarget::new(Vec::new()).unwrap());
+    let keyed = UpstreamId { balance: Some(Arc::new(by_key)), ..upstream("web", Protocol::Http) };
+    let mut model = model(Action::Proxy { upstream: keyed.clone(), split: None }, Behaviour::default());
+    model.upstreams.push(Arc::new(Upstream { id: keyed, origin: host(), endpoints: Vec::new() }));
+    model.upstreams.sort_by(|one, other| one.id.cmp(&other.id));
+    let mut capabilities = Capabilities::profile(Version(1, 22, 1));
+    capabilities.modules.remove(&Module::UpstreamHash);
+    let options = GateOptions { https_port: 0, ..GateOptions::default() };
+    let (plan, findings) = gate(model, &capabilities, &OtherSites::default(), &options);
+    assert_eq!(findings.iter().map(|finding| finding.reason).collect::<Vec<_>>(), missing);
+    assert!(!plan.decisions.upstream_hash && plan.model.servers[0].fallback.action.upstream().is_some());
+}
+
+#[test]
+fn directives_of_a_host_are_left_out_where_nginx_does_not_know_them() {
+    let with = |row: &'static DirectiveRow| {
+        let mut model = model(proxy("web", Protocol::Http), Behaviour::default());
+        let directives = vec![Directive { row, arguments: Vec::new(), origin: host() }];
+        model.servers = vec![Arc::new(Server { directives, ..Server::clone(&model.servers[0]) })];
+        let options = GateOptions { https_port: 0, ..GateOptions::default() };
+        let capabilities = Capabilities::profile(Version(1, 22, 1));
+        let (plan, findings) = gate(model, &capabilities, &OtherSites::default(), &options);
+        let server = &plan.model.servers[0];
+        (server.directives.len(), server.fallback.action == Action::Closed, findings.first().map(|found| found.reason))
+    };
+    assert_eq!(with(&SSL_CIPHERS), (1, false, None));
+    assert_eq!(with(&EXTRA), (0, false, Some(Reason::MissingCapability)));
+    assert_eq!(with(&GUARD), (0, true, Some(Reason::ClosedRoute)));
 }
 
 #[test]

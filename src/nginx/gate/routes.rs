@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, PasswordFileId, Route,
-    Server, Split, TlsTermination, UpstreamId,
+    Action, Balance, Behaviour, CertificateId, Cors, Directive, HeaderName, LONGEST, Model, ObjectId, Origin,
+    PasswordFileId, Route, Server, Split, TlsTermination, UpstreamId,
 };
 use crate::nginx::Capabilities;
 
@@ -25,8 +25,13 @@ struct Known<'a> {
 enum Change {
     /// It answers 503, for a reason already told.
     Close,
-    /// It behaves otherwise.
-    Behave(Arc<Behaviour>),
+    /// It is served otherwise.
+    Fit {
+        /// It behaves otherwise.
+        behaviour: Option<Arc<Behaviour>>,
+        /// Shares of its requests go where all others go.
+        loses_shares: bool,
+    },
 }
 
 /// Changes what does not fit. Servers that fit are shared with the model as before.
@@ -84,14 +89,21 @@ fn fit_server(server: &Arc<Server>, known: &Known<'_>, findings: &mut Vec<Findin
                 route.action = Action::Closed;
                 route.behaviour = Arc::default();
             }
-            Some(Change::Behave(behaviour)) => route.behaviour = behaviour,
+            Some(Change::Fit { behaviour, loses_shares }) => {
+                if let Some(behaviour) = behaviour {
+                    route.behaviour = behaviour;
+                }
+                if loses_shares {
+                    leave_out_shares(&mut route.action);
+                }
+            }
         }
     }
     Arc::new(fitted)
 }
 
 /// The server without what it asks for as a whole, for which all routes are closed.
-fn closed(server: &Server) -> Server {
+pub fn closed(server: &Server) -> Server {
     let mut closed = Server { client_certificates: None, directives: Vec::new(), ..server.clone() };
     for route in closed.routes.iter_mut().chain([&mut closed.fallback]) {
         route.action = Action::Closed;
@@ -136,7 +148,41 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
         findings.push(Finding::new(Reason::InvalidValue, route.origin.clone(), words));
         fitted.get_or_insert_with(|| (**behaviour).clone()).cors = None;
     }
-    fitted.map(|behaviour| Change::Behave(Arc::new(behaviour)))
+    let loses_shares = tell_of_balancing(route, known, findings);
+    let behaviour = fitted.map(Arc::new);
+    (behaviour.is_some() || loses_shares).then_some(Change::Fit { behaviour, loses_shares })
+}
+
+/// Tells what this nginx lacks to choose a backend or an endpoint as asked; whether shares of the requests go where all others go.
+fn tell_of_balancing(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> bool {
+    let mut tell = |module: Module, origin: &Origin, follows: &str| {
+        let words = format!("nginx has no {}: {follows}", Capabilities::name(module));
+        findings.push(Finding::new(Reason::MissingCapability, origin.clone(), words));
+    };
+    let lacks = |module: Module| !known.capabilities.has(module);
+    let balance = route.action.upstream().and_then(|upstream| upstream.balance.as_deref());
+    let needed = balance.map(|balance| match balance {
+        Balance::Session(_) | Balance::Key(_) => Module::UpstreamHash,
+        Balance::LeastConnections => Module::UpstreamLeastConn,
+    });
+    if let Some(module) = needed.filter(|module| lacks(*module)) {
+        tell(module, &route.origin, "each endpoint takes its turn, whatever the object asks for");
+    }
+    let shares = route.action.split().filter(|split| lacks(Module::SplitClients) && !split.shares.is_empty());
+    if let Some(split) = shares {
+        tell(
+            Module::SplitClients,
+            &split.origin,
+            "no share of the requests goes to the canary, only those that it names",
+        );
+    }
+    shares.is_some()
+}
+
+fn leave_out_shares(action: &mut Action) {
+    let Action::Proxy { split, .. } = action else { return };
+    let left = split.take().map(|split| Split { shares: Vec::new(), ..Split::clone(&split) });
+    *split = left.filter(|split| !split.branches.is_empty()).map(Arc::new);
 }
 
 /// Why the route's backend cannot be asked.
@@ -170,6 +216,7 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     let needs = [
         (behaviour.access.is_some(), Module::Access),
         (behaviour.basic_authentication.is_some(), Module::AuthBasic),
+        (behaviour.external_authentication.is_some(), Module::AuthRequest),
         (limits.is_some_and(|limits| !limits.rates.is_empty()), Module::LimitReq),
         (limits.is_some_and(|limits| limits.connections.is_some()), Module::LimitConn),
     ];
@@ -177,6 +224,14 @@ fn unprotectable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     if let Some((_, module)) = needs.into_iter().find(missing) {
         let words = format!("nginx has no {}, which protects the route: it answers 503", Capabilities::name(module));
         return Some((Reason::ClosedRoute, words));
+    }
+    if let Some(external) = behaviour.external_authentication.as_deref()
+        && !known.upstreams.contains(&external.service)
+    {
+        return Some((
+            Reason::ClosedRoute,
+            "the service that says who may pass is not known: it answers 503".to_owned(),
+        ));
     }
     match behaviour.basic_authentication.as_deref() {
         Some(basic) if !known.password_files.contains(&basic.file) => {

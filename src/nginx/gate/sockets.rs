@@ -3,14 +3,11 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
-use crate::model::Model;
-use crate::model::catalogue::{Module, Version};
-use crate::nginx::{Capabilities, GateOptions, Http2, Listen, OtherSites, SiteListen};
+use crate::model::catalogue::{self, Module};
+use crate::model::{Model, Transport};
+use crate::nginx::{Capabilities, Entrance, GateOptions, Http2, Listen, OtherSites, SiteListen, StreamListen};
 
-use super::host;
-
-/// The version that made HTTP/2 a directive of its own.
-const HTTP2_DIRECTIVE: Version = Version(1, 25, 1);
+use super::{host, streams};
 
 /// Where we listen.
 pub struct Sockets {
@@ -74,6 +71,16 @@ fn socket(
         && !others().any(|other| other.address == address)
     {
         let words = format!("{} takes IPv4 on port {} with its IPv6 socket; so do we", other.place, address.port());
+        tell(Reason::HostConflict, words);
+        return None;
+    }
+    let meets = |other: &&StreamListen| other.transport == Transport::Tcp && streams::meet(other.address, address);
+    if let Some(other) = other_sites.stream_listens.iter().find(meets) {
+        let words = format!(
+            "{} has {} for connections of a stream block, and nginx gives an address to one block alone: nothing is served on \
+             {address}",
+            other.place, other.address
+        );
         tell(Reason::HostConflict, words);
         return None;
     }
@@ -141,7 +148,7 @@ fn socket(
         }
         (None, None) => true,
     };
-    Some(Listen { address, ssl, proxy_protocol, default_server })
+    Some(Listen { address, ssl, proxy_protocol, default_server, entrance: Entrance::Outside })
 }
 
 fn http2(
@@ -161,7 +168,7 @@ fn http2(
     if !capabilities.has(Module::Http2) {
         return off("nginx has no ngx_http_v2_module: HTTP/2 is not offered".to_owned());
     }
-    if capabilities.version >= HTTP2_DIRECTIVE {
+    if capabilities.knows(&catalogue::HTTP2) {
         return Http2::Directive;
     }
     // The parameter belongs to the socket: ours would switch HTTP/2 on for the other site too.

@@ -1,7 +1,7 @@
 //! Which TCP and UDP services this nginx can serve, and which ports others of the host have.
 
 use std::collections::BTreeSet;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
@@ -21,7 +21,7 @@ pub fn fit(
     options: &GateOptions,
     findings: &mut Vec<Finding>,
 ) {
-    if model.streams.is_empty() && model.stream_upstreams.is_empty() {
+    if model.streams.is_empty() {
         return;
     }
     if let Some(words) = impossible(capabilities, other_sites, options) {
@@ -39,8 +39,6 @@ pub fn fit(
         holder.is_none()
     });
     findings.extend(too_many(model, other_sites, options));
-    let used: BTreeSet<_> = model.streams.iter().map(|stream| &stream.upstream).collect();
-    model.stream_upstreams.retain(|upstream| used.contains(&upstream.id));
     let accepts = model.streams.iter().any(|stream| stream.listener.proxy_protocol);
     if accepts && !model.forwarded.trusted.is_empty() && !capabilities.has(Module::StreamRealIp) {
         let words = "nginx has no ngx_stream_realip_module: what trusted proxies say of their clients by the PROXY protocol \
@@ -49,8 +47,15 @@ pub fn fit(
     }
 }
 
+/// Leaves out the endpoints that nothing refers to any more.
+pub fn leave_out_unused(model: &mut Model) {
+    let of_hosts = model.passthroughs.hosts.iter().filter_map(|host| host.upstream.as_ref());
+    let used: BTreeSet<_> = model.streams.iter().map(|stream| &stream.upstream).chain(of_hosts).collect();
+    model.stream_upstreams.retain(|upstream| used.contains(&upstream.id));
+}
+
 /// Why nothing at all can be served, and what to do.
-fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options: &GateOptions) -> Option<String> {
+pub fn impossible(capabilities: &Capabilities, other_sites: &OtherSites, options: &GateOptions) -> Option<String> {
     if !capabilities.has_stream() {
         return Some(
             "this nginx has no ngx_stream_module; install it (libnginx-mod-stream on Debian, nginx-mod-stream on Fedora and \
@@ -87,7 +92,7 @@ fn too_many(model: &mut Model, other_sites: &OtherSites, options: &GateOptions) 
 
 /// Who has the port on one of our addresses.
 fn holder(port: Port, other_sites: &OtherSites, options: &GateOptions) -> Option<String> {
-    let meets = |other: std::net::SocketAddr| {
+    let meets = |other: SocketAddr| {
         other.port() == port.number && options.addresses.iter().any(|own| overlap(*own, other.ip()))
     };
     let mut sites = other_sites.listens.iter().filter(|_| port.transport == Transport::Tcp);
@@ -103,8 +108,15 @@ fn holder(port: Port, other_sites: &OtherSites, options: &GateOptions) -> Option
     Some(format!("another program of this host has {address}"))
 }
 
+/// Whether two blocks of nginx cannot both listen there. Its sockets of IPv6 take no IPv4 unless they are told to.
+pub fn meet(one: SocketAddr, other: SocketAddr) -> bool {
+    let (own, ip) = (one.ip(), other.ip());
+    let covers = own.is_ipv4() == ip.is_ipv4() && (own.is_unspecified() || ip.is_unspecified());
+    one.port() == other.port() && (own == ip || covers)
+}
+
 /// Whether two sockets of one port get in each other's way. One of IPv6 for all addresses may take IPv4 too.
-fn overlap(own: IpAddr, other: IpAddr) -> bool {
+pub fn overlap(own: IpAddr, other: IpAddr) -> bool {
     let (own, other) = (own.to_canonical(), other.to_canonical());
     let is_same_family = own.is_ipv4() == other.is_ipv4();
     own == other
@@ -145,6 +157,7 @@ mod tests {
         let options = GateOptions { addresses, ..GateOptions::default() };
         let mut findings = Vec::new();
         fit(&mut model, capabilities, other_sites, &options, &mut findings);
+        leave_out_unused(&mut model);
         assert_eq!(model.streams.len(), model.stream_upstreams.len(), "no endpoints without a service");
         let left: Vec<_> = model.streams.iter().map(|stream| stream.listener.port.to_string()).collect();
         (left.join(", "), findings)

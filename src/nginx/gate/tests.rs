@@ -1,10 +1,11 @@
 //! What an nginx lacks or other sites have, and what becomes of sockets.
 
 use super::*;
+use crate::model::catalogue::Version;
 use crate::model::{Certificate, CertificateId, Protocol, SecretBytes, Upstream, UpstreamId};
 use crate::nginx::SiteListen;
 
-fn model() -> Model {
+pub fn model() -> Model {
     let id = CertificateId::SelfSigned;
     let key = SecretBytes(Arc::from(&b""[..]));
     let certificate = Certificate {
@@ -17,7 +18,7 @@ fn model() -> Model {
     Model { certificates: vec![Arc::new(certificate)], default_certificate: Some(id), ..Model::default() }
 }
 
-fn listen(address: &str, flags: &[&str]) -> SiteListen {
+pub fn listen(address: &str, flags: &[&str]) -> SiteListen {
     let has = |name: &str| flags.contains(&name);
     SiteListen {
         place: "site:1".to_owned(),

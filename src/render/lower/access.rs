@@ -1,23 +1,28 @@
 //! Clients by their addresses, and by their passwords, in a location; it must not know the other ways of choosing them.
 
-use crate::model::{AccessList, Refused};
+use crate::model::{Refused, Satisfy};
 use crate::render::names;
 use crate::render::token::{Path, Word};
 
+use super::external_authentication;
 use super::location::Scene;
 use super::slots::{Header, Slot, Slots, text};
 
 /// What a location says about addresses.
 pub fn by_address(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(list) = scene.route.behaviour.access.as_deref() else { return Ok(()) };
-    if let Some(mark) = AccessList::mark(list) {
+    if let Some(mark) = scene.route.behaviour.referred_list() {
         slots.say_if(Slot::Denied, Word::variable(&names::list(mark))?, "return", Word::fixed("403"));
         return Ok(());
     }
     list.deny().iter().for_each(|network| slots.say(Slot::Access, "deny", Word::network(network)));
     list.allow().iter().for_each(|network| slots.say(Slot::Access, "allow", Word::network(network)));
-    let rest = if list.allow().is_empty() { "allow" } else { "deny" };
-    slots.say(Slot::Access, rest, Word::fixed("all"));
+    match (list.allow().is_empty(), scene.route.behaviour.satisfy) {
+        (false, _) => slots.say(Slot::Access, "deny", Word::fixed("all")),
+        (true, Satisfy::All) => slots.say(Slot::Access, "allow", Word::fixed("all")),
+        // Where one way of being let in is enough, whoever is not denied would be let in by this one.
+        (true, Satisfy::Any) => {}
+    }
     Ok(())
 }
 
@@ -33,11 +38,21 @@ pub fn by_password(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> 
     Ok(())
 }
 
-/// How they go together: whoever is chosen in one way has to be chosen in all others too.
+/// How they go together.
 pub fn together(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let behaviour = &scene.route.behaviour;
-    if behaviour.access.is_some() || behaviour.basic_authentication.is_some() {
-        slots.say(Slot::Satisfy, "satisfy", Word::fixed("all"));
+    let asks = behaviour.basic_authentication.is_some() || external_authentication::asked(scene.route).is_some();
+    if behaviour.access.is_some() || asks {
+        let way = match behaviour.satisfy {
+            // A list that lets nobody in is none, and would be the only way.
+            Satisfy::Any if asks => "any",
+            _ => "all",
+        };
+        slots.say(Slot::Satisfy, "satisfy", Word::fixed(way));
+        if way == "any" && behaviour.access.is_none() {
+            // What the server takes back of the host's lists would let everybody in.
+            slots.say(Slot::Access, "deny", Word::fixed("all"));
+        }
     }
     Ok(())
 }

@@ -11,15 +11,12 @@ use crate::render::token::{Literal, Word};
 use crate::render::view;
 
 use super::backend::{self, Backends, Slot, slots};
+use super::external_authentication;
 use super::server::{Facts, fill, requires, write};
 use super::writer::Writer;
 
 /// Longest host that nginx's table for `map` takes by default: 64 bytes hold two pointers, the length and the name.
 const LONGEST_HOST: usize = 46;
-
-/// Settings that nginx refuses when one contradicts the other.
-const CONTRADICTING: [&str; 4] =
-    ["proxy_buffer_size", "proxy_buffers", "proxy_busy_buffers_size", "proxy_max_temp_file_size"];
 
 /// How a host could share a `server` block with others.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +48,7 @@ fn shareable(server: &Server) -> Option<&HostName> {
         return None;
     }
     let judged = |route: &Route| {
-        let contradicts = |directive: &Directive| CONTRADICTING.contains(&directive.row.name);
+        let contradicts = |directive: &Directive| !directive.row.contradicts.is_empty();
         let Behaviour { rewrite, directives, .. } = &*route.behaviour;
         matches!(route.path, PathMatch::Regex(_))
             || route.action.upstream().is_some_and(|upstream| upstream.tls.is_some())
@@ -89,7 +86,12 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     }
     // Upstreams are found by name at each request: nginx reads the block without them.
     let upstreams: Vec<_> = first_slots.iter().map(|slot| names::upstream_file(slot.upstream, facts.crowds)).collect();
-    let requires = requires(first, facts).into_iter().filter(|path| !upstreams.contains(path));
+    let services: Vec<_> = external_authentication::of_server(first)
+        .into_values()
+        .map(|external| names::upstream_file(&external.service, facts.crowds))
+        .collect();
+    let requires = requires(first, facts).into_iter();
+    let requires = requires.filter(|path| !upstreams.contains(path) || services.contains(path));
     Ok(writer.file(requires))
 }
 

@@ -19,10 +19,6 @@ use super::slots::{Header, Slot, Slots};
 /// What certificate authorities ask for by plain HTTP: a route of its own for such a path is let be.
 const CHALLENGES: &str = "/.well-known/acme-challenge/";
 
-/// What a server takes back of the host's `http` level only where it asks for certificates: each of these would let other clients in,
-/// or none.
-pub const RESETS: [&str; 3] = ["ssl_crl", "ssl_ocsp", "ssl_trusted_certificate"];
-
 /// Whether a server says this itself.
 pub fn says(certificates: &ClientCertificates, name: &str) -> bool {
     match name {

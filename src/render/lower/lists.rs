@@ -19,7 +19,8 @@ use super::shared::behaviours;
 pub fn long_lists(plan: &Plan) -> Vec<Arc<AccessList>> {
     let mut lists: BTreeMap<ListMark, &Arc<AccessList>> = BTreeMap::new();
     for (behaviour, _) in behaviours(plan) {
-        let Some((mark, list)) = behaviour.access.as_ref().and_then(|list| Some((list.mark()?, list))) else {
+        let Some((mark, list)) = behaviour.access.as_ref().and_then(|list| Some((behaviour.referred_list()?, list)))
+        else {
             continue;
         };
         let known = lists.entry(mark).or_insert(list);

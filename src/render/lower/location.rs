@@ -15,7 +15,8 @@ use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
-    access, access_log, answer, backend_headers, backend_tls, client_certificates, cors, error_pages, limits, session,
+    access, access_log, answer, backend_headers, backend_tls, client_certificates, cors, error_pages,
+    external_authentication, limits, session,
 };
 
 /// What the locations of a server have in common.
@@ -66,6 +67,7 @@ const FEATURES: &[Feature] = &[
     access::together,
     access::by_address,
     access::by_password,
+    external_authentication::lower,
     limits::lower,
     error_pages::lower,
     backend_headers::lower,
@@ -164,16 +166,6 @@ pub fn written(name: &'static str, directive: &Directive) -> view::Directive {
     view::Directive { name: Word::fixed(name), arguments }
 }
 
-/// Settings that a server may say for its locations: they depend on no other, and none of them is in its template.
-const COMMON: [&str; 6] = [
-    "client_max_body_size",
-    "proxy_next_upstream",
-    "proxy_next_upstream_timeout",
-    "proxy_read_timeout",
-    "proxy_request_buffering",
-    "proxy_send_timeout",
-];
-
 /// What all routes of a server set alike, so that it can be said once: the fewer directives, the shorter each reload.
 pub fn common(server: &Server) -> Vec<&Directive> {
     let says = |route: &Route, wanted: &Directive| {
@@ -183,7 +175,7 @@ pub fn common(server: &Server) -> Vec<&Directive> {
     };
     let all = |wanted: &&Directive| server.routes.iter().chain([&server.fallback]).all(|route| says(route, wanted));
     let candidates = server.fallback.behaviour.directives.iter();
-    candidates.filter(|directive| COMMON.contains(&directive.row.name)).filter(all).collect()
+    candidates.filter(|directive| directive.row.is_shared).filter(all).collect()
 }
 
 /// nginx derives these two from the buffers unless an outer level sets them, as our server then does; they must not
@@ -200,7 +192,7 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
     let Some(largest) = own.iter().filter_map(size).max().filter(|_| !route.action.is_grpc()) else {
         return Vec::new();
     };
-    let is_set = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
+    let is_set = |name: &str| decisions.resets.iter().any(|reset| reset.row.name == name);
     let is_own = |name: &str| own.iter().any(|directive| directive.row.name == name);
     ["proxy_busy_buffers_size", "proxy_temp_file_write_size"]
         .into_iter()

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::model::catalogue::{self, DirectiveRow, Said};
 use crate::model::{
-    AccessList, Action, ByteSize, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin,
-    Refused, Server, ServerName, StrictPaths, TlsTermination, catalogue, expression,
+    Action, ByteSize, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
+    Server, ServerName, StrictPaths, TlsTermination, expression,
 };
-use crate::nginx::{Decisions, Http2, Listen, Reset};
+use crate::nginx::{Decisions, Entrance, Http2, Listen, Reset};
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
@@ -22,7 +23,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{access_log, backend_tls, client_certificates, error_pages, everywhere};
+use super::{access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -88,7 +89,12 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
             requires.insert(names::session_file(&names::session_cookie(&session.cookie)));
         }
         requires.extend(behaviour.limits.as_deref().map(|limits| names::limits_file(&names::limits(limits))));
-        requires.extend(behaviour.access.as_deref().and_then(AccessList::mark).map(names::list_file));
+        requires.extend(behaviour.referred_list().map(names::list_file));
+        requires.extend(
+            external_authentication::asked(route)
+                .into_iter()
+                .flat_map(|external| external_authentication::requires(external, facts.crowds)),
+        );
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
     requires
@@ -124,6 +130,32 @@ pub fn write<'a>(
     engine: &Engine,
     writer: &mut Writer,
 ) -> Result<(), Refused> {
+    let names: Vec<_> = names.into_iter().collect();
+    for sockets in entrances(&facts.decisions.listens) {
+        write_one(server, &sockets, &names, backends, facts, engine, writer)?;
+    }
+    Ok(())
+}
+
+/// The sockets of each block of a server: one block believes either headers about clients or nginx itself.
+fn entrances(listens: &[Listen]) -> Vec<Vec<&Listen>> {
+    if !listens.iter().any(|listen| listen.entrance == Entrance::InsideTrusted) {
+        return vec![listens.iter().collect()];
+    }
+    let (apart, together) = listens.iter().partition(|listen| listen.entrance == Entrance::Inside);
+    vec![together, apart]
+}
+
+/// Writes a block of a server with these sockets.
+fn write_one(
+    server: &Server,
+    sockets: &[&Listen],
+    names: &[(&ServerName, &Origin)],
+    backends: &Backends<'_>,
+    facts: &Facts<'_>,
+    engine: &Engine,
+    writer: &mut Writer,
+) -> Result<(), Refused> {
     let decisions = facts.decisions;
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
     let of_host = &server.directives;
@@ -134,13 +166,14 @@ pub fn write<'a>(
     };
     let everywhere = facts.server_directives.iter().filter(|directive| !is_said(directive)).filter(concerns);
     let common: Vec<_> = everywhere.chain(of_host).chain(location::common(server)).collect();
-    let listens = decisions.listens.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
+    let listens = sockets.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
     writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
     for (name, origin) in names {
         let name = Literal::new(&server_name(name, decisions.longest_name))?;
         writer.add(fill(engine, "server_name", &view::Name { name })?, origin);
     }
-    writer.add_head(fill(engine, "server", &head(server, hsts.as_ref(), &common, facts)?)?, server, &common);
+    let head = view::Server { real_ip: real_ip(sockets, facts), ..head(server, hsts.as_ref(), &common, facts)? };
+    writer.add_head(fill(engine, "server", &head)?, server, &common);
     if facts.forwarded.trusts_proxies() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
@@ -182,6 +215,14 @@ pub fn write<'a>(
                     writer.add_location(texts, &place, &common);
                 }
             }
+        }
+    }
+    for (name, external) in external_authentication::of_server(server) {
+        let location = external_authentication::location(&name, external, &inherited, facts);
+        match location.and_then(|location| filled(&location, list, engine)) {
+            Ok(texts) => writer.add_block(texts, &external.origin),
+            // Without it nginx lets nobody in who has to be asked about.
+            Err(_) => writer.leave_out(&external.origin),
         }
     }
     for (name, (upstream, status, origin)) in error_pages::places(server) {
@@ -263,21 +304,6 @@ pub fn fill(engine: &Engine, template: &'static str, view: &impl serde::Serializ
     engine.fill(template, view).map_err(|error| Refused(error.to_string().into()))
 }
 
-/// What the template writes where a route speaks gRPC, whatever the host says.
-const GRPC_DEFAULTS: [&str; 7] = [
-    "grpc_connect_timeout",
-    "grpc_send_timeout",
-    "grpc_read_timeout",
-    "grpc_buffer_size",
-    "grpc_next_upstream",
-    "grpc_next_upstream_timeout",
-    "grpc_next_upstream_tries",
-];
-
-/// What it writes where requests are handed over in detail, whatever the host says.
-const DETAILED_DEFAULTS: [&str; 4] =
-    ["client_body_buffer_size", "proxy_buffer_size", "proxy_buffering", "proxy_buffers"];
-
 fn head(
     server: &Server,
     hsts: Option<&Word>,
@@ -286,14 +312,6 @@ fn head(
 ) -> Result<view::Server, Refused> {
     let decisions = facts.decisions;
     let file = |path: FilePath| Path::new(&decisions.current.join(&*path));
-    let (header, believed) = match decisions.proxies.is_empty() {
-        true => {
-            let told = decisions.everywhere.client_header.as_ref().map(|name| Word::new(name.as_str()));
-            (told.transpose()?.unwrap_or(Word::fixed("X-Forwarded-For")), &facts.forwarded.trusted)
-        }
-        false => (Word::fixed("proxy_protocol"), &decisions.proxies),
-    };
-    let real_ip = || view::RealIp { header: header.clone(), networks: believed.iter().map(Word::network).collect() };
     let has_tls = decisions.listens.iter().any(|listen| listen.ssl);
     let grpc = server.routes.iter().chain([&server.fallback]).any(|route| route.action.is_grpc());
     let detailed = server.handover == Handover::Detailed;
@@ -309,28 +327,59 @@ fn head(
         grpc,
         detailed,
         trusts_proxies: facts.forwarded.trusts_proxies(),
-        real_ip: (decisions.real_ip && !believed.is_empty()).then(real_ip).into_iter().collect(),
+        real_ip: Vec::new(),
         hsts: hsts.cloned().into_iter().collect(),
-        resets: resets(decisions, |name| {
-            let asked = server.client_certificates.as_deref();
-            let is_said = match asked {
-                Some(asked) => client_certificates::says(asked, name),
-                None => client_certificates::RESETS.contains(&name),
+        resets: resets(decisions, |row| {
+            let is_said = match server.client_certificates.as_deref() {
+                Some(asked) => client_certificates::says(asked, row.name),
+                None => is_of_client_certificates(row),
             };
-            let is_default = grpc && GRPC_DEFAULTS.contains(&name) || detailed && DETAILED_DEFAULTS.contains(&name);
-            !is_said && !is_default && common.iter().all(|directive| directive.row.name != name)
+            let is_default = match row.said {
+                Said::Never => false,
+                Said::Always => true,
+                Said::Grpc => grpc,
+                Said::Detailed => detailed,
+            };
+            !is_said && !is_default && common.iter().all(|directive| directive.row != row)
         }),
         common: common.iter().map(|directive| location::written(directive.row.name, directive)).collect(),
     })
 }
 
+/// Who is believed about the client's address on these sockets: nginx itself, where it connects to them, besides whom the
+/// administrator names.
+fn real_ip(sockets: &[&Listen], facts: &Facts<'_>) -> Vec<view::RealIp> {
+    let decisions = facts.decisions;
+    let has = |entrance| sockets.iter().any(|listen| listen.entrance == entrance);
+    let (header, believed) = match has(Entrance::Inside) || !decisions.proxies.is_empty() {
+        true => (Word::fixed("proxy_protocol"), &decisions.proxies),
+        false => {
+            let told = decisions.everywhere.client_header.as_ref();
+            let told = told.and_then(|name| Word::new(name.as_str()).ok());
+            (told.unwrap_or(Word::fixed("X-Forwarded-For")), &facts.forwarded.trusted)
+        }
+    };
+    let inside = sockets.iter().any(|listen| listen.entrance.is_inside()).then(|| Word::fixed(ITSELF));
+    let networks: Vec<_> = inside.into_iter().chain(believed.iter().map(Word::network)).collect();
+    let real_ip = (decisions.real_ip && !networks.is_empty()).then_some(view::RealIp { header, networks });
+    real_ip.into_iter().collect()
+}
+
+/// Where nginx's connections to itself come from.
+const ITSELF: &str = "127.0.0.1";
+
 /// What a server takes back of the host's `http` level.
-pub fn resets(decisions: &Decisions, concerns: impl Fn(&str) -> bool) -> Vec<view::Directive> {
+pub fn resets(decisions: &Decisions, concerns: impl Fn(&'static DirectiveRow) -> bool) -> Vec<view::Directive> {
     let line = |reset: &Reset| view::Directive {
-        name: Word::fixed(reset.name),
+        name: Word::fixed(reset.row.name),
         arguments: Words::join([Word::fixed(reset.arguments)]),
     };
-    decisions.resets.iter().filter(|reset| concerns(reset.name)).map(line).collect()
+    decisions.resets.iter().filter(|reset| concerns(reset.row)).map(line).collect()
+}
+
+/// Whether servers take it back only where they ask for certificates of clients.
+pub fn is_of_client_certificates(row: &DirectiveRow) -> bool {
+    matches!(row.inherited, catalogue::Inherited::TakenBack(reset) if reset.of_client_certificates)
 }
 
 fn listen(listen: &Listen, name: &ServerName, http2: Http2) -> Words {

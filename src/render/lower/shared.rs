@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::model::catalogue::Module;
 use crate::model::{Behaviour, Handover, Hsts, Refused};
 use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
@@ -11,8 +12,7 @@ use crate::render::names;
 use crate::render::token::{Number, Text, Word};
 use crate::render::view;
 
-use super::client_certificates;
-use super::server::resets;
+use super::server::{is_of_client_certificates, resets};
 
 /// The file that all servers require.
 pub fn shared(plan: &Plan, engine: &Engine) -> File {
@@ -37,12 +37,18 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
     let status = decisions.status.map(|(address, stub_status)| view::StatusServer {
         address: Word::address(address),
         // It asks no backend, and sizes for backends must fit others that it does not set.
-        resets: resets(decisions, |name| !name.starts_with("proxy_") && !client_certificates::RESETS.contains(&name)),
+        resets: resets(decisions, |row| row.module != Some(Module::Proxy) && !is_of_client_certificates(row)),
         stub_status,
     });
     let trusts_proxies = plan.model.forwarded.trusts_proxies();
     let trusted = plan.trusted();
-    let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.name == name);
+    let peer = Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" });
+    let inside: Vec<_> =
+        decisions.listens.iter().filter(|_| trusts_proxies).filter(|listen| listen.entrance.is_inside()).collect();
+    let addresses: Vec<_> = inside.iter().map(|listen| Word::address(listen.address)).collect();
+    let inside: Vec<_> =
+        (!addresses.is_empty()).then(|| view::Inside { peer: peer.clone(), addresses }).into_iter().collect();
+    let takes_back = |name: &str| decisions.resets.iter().any(|reset| reset.row.name == name);
     Ok(view::Shared {
         unlimited_requests: takes_back("limit_req"),
         unlimited_connections: takes_back("limit_conn"),
@@ -54,7 +60,8 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
         detailed: plan.model.servers.iter().any(|server| server.handover == Handover::Detailed),
         plain_port: plain_port(decisions),
         scheme: Word::fixed(if trusts_proxies { "$ingressd\u{2}_scheme" } else { "$scheme" }),
-        peer: Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" }),
+        peer: if inside.is_empty() { peer } else { Word::fixed("$ingressd\u{2}_peer") },
+        inside,
         trusts: !trusted.is_empty(),
         trusted: trusted.iter().map(Word::network).collect(),
         told_port: Word::fixed(if trusts_proxies { "$http_x_forwarded_port" } else { "$proxy_protocol_server_port" }),

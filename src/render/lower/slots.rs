@@ -69,6 +69,7 @@ pub struct Inherited {
 pub struct Slots {
     statements: Vec<(Slot, view::Statement)>,
     answer_headers: Vec<Header>,
+    success_headers: Vec<Header>,
     hidden_headers: Vec<Word>,
     request_headers: Vec<Header>,
 }
@@ -91,13 +92,19 @@ impl Slots {
         self.answer_headers.push(header);
     }
 
+    /// Adds a header to answers with a status of success or of a redirect.
+    pub fn answer_header_of_success(&mut self, header: Header) {
+        self.success_headers.push(header);
+    }
+
     /// Keeps a header of the backend from clients.
     pub fn hide_header(&mut self, name: &'static str) {
         self.hidden_headers.push(Word::fixed(name));
     }
 
-    /// Sets a header of requests to the backend, in the place of the one that every backend gets.
+    /// Sets a header of requests to the backend, in the place of the one that every backend gets, or of one that was set before.
     pub fn request_header(&mut self, header: Header) {
+        self.request_headers.retain(|own| !own.name.as_str().eq_ignore_ascii_case(header.name.as_str()));
         self.request_headers.push(header);
     }
 
@@ -105,15 +112,19 @@ impl Slots {
     /// those of the server count.
     pub fn request_headers(&self, inherited: &Inherited, grpc: bool) -> Option<Vec<Header>> {
         (grpc || !self.request_headers.is_empty()).then(|| {
-            let is_own = |header: &&Header| self.request_headers.iter().all(|own| own.name != header.name);
+            let differs = |own: &Header, header: &Header| !own.name.as_str().eq_ignore_ascii_case(header.name.as_str());
+            let is_own = |header: &&Header| self.request_headers.iter().all(|own| differs(own, header));
             inherited.request_headers.iter().filter(is_own).chain(&self.request_headers).cloned().collect()
         })
     }
 
     /// Everything else in order.
     pub fn statements(mut self, inherited: &Inherited, family: Option<Family>) -> Vec<view::Statement> {
-        if !self.answer_headers.is_empty() {
+        if !self.answer_headers.is_empty() || !self.success_headers.is_empty() {
             let all = std::mem::take(&mut self.answer_headers);
+            for Header { name, value } in std::mem::take(&mut self.success_headers) {
+                self.say(Slot::AnswerHeaders, "add_header", Words::join([name.into(), value]));
+            }
             for Header { name, value } in all.into_iter().chain(inherited.answer_headers.iter().cloned()) {
                 let arguments = [name.into(), value, Word::fixed("always").into()];
                 self.say(Slot::AnswerHeaders, "add_header", Words::join(arguments));

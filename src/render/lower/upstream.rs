@@ -53,20 +53,28 @@ fn reuse(decisions: &Decisions) -> Vec<view::Directive> {
     lines.into_iter().filter_map(line).collect()
 }
 
+/// How an endpoint is chosen, where this nginx can.
+fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
+    upstream.id.balance.as_deref().filter(|balance| match balance {
+        Balance::Session(_) | Balance::Key(_) => decisions.upstream_hash,
+        Balance::LeastConnections => decisions.upstream_least_conn,
+    })
+}
+
 fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Result<Filled, Refused> {
     let filled = engine.fill(
         "upstream",
         &view::Upstream {
             name: Word::own(&names::upstream(&upstream.id))?,
-            session: match upstream.id.balance.as_deref() {
+            session: match balance(upstream, decisions) {
                 Some(Balance::Session(cookie)) => vec![Word::variable(&names::session(cookie))?],
                 Some(Balance::Key(_) | Balance::LeastConnections) | None => Vec::new(),
             },
-            key: match upstream.id.balance.as_deref() {
+            key: match balance(upstream, decisions) {
                 Some(Balance::Key(key)) => vec![Text::replacement(key)?],
                 Some(Balance::Session(_) | Balance::LeastConnections) | None => Vec::new(),
             },
-            least_connections: matches!(upstream.id.balance.as_deref(), Some(Balance::LeastConnections)),
+            least_connections: matches!(balance(upstream, decisions), Some(Balance::LeastConnections)),
             endpoints: endpoints(&upstream.endpoints),
             keepalive: decisions
                 .upstream_keepalive

@@ -52,7 +52,9 @@ impl Writer {
 
     /// Notes a route that cannot be written.
     pub fn leave_out(&mut self, origin: &Origin) {
-        self.unwritten.push(origin.clone());
+        if !self.unwritten.contains(origin) {
+            self.unwritten.push(origin.clone());
+        }
     }
 
     /// Whether everything could be written.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::render::token::{Literal, Number, Text, Word};
+use crate::render::token::{Literal, Number, Path, Text, Word};
 
 /// The variables of a set of origins.
 #[derive(Debug, Serialize)]
@@ -231,4 +231,35 @@ pub struct RateZone {
     pub number: Number,
     /// `r/s` or `r/m`.
     pub unit: Word,
+}
+
+/// The variable that holds the target of a request encoded.
+#[derive(Debug, Serialize)]
+pub struct EscapedUri {
+    /// The variable in which nothing is encoded yet.
+    pub first: Word,
+    /// The steps, each of which encodes one character.
+    pub stages: Vec<EscapedStage>,
+    /// The variable of the last of them.
+    pub last: Word,
+    /// The variable that is referred to.
+    pub escaped: Word,
+}
+
+/// A step.
+#[derive(Debug, Serialize)]
+pub struct EscapedStage {
+    /// The variable before it.
+    pub from: Word,
+    /// The variable behind it.
+    pub to: Word,
+}
+
+/// Where answers about clients are remembered.
+#[derive(Debug, Serialize)]
+pub struct AnswerMemory {
+    /// The folder.
+    pub folder: Path,
+    /// Its name.
+    pub zone: Word,
 }

@@ -14,33 +14,38 @@ use crate::model::{Kind, ObjectId, is_subdomain};
 /// A kind, in a namespace or everywhere: what one list holds.
 type Listing = (Kind, Option<String>);
 
-/// The end of all annotation keys, in every dialect, whose values name a Secret.
-const SUFFIX: &str = "-secret";
+/// The ends of all annotation keys, in every dialect, whose values name an object of these kinds.
+const SUFFIXES: [(&str, Kind); 2] = [("-secret", Kind::Secret), ("-set-headers", Kind::ConfigMap)];
 
-/// How many annotations of an object may name Secrets. No dialect has half as many such keys, and
+/// How many annotations of an object may name Secrets and ConfigMaps. No dialect has half as many such keys, and
 /// invented keys would make every node request what they name.
 const MOST_ANNOTATIONS: usize = 64;
 
-/// Whether an annotation with this key may name a Secret.
+/// Whether an annotation with this key may name a Secret or ConfigMap.
 pub fn may_refer(key: &str) -> bool {
-    key.ends_with(SUFFIX)
+    kind_of(key).is_some()
 }
 
-/// Names of Secrets that an Ingress may refer to: those in its `tls`, and the values of annotations that may name one, alone or
+fn kind_of(key: &str) -> Option<Kind> {
+    SUFFIXES.iter().find(|(suffix, _)| key.ends_with(suffix)).map(|(_, kind)| *kind)
+}
+
+/// Secrets and ConfigMaps that an Ingress may refer to: those in its `tls`, and the values of annotations that may name one, alone or
 /// behind a namespace. That is more than its dialect would find, and never less.
 pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
     let own = ingress.metadata.namespace.as_deref().unwrap_or_default();
     let tls = ingress.spec.iter().flat_map(|spec| spec.tls.iter().flatten());
     let of_tls = tls.filter_map(|tls| tls.secret_name.as_deref());
-    let annotations = ingress.metadata.annotations.iter().flatten().filter(|(key, _)| may_refer(key));
-    let values = annotations.take(MOST_ANNOTATIONS).map(|(_, value)| value.trim());
-    let parts = |text: &'_ str| match text.split_once('/') {
-        Some((namespace, name)) => (namespace.to_owned(), name.to_owned()),
-        None => (own.to_owned(), text.to_owned()),
+    let annotations = ingress.metadata.annotations.iter().flatten();
+    let annotations = annotations.filter_map(|(key, value)| Some((kind_of(key)?, value.trim())));
+    let of_tls = of_tls.map(|name| (Kind::Secret, name));
+    let parts = |(kind, text): (Kind, &'_ str)| match text.split_once('/') {
+        Some((namespace, name)) => (kind, namespace.to_owned(), name.to_owned()),
+        None => (kind, own.to_owned(), text.to_owned()),
     };
-    let possible =
-        of_tls.chain(values).map(parts).filter(|(namespace, name)| is_subdomain(namespace) && is_subdomain(name));
-    possible.map(|(namespace, name)| ObjectId::new(Kind::Secret, &namespace, &name)).collect()
+    let all = of_tls.chain(annotations.take(MOST_ANNOTATIONS)).map(parts);
+    let possible = all.filter(|(_, namespace, name)| is_subdomain(namespace) && is_subdomain(name));
+    possible.map(|(kind, namespace, name)| ObjectId::new(kind, &namespace, &name)).collect()
 }
 
 /// Keys of the ConfigMap of an ingress-nginx that name others, which have headers.
@@ -245,6 +250,7 @@ mod tests {
             annotation("proxy-ssl-secret", "8m"),
             annotation("proxy-body-size", "9m"),
             annotation("auth-secret-type", "auth-file"),
+            annotation("auth-proxy-set-headers", "headers"),
             annotation("snippet-secret", "deny all;"),
             annotation("path-secret", "a/b/c"),
             annotation("empty-secret", ""),
@@ -260,7 +266,9 @@ mod tests {
             ..Ingress::default()
         };
         let expected = [("other", "authority"), ("shop", "8m"), ("shop", "passwords"), ("shop", "tls.example")];
-        assert_eq!(of_ingress(&ingress), names(&expected));
+        let mut expected = names(&expected);
+        expected.insert(ObjectId::new(Kind::ConfigMap, "shop", "headers"));
+        assert_eq!(of_ingress(&ingress), expected);
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub struct Shared {
     pub missing: Notify,
     /// Whether everything that refers to others was told, so that it is known which objects are referred to.
     pub referred: watch::Sender<bool>,
+    /// Whether some object names a ConfigMap.
+    pub names_config_maps: watch::Sender<bool>,
     /// Grows when other namespaces are selected.
     pub relist: watch::Sender<u64>,
     /// Grows when a watch that failed works again.
@@ -42,9 +44,16 @@ impl Shared {
             changed: Notify::new(),
             missing: Notify::new(),
             referred: watch::Sender::new(false),
+            names_config_maps: watch::Sender::new(false),
             relist: watch::Sender::new(0),
             revived: watch::Sender::new(0),
         })
+    }
+
+    /// Has ConfigMaps watched where an object names one.
+    pub fn begin_config_maps(&self) {
+        let names = self.stores().wants_config_maps();
+        self.names_config_maps.send_if_modified(|known| !std::mem::replace(known, names) && names);
     }
 
     /// Locks the stores. The lock is held for a moment only.
@@ -106,6 +115,7 @@ impl<K: Watched> ObjectSink<K> {
     fn settle(&self) {
         if K::REFERS {
             let synced = self.shared.stores().knows_references();
+            self.shared.begin_config_maps();
             self.shared.referred.send_if_modified(|referred| !std::mem::replace(referred, synced) && synced);
         }
         // A ConfigMap may name others.

@@ -17,7 +17,7 @@ use super::sink::{NamespaceSink, ObjectSink, Shared};
 use super::stores::{Observation, Stores};
 use super::stream::{Stream, Timing};
 use crate::model::{Kind, ObjectId};
-use crate::source::kind::{Watched, for_kind};
+use crate::source::kind::{Watched, for_kind, rows};
 
 /// How long a read waits at most for objects that are being requested: what refers to them came a
 /// moment ago.
@@ -40,7 +40,7 @@ pub enum Scope {
 pub struct WatchOptions {
     /// Where.
     pub scope: Scope,
-    /// Secrets and ConfigMaps that the settings name. ConfigMaps are watched in the namespaces of these.
+    /// Secrets and ConfigMaps that the settings name: nothing is served without the ConfigMaps in the namespaces of these.
     pub named: BTreeSet<ObjectId>,
     /// Whether nothing can be served without Nodes.
     pub nodes_required: bool,
@@ -68,6 +68,7 @@ impl Holder {
     /// These and no others from now on.
     pub fn hold(&self, objects: &BTreeSet<ObjectId>) {
         if self.0.stores().hold(objects) {
+            self.0.begin_config_maps();
             self.0.missing.notify_one();
             self.0.changed.notify_one();
         }
@@ -97,6 +98,21 @@ impl ClusterSource {
         for kind in Kind::ALL {
             let _: Option<()> = for_kind!(kind, K => source.watch_all::<K>(clients, options, &sections));
         }
+        let named: BTreeSet<_> = options.named.iter().filter(|id| id.kind == Kind::ConfigMap).collect();
+        let selects = matches!(options.scope, Scope::Selected(_));
+        for section in sections {
+            // Whoever names one is closed where it may not be seen.
+            let is_watched = |namespace: &Arc<str>| named.iter().any(|id| id.namespace == *namespace);
+            if !section.as_ref().is_some_and(is_watched) {
+                source.shared.stores().expect_config_maps(section.clone());
+                source.follow::<rows::ConfigMap>(
+                    clients,
+                    section,
+                    selects,
+                    source.shared.names_config_maps.subscribe(),
+                );
+            }
+        }
         let shared = Arc::clone(&source.shared);
         source.tasks.spawn(fetch(clients.watch.clone(), shared));
         source
@@ -125,6 +141,17 @@ impl ClusterSource {
 
     fn watch<K: Watched>(&mut self, clients: &Clients, section: Section, need: Need, selects: bool) {
         self.shared.stores().expect(K::MODEL_KIND, section.clone(), need);
+        self.follow::<K>(clients, section, selects, watch::channel(true).1);
+    }
+
+    /// Begins as soon as `begins` says so.
+    fn follow<K: Watched>(
+        &mut self,
+        clients: &Clients,
+        section: Section,
+        selects: bool,
+        mut begins: watch::Receiver<bool>,
+    ) {
         let mut selection = self.shared.relist.subscribe();
         // What has no namespace is not listed anew because of one.
         let relist = if selects { self.shared.relist.subscribe() } else { watch::channel(0).1 };
@@ -137,6 +164,7 @@ impl ClusterSource {
             if selects {
                 let _ = selection.wait_for(|number| *number > 0).await;
             }
+            let _ = begins.wait_for(|begins| *begins).await;
             if K::REFERENCED {
                 let _ = referred.wait_for(|known| *known).await;
             }

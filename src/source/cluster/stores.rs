@@ -35,6 +35,8 @@ pub struct Stores {
     /// The namespaces that the settings select by their labels; `None` when they do not.
     selected: Option<BTreeSet<String>>,
     health: BTreeMap<(Kind, Section), WatchHealth>,
+    /// Where ConfigMaps are watched as soon as an object names one.
+    idle: Vec<Section>,
     /// Counts changes of objects, and of anything.
     revision: u64,
     /// When the oldest change was noticed that no snapshot has.
@@ -89,6 +91,16 @@ impl Stores {
     /// There will be a watch of this kind.
     pub fn expect(&mut self, kind: Kind, section: Section, need: Need) {
         self.health.insert((kind, section.clone()), WatchHealth::new(kind, section, need));
+    }
+
+    /// There will be a watch of ConfigMaps as soon as an object names one.
+    pub fn expect_config_maps(&mut self, section: Section) {
+        self.idle.push(section);
+    }
+
+    /// Whether there is that watch now.
+    pub fn wants_config_maps(&self) -> bool {
+        self.idle.is_empty()
     }
 
     /// Only these namespaces are selected from now on. Those that are added have to be listed
@@ -224,6 +236,12 @@ impl Stores {
     }
 
     fn refer(&mut self, before: &BTreeSet<ObjectId>, after: &BTreeSet<ObjectId>) {
+        if after.iter().any(|id| id.kind == Kind::ConfigMap) {
+            // Nothing new is served before they are known, or known not to be seen.
+            for section in std::mem::take(&mut self.idle) {
+                self.expect(Kind::ConfigMap, section, Need::Optional);
+            }
+        }
         for id in self.references.change(before, after) {
             let effect = for_kind!(id.kind, K => K::store(self).delete(&id.namespace, &id.name));
             self.note(effect.unwrap_or(Effect::Nothing));

@@ -36,8 +36,14 @@ fn remarks(row: &Row) -> String {
         },
         Ceiling::NoNumber | Ceiling::NotNeeded(_) => String::new(),
     };
+    let default = match row.default {
+        "" => String::new(),
+        default => format!("Default: {default}. "),
+    };
     let takes = row.form.described().map(|form| format!("Takes {form}. ")).unwrap_or_default();
-    format!("{aliases}{takes}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}").trim_end().to_owned()
+    format!("{aliases}{takes}{default}Concerns the {scope}; trust needed: {trust}. {error}{ceiling}")
+        .trim_end()
+        .to_owned()
 }
 
 fn outcome(gives: Gives) -> (&'static str, &'static str) {

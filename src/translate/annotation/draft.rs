@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Table;
+use super::value::ServiceUrl;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    Argument, BackendHeaders, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, Field, HeaderName, HeaderValue,
-    HostName, ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget, SameSite, Text,
-    catalogue::DirectiveRow,
+    AnswerDuration, Argument, BackendHeaders, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, Field,
+    HeaderName, HeaderValue, HostName, ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget,
+    SameSite, Template, Text, catalogue::DirectiveRow,
 };
 use crate::source::Snapshot;
 use crate::translate::{Dialect, Options, Reading};
@@ -115,6 +116,33 @@ pub struct AuthenticationDraft {
     pub map: bool,
     /// The realm.
     pub realm: Option<Text>,
+}
+
+/// Authentication by another service.
+#[derive(Debug, Default)]
+pub struct ExternalDraft {
+    /// Where it is asked, and where that was written.
+    pub url: Option<(ServiceUrl, Origin)>,
+    /// The method of the question.
+    pub method: Option<HeaderName>,
+    /// Where clients sign in, as written.
+    pub sign_in: Option<(String, Origin)>,
+    /// The parameter that brings them back.
+    pub parameter: Option<Arc<str>>,
+    /// Headers of the answer for the backend.
+    pub response_headers: Vec<HeaderName>,
+    /// The ConfigMap with headers for the question.
+    pub request_headers: Option<SecretReference>,
+    /// `X-Auth-Request-Redirect`.
+    pub request_redirect: Option<Template>,
+    /// By what answers are remembered.
+    pub memory_key: Option<Template>,
+    /// For how long.
+    pub memory_durations: Option<Vec<AnswerDuration>>,
+    /// Its cookies reach clients whatever the answer.
+    pub always_sets_cookie: bool,
+    /// Where something was written that has no effect by itself.
+    pub belongings: Vec<Origin>,
 }
 
 /// Cross-origin requests.
@@ -273,6 +301,12 @@ pub struct Draft {
     pub access: AccessDraft,
     /// Basic authentication.
     pub authentication: AuthenticationDraft,
+    /// Authentication by a service that the object names.
+    pub external: ExternalDraft,
+    /// Authentication by the service that the administrator names for all objects.
+    pub everywhere: ExternalDraft,
+    /// The object does without the latter.
+    pub opts_out: bool,
     /// Cross-origin requests.
     pub cors: CorsDraft,
     /// Limits for each client.
@@ -311,6 +345,14 @@ impl Draft {
             "{asked} is above the ceiling of {instead}, which takes its place; the administrator's {setting} sets it"
         );
         self.find(Reason::AboveCeiling, origin, note);
+    }
+
+    /// What is said of authentication by another service, by whoever wrote the value.
+    pub fn external_of(&mut self, entry: &Entry<'_>) -> &mut ExternalDraft {
+        match entry.default {
+            None => &mut self.external,
+            Some(_) => &mut self.everywhere,
+        }
     }
 
     /// Closes the routes and says why.

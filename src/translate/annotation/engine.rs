@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::draft::{Context, Draft, Entry};
-use super::row::{Effect, OnError, Row, Scope, Trust, asks};
+use super::row::{Effect, OnError, Row, Scope, asks};
 use super::table::Table;
 use super::value::excerpt;
 use crate::finding::{Finding, Reason, Severity, nearest};
-use crate::model::{Field, Origin, Refused};
+use crate::model::{Field, Origin, Refused, WrittenAt};
 use crate::source::Snapshot;
-use crate::translate::{DefaultValue, Dialect, Limits, ObjectLimits, Options, Reading};
+use crate::translate::{DefaultValue, Dialect, ObjectLimits, Options, Reading};
 
 /// The prefix of our own keys; Services have some, Ingresses none yet.
 const OWN_PREFIX: &str = "ingressd/";
@@ -54,8 +54,9 @@ pub fn read(context: &Context<'_>, annotations: &BTreeMap<String, String>) -> Re
     for family in table.families {
         (family.finish)(&mut draft, context);
     }
-    let Reading { behaviour, closed, .. } = &mut draft.reading;
-    let is_protected = *closed || behaviour.access.is_some() || behaviour.basic_authentication.is_some();
+    let Reading { behaviour, closed, authentication, .. } = &mut draft.reading;
+    let asks = behaviour.basic_authentication.is_some() || authentication.is_some();
+    let is_protected = *closed || behaviour.access.is_some() || asks;
     behaviour.strict_paths = is_protected && context.options.has_strict_paths(context.dialect);
     draft.reading.behaviour.directives.sort_by_key(|directive| directive.row.name);
     draft.reading.host.directives.sort_by_key(|directive| directive.row.name);
@@ -68,7 +69,8 @@ fn apply_defaults(context: &Context<'_>, annotations: &BTreeMap<String, String>,
         let Some(row) = context.table.find(default.key) else { continue };
         let own = |name: &str| annotations.get(&format!("{}{name}", context.table.prefix));
         let mut names = std::iter::once(row.key).chain(row.aliases.iter().copied());
-        if !names.any(|name| own(name).is_some_and(|value| !value.trim().is_empty())) {
+        let is_overridden = names.any(|name| own(name).is_some_and(|value| !value.trim().is_empty()));
+        if !is_overridden || row.stands_alone {
             let origin = Some(&default.origin);
             let entry = Entry { object: context.object, key: default.key, value: &default.value, default: origin };
             apply(row, &entry, context, draft);
@@ -77,21 +79,15 @@ fn apply_defaults(context: &Context<'_>, annotations: &BTreeMap<String, String>,
 }
 
 /// Whether a default can be used: what is wrong with it, and whether it protects something.
-pub fn judge(table: &'static Table, default: &DefaultValue, limits: &Limits) -> Reading {
-    let options = Options { defaults: [default.clone()].into(), limits: limits.clone(), ..Options::default() };
+pub fn judge(table: &'static Table, dialect: Dialect, default: &DefaultValue, under: &Options) -> Reading {
+    let Options { limits, places, .. } = under.clone();
+    let options = Options { defaults: [default.clone()].into(), limits, places, ..Options::default() };
     let (object, snapshot) = (&default.origin.object, &Snapshot::default());
-    let context = Context {
-        object,
-        namespace: &object.namespace,
-        dialect: Dialect::IngressNginx,
-        table,
-        snapshot,
-        options: &options,
-    };
+    let context = Context { object, namespace: &object.namespace, dialect, table, snapshot, options: &options };
     read(&context, &BTreeMap::new())
 }
 
-fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mut Draft) {
+pub(super) fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mut Draft) {
     if entry.value.trim().is_empty() {
         let severity = match row.on_error {
             OnError::Skip => Severity::Info,
@@ -103,11 +99,11 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
     }
     let cut = row.ceiling.instead_of(entry.value, &context.options.limits);
     if let Some((instead, setting)) = &cut {
-        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, setting);
+        draft.above_ceiling(entry.origin(), &excerpt(entry.value), instead, &context.options.places.named(setting));
     }
     let entry = &Entry { value: cut.as_ref().map_or(entry.value, |(instead, _)| instead), ..*entry };
     let limits = &context.options.limits.object;
-    let mut allowed = || trusted(row, context.options.max_trust).and_then(|()| within(limits, entry, draft));
+    let mut allowed = || trusted(row, context.options).and_then(|()| within(limits, entry, draft));
     let done = match row.effect {
         // Whoever writes defaults is trusted.
         _ if row.is_served()
@@ -136,12 +132,16 @@ fn apply(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>, draft: &mu
 }
 
 /// Who may write an Ingress is trusted so far and no further.
-fn trusted(row: &Row, most: Trust) -> Result<(), Refused> {
-    if row.trust <= most {
+fn trusted(row: &Row, options: &Options) -> Result<(), Refused> {
+    if row.trust <= options.max_trust {
         return Ok(());
     }
-    let (needed, most) = (row.trust.name(), most.name());
-    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}").into()))
+    let (needed, most) = (row.trust.name(), options.max_trust.name());
+    let at = match options.places.of("access.max-trust") {
+        WrittenAt::BuiltIn => String::new(),
+        at => format!(" ({at})"),
+    };
+    Err(Refused(format!("it needs trust {needed}, and the administrator's access.max-trust is {most}{at}").into()))
 }
 
 /// What an object may ask for, whatever the row makes of it: lists have any length, and are read again for each change.

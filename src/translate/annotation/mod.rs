@@ -2,21 +2,23 @@
 
 mod document;
 mod draft;
+mod effective;
 mod engine;
-mod form;
 mod outline;
 mod row;
 mod table;
 #[cfg(test)]
 mod tests;
-pub mod value;
 
 pub use document::{document, manual, summary};
-pub use draft::{Context, Draft, Entry, SecretReference};
+pub use draft::{Context, Draft, Entry, ExternalDraft, SecretReference};
+pub use effective::effective;
 pub use engine::{judge, read};
-pub use form::{Form, Shape};
 pub use outline::outline;
 pub use row::{
-    Ceiling, Compared, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, nothing_to_finish, unserved,
+    Ceiling, Compared, Effect, Family, Gives, OnError, Row, Scope, Trust, Try, Unit, asks, built_in, nothing_to_finish,
+    unserved,
 };
 pub use table::{Index, Table};
+
+pub use super::value::{self, Form, Shape};

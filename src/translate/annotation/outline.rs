@@ -3,9 +3,10 @@
 use std::fmt::Display;
 
 use crate::model::{
-    Argument, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate, OriginPattern, Protocols, Test,
+    Argument, AuthenticationPolicy, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate,
+    OriginPattern, Protocol, Protocols, Satisfy, Test,
 };
-use crate::translate::{ClientRule, Reading, host};
+use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
 
 /// One line for each thing that the annotations ask for.
 pub fn outline(reading: &Reading) -> Vec<String> {
@@ -20,6 +21,9 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     }
     if let Some(protocol) = reading.protocol {
         say(format!("backends speak {}", format!("{protocol:?}").to_uppercase()));
+    }
+    if reading.passthrough.is_some() {
+        say("TLS goes to the backend unopened".into());
     }
     if let Some((status, location)) = &reading.redirect {
         say(format!("all requests: {status} to {location}"));
@@ -57,6 +61,15 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         let (realm, secret) = (&authentication.realm, &authentication.file.secret);
         let form = if authentication.file.map { "map" } else { "file" };
         say(format!("password for \"{realm}\" by the {form} in {secret}"));
+    }
+    if let Some(requested) = &reading.authentication {
+        external_authentication(requested, &mut say);
+    }
+    if reading.opts_out {
+        say("the service for all objects is not asked".into());
+    }
+    if behaviour.satisfy == Satisfy::Any {
+        say("one way of being let in is enough".into());
     }
     if let Some(limits) = &behaviour.limits {
         for (rate, burst) in &limits.rates {
@@ -147,6 +160,32 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say("the object version is refused".into());
     }
     lines
+}
+
+fn external_authentication(requested: &RequestedAuthentication, say: &mut impl FnMut(String)) {
+    let AuthenticationPolicy { host, target, method, response_headers, .. } = &*requested.policy;
+    let scheme = if requested.protocol == Protocol::Https { "https" } else { "http" };
+    say(format!("asks {method} {scheme}://{host}{target}"));
+    if let Some(url) = &requested.policy.sign_in {
+        say(format!("signs in at {url}"));
+    }
+    if !response_headers.is_empty() {
+        say(format!("the backend is told {}", joined(", ", response_headers)));
+    }
+    let redirect = requested.policy.request_redirect.iter();
+    let redirect = redirect.map(|redirect| format!("the question has X-Auth-Request-Redirect: {redirect}"));
+    let headers = requested.policy.request_headers.iter();
+    headers.map(|(name, value)| format!("the question has {name}: {value}")).chain(redirect).for_each(&mut *say);
+    if let Some(memory) = &requested.policy.memory {
+        say(format!("remembered by {}", memory.key));
+        for duration in &memory.durations {
+            let statuses = joined(" ", duration.statuses());
+            say(format!("{statuses} are remembered for {} s", duration.duration().as_secs()));
+        }
+    }
+    if requested.policy.always_sets_cookie {
+        say("its cookies reach clients always".into());
+    }
 }
 
 fn client_certificates(rule: &ClientCertificates, say: &mut impl FnMut(String)) {

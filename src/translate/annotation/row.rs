@@ -1,7 +1,7 @@
 //! What one annotation is, as data: key, documentation, tries and effect; it must not know any particular key.
 
 use super::draft::{Context, Draft, Entry};
-use super::form::Form;
+use super::value::Form;
 use super::value::{boolean, byte_size, integer};
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Argument, ByteSize, Refused};
@@ -216,10 +216,14 @@ pub struct Row {
     pub on_error: OnError,
     /// How far its number may go.
     pub ceiling: Ceiling,
+    /// What counts where nobody says anything, as it would be written; empty where that cannot be said.
+    pub default: &'static str,
     /// What its values look like to whoever has no parser, such as an API server; rows that are not served need none.
     pub form: Form,
     /// One paragraph for users.
     pub documentation: &'static str,
+    /// The administrator's value counts together with his others of the family, whatever an object says itself.
+    pub stands_alone: bool,
     /// Annotations that the tries need beside them.
     pub beside: &'static [(&'static str, &'static str)],
     /// Examples.
@@ -239,8 +243,10 @@ impl Row {
         trust: Trust::Low,
         on_error: OnError::Skip,
         ceiling: Ceiling::NoNumber,
+        default: "",
         form: Form::NotJudged("nobody has said yet what its values look like"),
         documentation: "",
+        stands_alone: false,
         beside: &[],
         tries: &[],
         effect: Effect::Unserved { example: "", harmless: "", instead: "" },
@@ -294,6 +300,21 @@ impl Row {
     }
 }
 
+impl Row {
+    /// The form of the values that have an effect. Of a number that asks for more than its ceiling the parser makes the ceiling, so
+    /// that no number is too large.
+    pub fn form(&self, limits: &Limits) -> Form {
+        let Ceiling::Setting { of, .. } = self.ceiling else { return self.form };
+        let ceiling = of(limits);
+        let reaches = |most: u64| if ceiling > 0 && ceiling <= most { u64::MAX } else { most };
+        match self.form {
+            Form::Integer { least, most } => Form::Integer { least, most: reaches(most) },
+            Form::Size { least, most } => Form::Size { least, most: reaches(most) },
+            form => form,
+        }
+    }
+}
+
 /// A key that is known and not served: with a value for it, a paragraph for users, and one sentence about what to use instead.
 pub const fn unserved(
     key: &'static str,
@@ -303,6 +324,11 @@ pub const fn unserved(
 ) -> Row {
     let compared = Compared::Refused(documentation, instead);
     Row { key, documentation, compared, effect: Effect::Unserved { example, harmless: "", instead }, ..Row::DEFAULT }
+}
+
+/// What a row's default means, by the parser of the row.
+pub fn built_in<T: Default>(default: &str, parse: impl FnOnce(&str) -> Result<T, Refused>) -> T {
+    parse(default).unwrap_or_default()
 }
 
 /// Whether a value asks for something else than what happens anyway.

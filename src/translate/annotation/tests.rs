@@ -2,58 +2,29 @@
 
 mod ceilings;
 mod defaults;
+mod effective;
 mod forms;
+mod keys;
+mod objects;
 mod rows;
 mod scopes;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use k8s_openapi::ByteString;
-use k8s_openapi::api::core::v1::Secret;
 use proptest::prelude::*;
 
+use self::objects::{secret, snapshot};
 use super::{Ceiling, Context, Effect, Gives, OnError, Row, Scope, Trust, outline, read};
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Argument, ByteSize, Kind, ObjectId, catalogue};
+use crate::model::catalogue::{self, AskedFor};
+use crate::model::{Argument, ByteSize, Kind, ObjectId};
+use crate::source::Snapshot;
 use crate::source::cluster::may_refer;
-use crate::source::{Snapshot, Stored, Version};
 use crate::translate::{ANNOTATIONS, Dialect, Limits, Options, PREFIX, Reading};
 
 /// Every key that ingress-nginx documents or has documented, and the other spellings.
 const KNOWN: &str = include_str!("known_keys.txt");
-
-fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret> {
-    let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
-    let data = values.iter().map(|(key, value)| ((*key).to_owned(), bytes(value))).collect();
-    Stored {
-        id: Arc::new(ObjectId::new(Kind::Secret, namespace, name)),
-        version: Version("1".into()),
-        object: Arc::new(Secret { data: Some(data), ..Secret::default() }),
-        published: None,
-        place: None,
-    }
-}
-
-/// A certificate and its key, which is its own authority.
-static SIGNED: LazyLock<(String, String)> = LazyLock::new(|| {
-    let key = rcgen::KeyPair::generate().unwrap();
-    let certificate =
-        rcgen::CertificateParams::new(vec!["backend.test".to_owned()]).unwrap().self_signed(&key).unwrap();
-    (certificate.pem(), key.serialize_pem())
-});
-
-fn snapshot() -> Snapshot {
-    let (certificate, key) = &*SIGNED;
-    let secrets = vec![
-        secret("default", "authority", &[("ca.crt", certificate)]),
-        secret("default", "backend", &[("ca.crt", certificate), ("tls.crt", certificate), ("tls.key", key)]),
-        secret("default", "users", &[("auth", "ada:$apr1$x$y\n")]),
-        secret("default", "users-map", &[("ada", "$apr1$x$y")]),
-        secret("elsewhere", "users", &[("auth", "eve:$apr1$x$y\n")]),
-    ];
-    Snapshot { secrets: secrets.into(), ..Snapshot::default() }
-}
 
 fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &Options) -> Reading {
     let object = &Arc::new(ObjectId::new(Kind::Ingress, "default", "shop"));
@@ -61,10 +32,10 @@ fn read_all(annotations: &BTreeMap<String, String>, dialect: Dialect, options: &
     read(&Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options }, annotations)
 }
 
-/// Reads keys without their prefix by the semantics of the specification and default settings.
+/// Reads keys without their prefix by the semantics of the specification and default settings, but that allow whatever is off.
 fn given(annotations: &[(&str, &str)]) -> Reading {
     let full = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
-    read_all(&full, Dialect::Specification, &Options::default())
+    read_all(&full, Dialect::Specification, &Options { passthrough: true, ..Options::default() })
 }
 
 fn tried(row: &Row, key: &str, value: &str) -> Reading {
@@ -97,10 +68,8 @@ const IMPOSSIBLE: &[Impossible] = &[
     ("CVE-2025-1097", &[("auth-tls-match-cn", "CN=x #(\n){}\n }}")], End::Closed),
     ("CVE-2025-1098", &[("mirror-target", "x\"; }")], End::Skipped),
     ("CVE-2025-15566", &[("auth-proxy-set-headers", "default/x"), ("auth-url", "http://a")], End::Closed),
-    ("CVE-2026-1580", &[("auth-method", "GET; }")], End::Skipped),
-    ("CVE-2026-24513", &[("auth-url", "http://a"), ("custom-http-errors", "401,403")], End::Closed),
+    ("CVE-2026-1580", &[("auth-url", "http://a"), ("auth-method", "GET; }")], End::Closed),
     ("CVE-2026-3288", &[("rewrite-target", "/\"; root /; #")], End::Skipped),
-    ("CVE-2026-4342", &[("auth-url", "http://a"), ("auth-keepalive", "1")], End::Closed),
     ("CVE-2026-42945", &[("rewrite-target", "/$1?x")], End::Skipped),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-always-set-cookie", "yes")], End::Closed),
     ("a typo beside auth-url", &[("auth-url", "http://a"), ("auth-cache-duration", "200 5m;")], End::Closed),
@@ -172,8 +141,11 @@ fn a_refused_try_has_the_consequence_of_its_row() {
 #[test]
 fn whatever_names_a_secret_is_known_to_the_source() {
     for row in ANNOTATIONS.rows() {
-        let is_about_secret =
-            row.tries().iter().any(|(_, gives)| matches!(gives, Gives::Sets(line) if line.contains("Secret ")));
+        let is_about_secret = row.tries().iter().any(|(_, gives)| match gives {
+            Gives::Sets(line) => line.contains("Secret "),
+            Gives::Refused(text) => text.contains("name of a ConfigMap"),
+            _ => false,
+        });
         if is_about_secret && !row.beside.iter().any(|(key, _)| may_refer(key)) {
             let mut keys = std::iter::once(&row.key).chain(row.aliases);
             assert!(keys.all(|key| may_refer(&format!("{PREFIX}{key}"))), "{}", row.key);
@@ -226,11 +198,12 @@ fn every_directive_of_the_catalogue_is_set_by_a_row() {
         ANNOTATIONS.rows().flat_map(|row| row.tries().into_iter().map(move |(value, _)| tried(row, row.key, value)));
     let set: BTreeSet<_> =
         all_tries.flat_map(|reading| reading.behaviour.directives).map(|directive| directive.row.name).collect();
-    let catalogue: BTreeSet<_> = catalogue::ALL.iter().map(|row| row.name).collect();
+    let catalogue: BTreeSet<_> = catalogue::asked_for(AskedFor::ByRoute).map(|row| row.name).collect();
     assert_eq!(set, catalogue);
     for row in ANNOTATIONS.rows() {
         let Effect::Directive(directive, _) = row.effect else { continue };
-        assert_eq!(row.scope == Scope::Server, catalogue::OF_SERVERS.contains(&directive), "{}", row.key);
+        let expected = if row.scope == Scope::Server { AskedFor::ByServer } else { AskedFor::ByRoute };
+        assert_eq!(directive.asked_for, expected, "{}", row.key);
     }
 }
 
@@ -285,37 +258,6 @@ fn whoever_is_trusted_less_than_a_row_needs_is_refused_by_it() {
     }
     let needs = |trust| ANNOTATIONS.rows().any(|row| row.is_served() && row.trust == trust);
     assert!(needs(Trust::Low) && needs(Trust::Medium) && !needs(Trust::Critical));
-}
-
-#[test]
-fn the_key_wins_over_its_other_spelling() {
-    let reading = given(&[("allowlist-source-range", "10.0.0.0/8"), ("whitelist-source-range", "0.0.0.0/0")]);
-    assert!(outline(&reading).contains(&"allow 10.0.0.0/8".to_owned()));
-    assert!(!outline(&reading).contains(&"allow 0.0.0.0/0".to_owned()));
-    assert!(reading.findings[0].note.contains("wins"));
-}
-
-#[test]
-fn unknown_keys_are_told_with_the_nearest_one() {
-    let cases = [
-        ("nginx.ingress.kubernetes.io/proxy-bodysize", Reason::UnknownAnnotation, "proxy-body-size"),
-        ("nginx.ingress.kubernetes.io/qqqq", Reason::UnknownAnnotation, "no such key"),
-        ("ingressd/endpoints", Reason::UnknownAnnotation, "on Services"),
-        ("ingressd/other", Reason::UnknownAnnotation, "no key with this prefix"),
-        ("nginx.org/rewrites", Reason::UnsupportedAnnotation, "not read for this class"),
-    ];
-    for (key, reason, text) in cases {
-        let annotations = BTreeMap::from([(key.to_owned(), "x".to_owned())]);
-        let findings = read_all(&annotations, Dialect::Specification, &Options::default()).findings;
-        assert_eq!(findings.len(), 1, "{key}");
-        assert_eq!(findings[0].reason, reason, "{key}");
-        assert!(findings[0].note.contains(text), "{key}: {}", findings[0].note);
-    }
-    let foreign = ["nginx.org/a", "nginx.org/b", "nginx.com/c"].map(|key| (key.to_owned(), String::new()));
-    let reading = read_all(&foreign.into(), Dialect::Specification, &Options::default());
-    assert_eq!(reading.findings.len(), 1);
-    let other = BTreeMap::from([("example.com/team".to_owned(), "shop".to_owned())]);
-    assert_eq!(read_all(&other, Dialect::Specification, &Options::default()).findings, []);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::IngressBackend;
 
 use crate::model::cost::{self, Cost};
-use crate::model::{AccessList, BackendTls, Balance, Cors, ListMark, Protocol};
+use crate::model::{BackendTls, Balance, Cors, ListMark, Protocol};
 use crate::translate::ClientRule;
 use crate::translate::port::PortReference;
 use crate::translate::subject::{self, Subject};
@@ -77,6 +77,12 @@ impl Demand {
         }
         own.files += u64::from(reading.password_file.is_some());
         let default = u64::from(subject.default_backend().is_some());
+        if let Some(requested) = &reading.authentication {
+            own += Cost::of_asking(&requested.policy) * (own.routes + default);
+            own += Cost::of_question(&requested.policy) * (hosts + default);
+            // Where it is no Service that something else refers to.
+            own += Cost::of_upstream(0);
+        }
         own += Cost::of_error_pages(reading.errors.statuses.len()) * (hosts + default);
         own += Cost::of_host_directives(&reading.host.directives) * (hosts + default);
         if let Some(ClientRule::Good(asked)) = &reading.host.client_rule {
@@ -84,12 +90,16 @@ impl Demand {
             own += Cost::of_client_certificates(asked) * (hosts + default);
             own.files += 1 + u64::from(asked.authority.revoked.is_some());
         }
+        if reading.passthrough.is_some() {
+            own += Cost::of_passthrough() * hosts;
+            own += Cost::of_upstream(0) * hosts;
+        }
         if let Some(requested) = &reading.backend_tls {
             own += Cost::of_backend_tls() * (own.routes + default);
             own.certificates += u64::from(requested.certificate.is_some());
             own.files += u64::from(requested.certificate.is_some()) + u64::from(requested.authority.is_some());
         }
-        let list = behaviour.access.as_deref().and_then(|list| Some((AccessList::mark(list)?, Cost::of_list(list))));
+        let list = behaviour.access.as_deref().and_then(|list| Some((behaviour.referred_list()?, Cost::of_list(list))));
         let origins = behaviour.cors.as_ref().map(|cors| (Arc::clone(cors), Cost::of_cors(cors)));
         Demand {
             hosts: hosts + default,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::model::{AccessList, Origin};
-use crate::translate::annotation::value::address_list;
 use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust};
+use crate::translate::value::address_list;
 
 pub static FAMILY: Family = Family {
     title: "Access by address",

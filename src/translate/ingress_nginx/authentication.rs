@@ -4,12 +4,11 @@ use std::sync::Arc;
 
 use super::password::{self, Password};
 use crate::finding::Reason;
-use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, SecretBytes, Text};
-use crate::translate::annotation::unserved;
-use crate::translate::annotation::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
+use crate::model::{BasicAuthentication, Origin, PasswordFile, PasswordFileId, Refused, Satisfy, SecretBytes, Text};
 use crate::translate::annotation::{
     Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, SecretReference, Trust,
 };
+use crate::translate::value::{REALM, SECRET_REFERENCE, realm, secret_reference};
 
 const DEFAULT_REALM: &str = "Authentication Required";
 
@@ -18,10 +17,11 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-realm",
+            default: DEFAULT_REALM,
             trust: Trust::Medium,
             form: Form::Text(&REALM),
             documentation: "The text that browsers show when they ask for a name and password: printable ASCII without \
-                quotes, backslash and $. A bad text is replaced by the default, Authentication Required; the word off, \
+                quotes, backslash and $. A bad text is replaced by the default; the word off, \
                 which nginx would take for no authentication, is a bad text.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users")],
             tries: &[
@@ -37,10 +37,16 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-secret",
-compared: Compared::Stricter("Entries in plain text, and those whose hash takes nginx too long, are left out.", ""),
+            compared: Compared::Stricter(
+                "Entries in plain text, and those whose hash takes nginx too long, are left out.",
+                "",
+            ),
             trust: Trust::Medium,
             on_error: OnError::Close,
-            form: Form::Partly(&Form::Text(&SECRET_REFERENCE), "whether the Secret is there, may be named and holds what is needed"),
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the Secret is there, may be named and holds what is needed",
+            ),
             documentation: "The Secret with names and password hashes: name, or namespace/name. Other namespaces are \
                 refused unless the administrator allows them. A Secret that is missing or holds no password closes the \
                 routes. Entries in plain text and those whose hash takes nginx too long are left out.",
@@ -65,9 +71,10 @@ compared: Compared::Stricter("Entries in plain text, and those whose hash takes 
         },
         Row {
             key: "auth-secret-type",
+            default: "auth-file",
             on_error: OnError::Close,
             form: Form::Partly(&Form::Word(&["auth-file", "auth-map"]), "whether the Secret is written so"),
-            documentation: "How the Secret is read: auth-file, the default, takes the lines user:hash of its key auth; \
+            documentation: "How the Secret is read: auth-file takes the lines user:hash of its key auth; \
                 auth-map takes each key for a user and its value for the hash.",
             beside: &[("auth-type", "basic"), ("auth-secret", "users-map")],
             tries: &[
@@ -109,7 +116,27 @@ compared: Compared::Stricter("Entries in plain text, and those whose hash takes 
             }),
             ..Row::DEFAULT
         },
-        unserved("satisfy", "any", "With any, one of address list, password and external authentication is enough. Not served yet: all of them are demanded, which lets in nobody whom any would keep out.", "not served yet; all are demanded").unless("all"),
+        Row {
+            key: "satisfy",
+            on_error: OnError::Close,
+            documentation: "How address lists, passwords and external authentication go together: with all, the default, a client \
+                has to be let in by each of them that is set, with any by one of them. Client certificates are asked for in any \
+                case. With any, clients of a denied address are let in who are let in otherwise.",
+            tries: &[
+                ("any", Gives::Sets("one way of being let in is enough")),
+                ("all", Gives::Nothing),
+                ("some", Gives::Refused("not all or any")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.behaviour.satisfy = match entry.value.trim() {
+                    "all" => Satisfy::All,
+                    "any" => Satisfy::Any,
+                    _ => return Err(Refused::because("it is not all or any")),
+                };
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
     finish,
 };

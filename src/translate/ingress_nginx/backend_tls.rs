@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{BackendTls, Ciphers, HostName, Protocols, Refused};
-use crate::translate::annotation::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
+use crate::translate::value::{HOST_NAME, ON_OFF, SECRET_REFERENCE, integer, on_off};
 use crate::translate::{RequestedBackendTls, certificate};
 
 /// How many authorities may stand between, unless the object says otherwise.
-const DEPTH: u32 = 1;
+const DEPTH: &str = "1";
 
 /// A row that has an effect beside proxy-ssl-secret alone.
 const ROW: Row = Row {
@@ -71,8 +71,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "proxy-ssl-protocols",
             form: Form::Words(&["TLSv1.2", "TLSv1.3"]),
-            documentation: "Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between, which is the \
-                default.",
+            default: "TLSv1.2 TLSv1.3",
+            documentation: "Versions of TLS towards the backend: TLSv1.2, TLSv1.3, or both with a blank between.",
             tries: &[
                 ("TLSv1.3", Gives::Sets("to backends: TLSv1.3")),
                 ("TLSv1.2 TLSv1.3", Gives::Nothing),
@@ -151,9 +151,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-ssl-verify-depth",
+            default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
             form: Form::Integer { least: 0, most: 5 },
-            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 1 by default, 5 at most. \
+            documentation: "How many authorities may stand between the certificate of the backend and one of the Secret; 5 at most. \
                 It has no effect without proxy-ssl-verify.",
             beside: &[
                 ("backend-protocol", "HTTPS"),
@@ -165,7 +166,7 @@ pub static FAMILY: Family = Family {
                 ("-1", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.backend_tls.depth = u32::try_from(integer(entry.value, 0, 5)?).ok();
+                draft.backend_tls.depth = Some(depth(entry.value)?);
                 draft.backend_tls.belongings.push(entry.origin());
                 Ok(())
             }),
@@ -178,6 +179,10 @@ pub static FAMILY: Family = Family {
 fn protocols(value: &str) -> Result<Protocols, Refused> {
     let found = Protocols::of(value.split_whitespace());
     found.ok_or_else(|| Refused::because("it is not of TLSv1.2 and TLSv1.3, with a blank between"))
+}
+
+fn depth(value: &str) -> Result<u32, Refused> {
+    integer(value, 0, 5).map(|depth| u32::try_from(depth).unwrap_or(u32::MAX))
 }
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
@@ -217,7 +222,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
     let tls = BackendTls {
         secret: Arc::clone(&stored.id),
         has_certificate: certificate.is_some(),
-        verify_depth: requested.verify.map(|_| requested.depth.unwrap_or(DEPTH)),
+        verify_depth: requested.verify.map(|_| requested.depth.unwrap_or_else(|| built_in(DEPTH, depth))),
         name: requested.name,
         tells_name: requested.tells_name,
         protocols: requested.protocols.unwrap_or(Protocols::Both),

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::{Balance, CookiePath, HeaderName, HostName, Refused, SameSite, SessionCookie, Text, UrlPath};
 use crate::translate::RequestedSession;
-use crate::translate::annotation::value::{HASH_KEY, boolean, hash_key, integer};
 use crate::translate::annotation::{
     Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Shape, Trust, unserved,
 };
+use crate::translate::value::{HASH_KEY, boolean, hash_key, integer};
 
 /// Name of the cookie unless the object says otherwise.
 const NAME: &str = "INGRESSCOOKIE";
@@ -235,7 +235,8 @@ pub static FAMILY: Family = Family {
         Row {
             key: "session-cookie-name",
             form: Form::Text(&COOKIE_NAME),
-            documentation: "Name of the cookie; INGRESSCOOKIE by default.",
+            default: NAME,
+            documentation: "Name of the cookie that keeps a client at its endpoint.",
             tries: &[
                 ("route", Gives::Sets("sessions by cookie route")),
                 ("my-app.session", Gives::Sets("sessions by cookie my-app.session")),

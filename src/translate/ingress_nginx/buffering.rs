@@ -6,8 +6,10 @@ use crate::model::catalogue::{
 };
 use crate::model::{Argument, ByteSize, Refused};
 use crate::translate::Limits;
-use crate::translate::annotation::value::{ON_OFF, byte_size, integer, on_off};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Trust, Unit};
+use crate::translate::annotation::{
+    Ceiling, Context, Draft, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, built_in,
+};
+use crate::translate::value::{ON_OFF, byte_size, integer, on_off};
 
 /// Largest buffer in memory: each connection has its own.
 const LARGEST_BUFFER: u64 = 1 << 30;
@@ -18,7 +20,8 @@ const FEWEST_BUFFERS: u64 = 2;
 /// Largest number of buffers for one answer.
 const MOST_BUFFERS: u64 = 4096;
 /// What one of the two keys is when only the other is set.
-const DEFAULT_BUFFERS: (u64, ByteSize) = (4, ByteSize(4096));
+const BUFFERS: &str = "4";
+const BUFFER_SIZE: ByteSize = ByteSize(4096);
 
 const BUFFER: Form = Form::Size { least: 1, most: LARGEST_BUFFER };
 const SIZE: Form = Form::Size { least: 0, most: LARGEST_SIZE };
@@ -41,6 +44,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-body-size",
+            default: "1m",
             trust: Trust::Medium,
             ceiling: Ceiling::Setting {
                 key: "limits.body-size",
@@ -50,7 +54,7 @@ pub static FAMILY: Family = Family {
             },
             form: SIZE,
             documentation: "Largest request body; larger ones are answered 413. 0 asks for no bound but the \
-                administrator's. The default is 1m.",
+                administrator's.",
             tries: &[
                 ("8m", Gives::Sets("client_max_body_size 8m;")),
                 ("0", Gives::Cut("client_max_body_size 16384m;")),
@@ -104,10 +108,11 @@ pub static FAMILY: Family = Family {
                 key: "limits.answer-buffers",
                 unit: Unit::Count,
                 zero_is_unlimited: false,
-                of: |limits| limits.answer_buffers.0 / DEFAULT_BUFFERS.1.0,
+                of: |limits| limits.answer_buffers.0 / BUFFER_SIZE.0,
             },
             form: Form::Integer { least: FEWEST_BUFFERS, most: MOST_BUFFERS },
-            documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 by default.",
+            documentation: "How many buffers there are for one answer, each of proxy-buffer-size; 4 where \
+                that alone is said.",
             tries: &[
                 ("8", Gives::Sets("proxy_buffers 8 4k;")),
                 ("5000", Gives::Cut("proxy_buffers 512 4k;")),
@@ -115,7 +120,7 @@ pub static FAMILY: Family = Family {
                 ("-4", Gives::Refused("from 2")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.buffers.count = Some((integer(entry.value, FEWEST_BUFFERS, MOST_BUFFERS)?, entry.origin()));
+                draft.buffers.count = Some((number_of_buffers(entry.value)?, entry.origin()));
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -137,6 +142,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-max-temp-file-size",
+            default: "1024m",
             scope: Scope::Upstream,
             ceiling: size_ceiling("limits.answer-file", |limits| limits.answer_file.0),
             form: SIZE,
@@ -152,6 +158,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-request-buffering",
+            default: "on",
             scope: Scope::Upstream,
             form: ON_OFF,
             documentation: "Whether a request body is read completely before the backend is asked.",
@@ -179,20 +186,24 @@ const fn size_ceiling(key: &'static str, of: fn(&Limits) -> u64) -> Ceiling {
     Ceiling::Setting { key, unit: Unit::Bytes, zero_is_unlimited: false, of }
 }
 
+fn number_of_buffers(value: &str) -> Result<u64, Refused> {
+    integer(value, FEWEST_BUFFERS, MOST_BUFFERS)
+}
+
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let (count, size) = (draft.buffers.count.take(), draft.buffers.size.take());
     let Some(origin) = count.as_ref().map(|(_, origin)| origin).or(size.as_ref().map(|(_, origin)| origin)).cloned()
     else {
         return;
     };
-    let count = count.map_or(DEFAULT_BUFFERS.0, |(count, _)| count);
-    let size = size.map_or(DEFAULT_BUFFERS.1, |(size, _)| size);
+    let count = count.map_or_else(|| built_in(BUFFERS, number_of_buffers), |(count, _)| count);
+    let size = size.map_or(BUFFER_SIZE, |(size, _)| size);
     let ceiling = context.options.limits.answer_buffers.0;
     // One is at most a quarter of them all, so that four are left.
     let fitting = if ceiling > 0 { (ceiling / size.0).max(FEWEST_BUFFERS) } else { count };
     if count > fitting {
         let (asked, instead) = (format!("what {count} buffers of {size} take"), format!("{fitting} buffers"));
-        draft.above_ceiling(origin.clone(), &asked, &instead, "limits.answer-buffers");
+        draft.above_ceiling(origin.clone(), &asked, &instead, &context.options.places.named("limits.answer-buffers"));
     }
     let count = count.min(fitting);
     draft.directive(&PROXY_BUFFERS, vec![Argument::Number(count), Argument::Size(size)], origin);

@@ -6,13 +6,14 @@ use super::balancing::{COOKIE_NAME, cookie_name};
 use crate::finding::Reason;
 use crate::model::{HeaderName, HeaderValue, Pattern, Refused, Share, Test};
 use crate::translate::Canary;
-use crate::translate::annotation::value::{HEADER_NAME, boolean, integer};
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
+use crate::translate::value::{HEADER_NAME, boolean, integer};
 
 /// What the weight is a part of, unless the object says otherwise; less is not taken.
-const WHOLE: u64 = 100;
+const WHOLE: &str = "100";
+const LEAST_WHOLE: u64 = 100;
 
 /// What [`HeaderValue`] takes; the longest are for the parser.
 const VALUE: Shape = Shape {
@@ -149,17 +150,18 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "canary-weight-total",
+            default: WHOLE,
             scope: Scope::Upstream,
             ceiling: Ceiling::NotNeeded("it says what the weight is a part of"),
-            form: Form::Integer { least: WHOLE, most: u32::MAX as u64 },
-            documentation: "The whole, 100 by default and at least.",
+            form: Form::Integer { least: LEAST_WHOLE, most: u32::MAX as u64 },
+            documentation: "The whole, 100 at least.",
             beside: &[("canary", "true"), ("canary-weight", "1")],
             tries: &[
                 ("1000", Gives::Sets("canary: 0.10% of all other requests")),
                 ("50", Gives::Refused("whole number from 100")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.canary.total = Some(integer(entry.value, WHOLE, u32::MAX.into())?);
+                draft.canary.total = Some(whole(entry.value)?);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -177,6 +179,11 @@ fn header(name: &str) -> Result<HeaderName, Refused> {
             Err(Refused::because("nginx tells headers apart whose names have nothing but letters, digits, - and _"))
         }
     }
+}
+
+/// The least whole is also that of whoever names none.
+fn whole(value: &str) -> Result<u64, Refused> {
+    integer(value, LEAST_WHOLE, u32::MAX.into())
 }
 
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
@@ -203,6 +210,7 @@ fn finish(draft: &mut Draft, _context: &Context<'_>) {
     if let Some(name) = requested.cookie {
         tests.extend(either(&|value| Test::Cookie(name.clone(), value)));
     }
-    let share = Share::of(requested.weight.unwrap_or_default(), requested.total.unwrap_or(WHOLE));
+    let share =
+        Share::of(requested.weight.unwrap_or_default(), requested.total.unwrap_or_else(|| built_in(WHOLE, whole)));
     draft.reading.canary = Some(Arc::new(Canary { origin, tests, share }));
 }

@@ -6,13 +6,16 @@ use super::secret::{self, Sort};
 use crate::finding::Reason;
 use crate::model::{Authority, ClientCertificates, Demand, Pattern, Refused};
 use crate::translate::ClientRule;
-use crate::translate::annotation::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, built_in,
 };
+use crate::translate::value::{REDIRECT_URL, SECRET_REFERENCE, boolean, integer, redirect_url};
 
 /// What a common name begins with in the value of auth-tls-match-cn.
 const COMMON_NAME: &str = "CN=";
+
+/// How many authorities may stand between unless the object says otherwise.
+const DEPTH: &str = "1";
 
 /// A row that has an effect beside auth-tls-secret alone.
 const ROW: Row = Row { scope: Scope::Server, beside: &[("auth-tls-secret", "default/authority")], ..Row::DEFAULT };
@@ -117,10 +120,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-verify-client",
+            default: "on",
             trust: Trust::Medium,
             on_error: OnError::Close,
             form: Form::Word(&["on", "off", "optional", "optional_no_ca"]),
-            documentation: "What clients have to show: `on` (the default) a good certificate, `optional` a good one or none, \
+            documentation: "What clients have to show: `on` a good certificate, `optional` a good one or none, \
                 `optional_no_ca` anything, and backends are told what it is worth. `off` asks for nothing.",
             tries: &[
                 ("on", Gives::Nothing),
@@ -144,16 +148,17 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-tls-verify-depth",
+            default: DEPTH,
             ceiling: Ceiling::NotNeeded("it goes to 5: each further one costs a worker the check of a key of any size"),
             form: Form::Integer { least: 0, most: 5 },
-            documentation: "How many authorities may stand between a certificate and one of the Secret; 1 by default, 5 at most.",
+            documentation: "How many authorities may stand between a certificate and one of the Secret; 5 at most.",
             tries: &[
                 ("2", Gives::Sets("through at most 2 authorities")),
                 ("-1", Gives::Refused("whole number")),
                 ("6", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                draft.client.depth = u32::try_from(integer(entry.value, 0, 5)?).ok();
+                draft.client.depth = Some(depth(entry.value)?);
                 draft.client.belongings.push(entry.origin());
                 Ok(())
             }),
@@ -162,6 +167,10 @@ pub static FAMILY: Family = Family {
     ],
     finish,
 };
+
+fn depth(value: &str) -> Result<u32, Refused> {
+    integer(value, 0, 5).map(|depth| u32::try_from(depth).unwrap_or(u32::MAX))
+}
 
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let requested = std::mem::take(&mut draft.client);
@@ -197,7 +206,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
             origin,
             authority,
             demand,
-            depth: requested.depth.unwrap_or(1),
+            depth: requested.depth.unwrap_or_else(|| built_in(DEPTH, depth)),
             common_name: requested.common_name.map(|(name, _)| name),
             error_page: requested.error_page,
             is_told: requested.is_told,

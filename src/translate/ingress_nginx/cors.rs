@@ -3,25 +3,22 @@
 use std::sync::{Arc, LazyLock};
 
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::{Cors, HeaderName, OriginPattern};
-use crate::translate::annotation::value::{
-    HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins,
-};
+use crate::model::{Cors, HeaderName, OriginPattern, Refused};
 use crate::translate::annotation::{
-    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust,
+    Ceiling, Compared, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Trust, built_in,
 };
+use crate::translate::value::{HEADER_NAME, METHOD, ORIGIN, boolean, header_names, integer, methods, origins};
 
-/// What is let in unless the object says otherwise. Were a constant not of the right form, the list would be empty and
-/// let in nothing.
-static METHODS: LazyLock<Vec<HeaderName>> =
-    LazyLock::new(|| methods("GET, PUT, POST, DELETE, PATCH, OPTIONS").unwrap_or_default());
-static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| {
-    const NAMES: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
-                         Range, Authorization";
-    header_names(NAMES).unwrap_or_default()
-});
+/// What is let in unless the object says otherwise. Were a text not of the right form, the list would be empty and let in nothing.
+const DEFAULT_METHODS: &str = "GET, PUT, POST, DELETE, PATCH, OPTIONS";
+const DEFAULT_HEADERS: &str = "DNT, Keep-Alive, User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, \
+                               Range, Authorization";
+const DEFAULT_CREDENTIALS: &str = "true";
 /// Twenty days, in seconds.
-const MAX_AGE: u64 = 1_728_000;
+const DEFAULT_MAX_AGE: &str = "1728000";
+
+static METHODS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_METHODS, methods));
+static HEADERS: LazyLock<Vec<HeaderName>> = LazyLock::new(|| built_in(DEFAULT_HEADERS, header_names));
 
 pub static FAMILY: Family = Family {
     title: "Cross-origin requests (CORS)",
@@ -32,9 +29,10 @@ pub static FAMILY: Family = Family {
                 "Where the value cannot be used no CORS headers are sent; ingress-nginx takes it for true.",
                 "",
             ),
+            default: DEFAULT_CREDENTIALS,
             on_error: OnError::WithholdCors,
             form: Form::Boolean,
-            documentation: "Whether browsers may send cookies and passwords; true by default.",
+            documentation: "Whether browsers may send cookies and passwords.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("true", Gives::Sets("credentials: allowed")),
@@ -49,11 +47,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-headers",
+            default: DEFAULT_HEADERS,
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
             form: Form::List(&HEADER_NAME),
-            documentation: "Request headers that scripts may set, a comma-separated list. By default: DNT, Keep-Alive, \
-                User-Agent, X-Requested-With, If-Modified-Since, Cache-Control, Content-Type, Range, Authorization.",
+            documentation: "Request headers that scripts may set, a comma-separated list.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("X-Token, Content-Type", Gives::Sets("allowed headers: X-Token, Content-Type")),
@@ -67,11 +65,11 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-allow-methods",
+            default: DEFAULT_METHODS,
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
             form: Form::List(&METHOD),
-            documentation: "Methods that scripts may use, a comma-separated list; GET, PUT, POST, DELETE, PATCH, \
-                OPTIONS by default.",
+            documentation: "Methods that scripts may use, a comma-separated list.",
             beside: &[("enable-cors", "true")],
             tries: &[
                 ("GET, POST", Gives::Sets("allowed methods: GET, POST")),
@@ -89,11 +87,12 @@ pub static FAMILY: Family = Family {
                 "Where no origin can be used, nobody is let in; ingress-nginx lets in every origin then.",
                 "",
             ),
+            default: "*",
             trust: Trust::Medium,
             on_error: OnError::WithholdCors,
             form: Form::Some(&ORIGIN),
             documentation: "Origins that are let in: a comma-separated list of scheme://host or scheme://host:port, \
-                with *. in front of the host for one label more, null, or * for every origin. The default is *. What \
+                with *. in front of the host for one label more, null, or * for every origin. What \
                 is no origin is left out with a finding; where none is left, nobody is let in.",
             beside: &[("enable-cors", "true")],
             tries: &[
@@ -137,13 +136,14 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "cors-max-age",
+            default: DEFAULT_MAX_AGE,
             ceiling: Ceiling::NotNeeded("browsers keep it, as long as they like"),
             form: Form::Integer { least: 0, most: u32::MAX as u64 },
-            documentation: "For how many seconds browsers may remember a preflight; 1728000 by default.",
+            documentation: "For how many seconds browsers may remember a preflight.",
             beside: &[("enable-cors", "true")],
             tries: &[("600", Gives::Sets("preflight is good for 600 s")), ("1h", Gives::Refused("whole number"))],
             effect: Effect::Part(|draft, entry| {
-                draft.cors.max_age = Some(integer(entry.value, 0, u32::MAX.into())?);
+                draft.cors.max_age = Some(max_age(entry.value)?);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -168,6 +168,10 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
+fn max_age(value: &str) -> Result<u64, Refused> {
+    integer(value, 0, u32::MAX.into())
+}
+
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let requested = std::mem::take(&mut draft.cors);
     if !requested.enabled || requested.withheld {
@@ -189,7 +193,7 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         has_default_headers: requested.headers.is_none(),
         headers: requested.headers.unwrap_or_else(|| HEADERS.clone()),
         expose: requested.expose.unwrap_or_default(),
-        credentials: requested.credentials.unwrap_or(true),
-        max_age: requested.max_age.unwrap_or(MAX_AGE),
+        credentials: requested.credentials.unwrap_or_else(|| built_in(DEFAULT_CREDENTIALS, boolean)),
+        max_age: requested.max_age.unwrap_or_else(|| built_in(DEFAULT_MAX_AGE, max_age)),
     }));
 }

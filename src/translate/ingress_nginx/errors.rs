@@ -1,8 +1,8 @@
 //! Answers that another backend gives in the place of a path's own; it must not know the backends.
 
 use crate::model::{Refused, is_label};
-use crate::translate::annotation::value::{boolean, excerpt};
 use crate::translate::annotation::{Effect, Family, Form, Gives, OnError, Row, Scope, Shape, nothing_to_finish};
+use crate::translate::value::{boolean, excerpt};
 
 /// nginx takes none of it for an answer.
 const IMPOSSIBLE: u16 = 499;

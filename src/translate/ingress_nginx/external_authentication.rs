@@ -1,27 +1,458 @@
-//! Authentication by another service: not served yet, and closed rather than left out; it must not know that service.
+//! Authentication by another service; whatever is wrong with it closes the routes; it must not know where the service is.
 
-use crate::translate::annotation::{Family, OnError, Trust, nothing_to_finish, unserved};
+use std::sync::Arc;
 
-const BELONGS: &str = "it belongs to auth-url, which is not served yet";
+use crate::finding::Reason;
+use crate::model::{
+    AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_MEMORY, Origin, Refused, Template,
+};
+use crate::translate::RequestedAuthentication;
+use crate::translate::annotation::{
+    Context, Draft, Effect, ExternalDraft, Family, Gives, OnError, Row, SecretReference, Trust, unserved,
+};
+use crate::translate::value::{
+    TemplateUse, answer_durations, boolean, excerpt, header_names, method, name_of_service, parameter,
+    secret_reference, service_url, sign_in, template,
+};
+
+const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
+const BESIDE: &[(&str, &str)] = &[URL];
+/// What a question is without any of the other keys.
+const ASKED: &str = "asks GET https://auth.example.com/check";
+
+/// For how long answers are remembered where nothing else is said.
+const DURATIONS: &str = "200 202 401 5m";
+
+/// Headers that frame a request or a connection: nginx writes them itself.
+const FRAMING: [&str; 10] = [
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+/// The most headers that a backend, or the service, is told.
+const MOST_HEADERS: usize = 32;
+
+/// The longest name of a header that nginx's tables take, of which that for gRPC is the smallest.
+const LONGEST_NAME: usize = 46;
+
+/// What keys have in common that count together with `auth-url` alone.
+const BELONGING: Row = Row { on_error: OnError::Close, stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
+
+const KEEPALIVE: &str = "nginx ends the connection to the service after each question whose answer it does not remember; \
+    auth-cache-key spares questions";
 
 pub static FAMILY: Family = Family {
     title: "External authentication",
     rows: &[
-        unserved("auth-always-set-cookie", "true", "Passes cookies of auth-url on with every status. It has no effect without auth-url.", BELONGS).unless("false"),
-        unserved("auth-cache-duration", "200 5m", "How long answers of auth-url are remembered. It has no effect without auth-url.", BELONGS).trust(Trust::Medium),
-        unserved("auth-cache-key", "$remote_user", "Remembers answers of auth-url by this key. It has no effect without auth-url.", BELONGS).trust(Trust::Medium),
-        unserved("auth-keepalive", "8", "Idle connections to auth-url. It has no effect without auth-url.", BELONGS),
-        unserved("auth-keepalive-requests", "1000", "Requests over one connection to auth-url. It has no effect without auth-url.", BELONGS),
-        unserved("auth-keepalive-share-vars", "true", "Shares variables with the question to auth-url. It has no effect without auth-url.", BELONGS).unless("false"),
-        unserved("auth-keepalive-timeout", "60", "Seconds that an idle connection to auth-url is kept. It has no effect without auth-url.", BELONGS),
-        unserved("auth-method", "GET", "Method of the question to auth-url. It has no effect without auth-url, which is not served yet.", BELONGS),
-        unserved("auth-proxy-set-headers", "default/headers", "ConfigMap with headers for auth-url. It has no effect without auth-url.", BELONGS).trust(Trust::Medium),
-        unserved("auth-request-redirect", "https://example.com", "Value of X-Auth-Request-Redirect for auth-url. It has no effect without auth-url.", BELONGS).trust(Trust::Medium),
-        unserved("auth-response-headers", "X-User", "Headers of the answer of auth-url that the backend is told. It has no effect without auth-url.", BELONGS).trust(Trust::Medium),
-        unserved("auth-signin", "https://auth.example.com/start", "Where clients go to sign in when auth-url says 401. It has no effect without auth-url, which is not served yet.", BELONGS).trust(Trust::High),
-        unserved("auth-signin-redirect-param", "rd", "Name of the parameter that brings clients back. It has no effect without auth-signin.", BELONGS).trust(Trust::Medium),
-        unserved("auth-url", "https://auth.example.com/check", "Asks this URL whether a request may pass. Not served yet; because the routes would be open without it, they answer 503.", "external authentication is not served yet; use auth-type: basic or an address list").trust(Trust::High).on_error(OnError::Close),
-        unserved("enable-global-auth", "true", "Whether the external authentication of the administrator applies. There is none yet: false asks for nothing, and true closes the routes.", "external authentication for all hosts is not served yet; use auth-type: basic or an address list").unless("false").on_error(OnError::Close),
+        Row {
+            key: "auth-always-set-cookie",
+            documentation: "Cookies of the service at auth-url reach the client whatever the status of the answer; \
+                otherwise with answers below 400 alone.",
+            tries: &[
+                ("true", Gives::Sets("its cookies reach clients always")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let always = boolean(entry.value)?;
+                let part = draft.external_of(entry);
+                part.always_sets_cookie = always;
+                part.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "auth-cache-duration",
+            trust: Trust::Medium,
+            documentation: "For how long answers of auth-url are remembered where auth-cache-key is set: statuses with a time \
+                behind them, such as 200 202 5m, 401 10s, a comma between two of these. The default is 200 202 401 5m; a \
+                week is the longest. What the service says by Cache-Control or Expires goes first, and an answer with a cookie \
+                is not remembered.",
+            beside: &[URL, ("auth-cache-key", "$http_authorization")],
+            tries: &[
+                ("200 1m, 401 10s", Gives::Sets("200 are remembered for 60 s")),
+                ("200 5m;", Gives::Refused("not statuses with a time")),
+                ("5m 200", Gives::Refused("not statuses with a time")),
+                ("200 30d", Gives::Refused("longer than a week")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let durations = answer_durations(entry.value)?;
+                let part = draft.external_of(entry);
+                part.memory_durations = Some(durations);
+                part.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "auth-cache-key",
+            trust: Trust::Medium,
+            documentation: "Answers of auth-url are remembered, and not asked for again, for requests to the same host for which \
+                this is the same: text and variables, of which one at least tells clients apart, such as $http_authorization \
+                or $cookie_session. The key stands in a file that only nginx can read, in the folder of its temporary files.",
+            tries: &[
+                ("$cookie_session$http_authorization", Gives::Sets("remembered by ${cookie_session}${http_authorization}")),
+                ("fixed", Gives::Refused("holds no variable")),
+                ("$ssl_client_raw_cert", Gives::Refused("unknown")),
+                ("$cookie_a;", Gives::Refused("cannot hold \";\"")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let key = template(entry.value.trim(), TemplateUse::Key)?;
+                if !key.has_variables() {
+                    return Err(Refused::because("it holds no variable, and one answer would count for all clients"));
+                }
+                let part = draft.external_of(entry);
+                part.memory_key = Some(key);
+                part.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        unserved("auth-keepalive", "8", "Idle connections to the service at auth-url. Not served: nginx ends the connection after each question whose answer it does not remember.", KEEPALIVE).unless("0"),
+        unserved("auth-keepalive-requests", "100", "Questions over one connection to the service at auth-url. It belongs to auth-keepalive, which is not served.", KEEPALIVE).unless("1000"),
+        unserved("auth-keepalive-share-vars", "true", "Shares variables with the question to auth-url. It belongs to auth-keepalive, which is not served; the question always has what the client sent.", KEEPALIVE).unless("false"),
+        unserved("auth-keepalive-timeout", "30", "Seconds that an idle connection to the service at auth-url is kept. It belongs to auth-keepalive, which is not served.", KEEPALIVE).unless("60"),
+        Row {
+            key: "auth-method",
+            documentation: "The method of the question to auth-url: GET, the default, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. \
+                The question has no body, whatever the method.",
+            tries: &[
+                ("HEAD", Gives::Sets("asks HEAD https://auth.example.com/check")),
+                ("get", Gives::Refused("not one of GET")),
+                ("GET; }", Gives::Refused("not one of GET")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let method = method(entry.value)?;
+                let part = draft.external_of(entry);
+                part.method = Some(method);
+                part.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "auth-proxy-set-headers",
+            trust: Trust::Medium,
+            documentation: "A ConfigMap with further headers for the question to auth-url: name, or namespace/name. Each key is \
+                the name of a header, each value its value, in which the variables of rewrite-target may stand but for those \
+                of the path and the query. Other namespaces are refused unless the administrator allows them. A ConfigMap that \
+                is missing or that holds something else closes the routes.",
+            tries: &[
+                ("headers", Gives::Sets("the question has X-Realm: staff of ${host}")),
+                ("default/headers", Gives::Sets("the question has X-Realm: staff of ${host}")),
+                ("absent", Gives::Refused("does not exist")),
+                ("bad-headers", Gives::Refused("unknown \"undefined\" variable")),
+                ("elsewhere/headers", Gives::Refused("another namespace")),
+                ("../headers", Gives::Refused("not the name of a ConfigMap")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let (namespace, name) = secret_reference(entry.value)
+                    .map_err(|_| Refused::because("it is not the name of a ConfigMap: name or namespace/name"))?;
+                let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
+                let reference = SecretReference { namespace, name, origin: entry.origin() };
+                let part = draft.external_of(entry);
+                part.request_headers = Some(reference);
+                part.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "auth-request-redirect",
+            trust: Trust::Medium,
+            documentation: "What the service at auth-url is told in X-Auth-Request-Redirect; otherwise that is the path and \
+                query that the client asked for.",
+            tries: &[
+                ("https://example.com/back", Gives::Sets("the question has X-Auth-Request-Redirect: https://example.com/back")),
+                ("/a;b", Gives::Refused("cannot hold \";\"")),
+                ("/$uri", Gives::Refused("could end a line")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let redirect = template(entry.value, TemplateUse::Question)?;
+                let part = draft.external_of(entry);
+                part.request_redirect = Some(redirect);
+                part.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "auth-response-headers",
+            trust: Trust::Medium,
+            documentation: "Headers of the answer of auth-url that the backend is told, a comma-separated list of at most 32. \
+                What the client sent under these names does not reach the backend. Headers that frame a request, such as \
+                Host, Content-Length and Connection, are refused.",
+            tries: &[
+                ("X-User", Gives::Sets("the backend is told X-User")),
+                ("X-User, X-Email", Gives::Sets("the backend is told X-User, X-Email")),
+                (
+                    "X-A-Name-Of-A-Header-That-Is-Longer-Than-Others",
+                    Gives::Refused("more than nginx takes"),
+                ),
+                ("X-User;", Gives::Refused("not a header name")),
+                ("Content-Length", Gives::Refused("frames the request")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let names = header_names(entry.value)?;
+                if names.len() > MOST_HEADERS {
+                    return Err(Refused::because("it names more than 32 headers"));
+                }
+                names.iter().try_for_each(settable)?;
+                let part = draft.external_of(entry);
+                part.response_headers = names;
+                part.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "auth-signin",
+            trust: Trust::High,
+            documentation: "Where clients are sent, with 302, whom the service at auth-url answers 401: an absolute URL, whose \
+                host is written out or is $host. Where its query has no parameter of the name in auth-signin-redirect-param, \
+                that is added, with the address that the client asked for. Variables are those of rewrite-target without \
+                $uri and $document_uri, and $escaped_request_uri.",
+            tries: &[
+                (
+                    "https://login.example.com/start",
+                    Gives::Sets(
+                        "signs in at https://login.example.com/start?rd=${client_scheme}://${client_host}${escaped_request_uri}",
+                    ),
+                ),
+                (
+                    "https://$host/oauth2/start?rd=$escaped_request_uri",
+                    Gives::Sets("signs in at https://${host}/oauth2/start?rd=${escaped_request_uri}"),
+                ),
+                ("/login", Gives::Refused("begins with http:// or https://")),
+                ("https://$arg_host/", Gives::Refused("holds a variable")),
+                ("https://login.example.com/$uri", Gives::Refused("could end a line")),
+                ("https://login.example.com/\"; }", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                sign_in(entry.value, "rd")?;
+                let written = (entry.value.to_owned(), entry.origin());
+                let part = draft.external_of(entry);
+                part.belongings.push(written.1.clone());
+                part.sign_in = Some(written);
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "auth-signin-redirect-param",
+            trust: Trust::Medium,
+            documentation: "The name of the parameter of auth-signin with the address that brings clients back; rd by default.",
+            beside: &[URL, ("auth-signin", "https://login.example.com/start")],
+            tries: &[
+                (
+                    "back",
+                    Gives::Sets(
+                        "signs in at https://login.example.com/start?back=${client_scheme}://${client_host}${escaped_request_uri}",
+                    ),
+                ),
+                ("a=b", Gives::Refused("not the name of a parameter")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let parameter = parameter(entry.value)?;
+                let part = draft.external_of(entry);
+                part.parameter = Some(parameter);
+                part.belongings.push(entry.origin());
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "auth-url",
+            documentation: "Asks this URL whether a request may pass: with a status from 200 to 299 it does, 401 and 403 go to \
+                the client, and anything else is answered 500. The host is a name or an address, NAME.NAMESPACE.svc or \
+                NAME.NAMESPACE.svc.cluster.local for a Service of the cluster, or $host for a path of the same host; another \
+                namespace is refused unless the administrator allows it. Path and query may hold $host, $http_host, \
+                $remote_addr, $request_method, $request_uri, $escaped_request_uri, $scheme and $server_name. The certificate \
+                of an https URL is not verified. A request that cannot be judged is never let in.",
+            trust: Trust::High,
+            beside: &[],
+            tries: &[
+                ("https://auth.example.com/check", Gives::Sets(ASKED)),
+                (
+                    "http://auth.default.svc.cluster.local:4180/check?u=$request_uri",
+                    Gives::Sets("asks GET http://auth.default.svc.cluster.local:4180/check?u=${request_uri}"),
+                ),
+                ("https://$host/oauth2/auth", Gives::Sets("asks GET https://${client_host}/oauth2/auth")),
+                ("auth.example.com", Gives::Refused("begins with http://")),
+                ("http://localhost:4180/", Gives::Refused("stands for this host itself")),
+                ("http://$http_x/", Gives::Refused("its host holds a variable")),
+                ("http://auth.example.com/$undefined", Gives::Refused("unknown \"undefined\" variable")),
+                ("http://auth.example.com/#;}", Gives::Refused("cannot hold \";\"")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let url = service_url(entry.value)?;
+                draft.external_of(entry).url = Some((url, entry.origin()));
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "enable-global-auth",
+            on_error: OnError::Close,
+            documentation: "With false, the service that the administrator names for all objects (global-auth-url) is not asked \
+                about the routes of the object.",
+            tries: &[
+                ("false", Gives::Sets("the service for all objects is not asked")),
+                ("true", Gives::Nothing),
+                ("no", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.opts_out = !boolean(entry.value)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+/// The annotation that names a service by its URL.
+pub const KEY: &str = "auth-url";
+
+/// With its prefix.
+pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/auth-url";
+
+/// The name that DNS has to tell for the annotation.
+pub fn name(value: &str) -> Option<crate::model::HostName> {
+    name_of_service(value)
+}
+
+/// Whether a header may be set: nginx refuses names that its tables do not take, and some are its own.
+fn settable(name: &HeaderName) -> Result<(), Refused> {
+    if name.as_str().len() > LONGEST_NAME {
+        return Err(Refused::because("a name of a header has more than 46 letters, which is more than nginx takes"));
+    }
+    match FRAMING.iter().any(|framing| name.as_str().eq_ignore_ascii_case(framing)) {
+        true => Err(Refused(format!("{name} frames the request, and nginx writes it").into())),
+        false => Ok(()),
+    }
+}
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let own = std::mem::take(&mut draft.external);
+    let everywhere = std::mem::take(&mut draft.everywhere);
+    draft.reading.opts_out = draft.opts_out;
+    let (part, is_everywhere) = match (own.url.is_some(), draft.opts_out) {
+        (true, _) => (own, false),
+        (false, opts_out) => {
+            // A bad auth-url has closed the routes already, and has said so.
+            if !draft.reading.closed {
+                for origin in own.belongings {
+                    draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without auth-url");
+                }
+            }
+            if opts_out {
+                return;
+            }
+            (everywhere, true)
+        }
+    };
+    let Some((url, origin)) = part.url.clone() else { return };
+    match policy(context, part, &url) {
+        Ok(policy) => {
+            let (whereabouts, protocol) = (url.whereabouts, url.protocol);
+            let policy = Arc::new(policy);
+            let requested = RequestedAuthentication { origin, is_everywhere, whereabouts, protocol, policy };
+            draft.reading.authentication = Some(Arc::new(requested));
+        }
+        Err((reason, origin, note)) => draft.close(reason, origin, note),
+    }
+}
+
+/// Why there is none.
+type Fault = (Reason, Origin, String);
+
+fn policy(
+    context: &Context<'_>,
+    part: ExternalDraft,
+    url: &crate::translate::value::ServiceUrl,
+) -> Result<AuthenticationPolicy, Fault> {
+    let refused = |origin: Origin| {
+        move |refused: Refused| {
+            let note = format!("it is refused: {refused}; the routes answer 503 until it is mended");
+            (Reason::InvalidSecurityValue, origin, note)
+        }
+    };
+    let at = part.url.as_ref().map_or_else(|| Origin::object(context.object), |(_, origin)| origin.clone());
+    let sign_in = match &part.sign_in {
+        Some((url, origin)) => {
+            let parameter = part.parameter.as_deref().unwrap_or("rd");
+            Some(sign_in(url, parameter).map_err(refused(origin.clone()))?)
+        }
+        None => None,
+    };
+    let request_headers = match &part.request_headers {
+        Some(reference) => headers(context, reference)?,
+        None => Vec::new(),
+    };
+    let memory = match part.memory_key {
+        Some(key) => {
+            let default = || answer_durations(DURATIONS).map_err(refused(at.clone()));
+            let durations: Vec<AnswerDuration> = part.memory_durations.map_or_else(default, Ok)?;
+            debug_assert!(durations.iter().all(|one| one.duration() <= LONGEST_MEMORY));
+            Some(AnswerMemory { key, durations })
+        }
+        None => None,
+    };
+    let method = part.method.map_or_else(|| HeaderName::new("GET"), Ok).map_err(refused(at))?;
+    Ok(AuthenticationPolicy {
+        host: url.host.clone(),
+        target: url.target.clone(),
+        method,
+        sign_in,
+        response_headers: part.response_headers,
+        request_headers,
+        request_redirect: part.request_redirect,
+        memory,
+        always_sets_cookie: part.always_sets_cookie,
+    })
+}
+
+/// The headers in a ConfigMap; where one of them cannot be used, none is.
+fn headers(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(HeaderName, Template)>, Fault> {
+    let fault = |reason, note: String| (reason, wanted.origin.clone(), format!("{note}; the routes answer 503"));
+    let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
+    if namespace != context.namespace && !context.options.cross_namespace {
+        let note = "the ConfigMap is in another namespace, which the administrator does not allow";
+        return Err(fault(Reason::CrossNamespace, note.to_owned()));
+    }
+    let Some(map) = context.snapshot.config_map(namespace, name) else {
+        let note = format!("ConfigMap {namespace}/{name} does not exist, or may not be read");
+        return Err(fault(Reason::ClosedRoute, note));
+    };
+    let entries = map.object.data.iter().flatten();
+    if map.object.data.as_ref().is_some_and(|data| data.len() > MOST_HEADERS) {
+        let note = format!("ConfigMap {namespace}/{name} has more than 32 headers");
+        return Err(fault(Reason::InvalidSecurityValue, note));
+    }
+    let header = |(name, value): (&String, &String)| {
+        let read = || {
+            let mut names = header_names(name)?;
+            let header = match names.len() {
+                1 => names.remove(0),
+                _ => return Err(Refused::because("it is not one header name")),
+            };
+            settable(&header)?;
+            Ok((header, template(value.trim_end_matches('\n'), TemplateUse::Header)?))
+        };
+        read().map_err(|refused: Refused| {
+            let note = format!("key {} of ConfigMap {namespace}/{} is refused: {refused}", excerpt(name), wanted.name);
+            fault(Reason::InvalidSecurityValue, note)
+        })
+    };
+    entries.map(header).collect()
+}

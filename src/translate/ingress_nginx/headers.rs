@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::finding::Reason;
 use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
 use crate::model::{Argument, BackendHeaders, Connection, Refused, Text};
-use crate::translate::annotation::value::{HOST_HEADER, boolean, host_header};
 use crate::translate::annotation::{
     Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, unserved,
 };
+use crate::translate::value::{HOST_HEADER, boolean, host_header};
 
 const FASTCGI: &str = "FastCGI is not served; put a web server in front of it and use HTTP";
 

@@ -3,8 +3,8 @@
 use crate::model::catalogue::PORT_IN_REDIRECT;
 use crate::model::{Argument, HttpsRedirect};
 use crate::translate::Dialect;
-use crate::translate::annotation::value::boolean;
 use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, Row, Trust};
+use crate::translate::value::boolean;
 
 pub static FAMILY: Family = Family {
     title: "From http to https",

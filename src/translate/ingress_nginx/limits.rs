@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use crate::model::catalogue::{DirectiveRow, LIMIT_RATE, LIMIT_RATE_AFTER};
 use crate::model::{Argument, ByteSize, ClientLimits, LimitRate, Origin, Refused};
-use crate::translate::annotation::value::{address_list, integer, positive};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row};
+use crate::translate::annotation::{
+    Ceiling, Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, built_in,
+};
+use crate::translate::value::{address_list, integer, positive};
 
 /// The highest rate; nginx counts thousandths of a request in 32 bits.
 const HIGHEST_RATE: u32 = 1_000_000;
@@ -14,7 +16,7 @@ const COUNTED: Ceiling = Ceiling::NotNeeded("a higher limit costs nginx nothing,
 /// nginx counts connections in 16 bits.
 const MOST_CONNECTIONS: u32 = 65_535;
 /// The burst as a multiple of the rate, unless the object says otherwise.
-const BURST_MULTIPLIER: u32 = 5;
+const BURST_MULTIPLIER: &str = "5";
 
 /// The largest multiple.
 const MOST_BURSTS: u64 = 10_000;
@@ -44,18 +46,18 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "limit-burst-multiplier",
+            default: BURST_MULTIPLIER,
             ceiling: COUNTED,
             form: Form::Integer { least: 1, most: MOST_BURSTS },
             documentation: "How many times limit-rps or limit-rpm may be asked for at once before requests are \
-                refused; 5 by default.",
+                refused.",
             beside: &[("limit-rps", "10")],
             tries: &[
                 ("3", Gives::Sets("each client: 10 requests a second, burst 30")),
                 ("0", Gives::Refused("whole number")),
             ],
             effect: Effect::Part(|draft, entry| {
-                let number = integer(entry.value, 1, MOST_BURSTS)?;
-                draft.limits.burst_multiplier = u32::try_from(number).ok();
+                draft.limits.burst_multiplier = Some(burst_multiplier(entry.value)?);
                 Ok(())
             }),
             ..Row::DEFAULT
@@ -148,6 +150,10 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
+fn burst_multiplier(value: &str) -> Result<u32, Refused> {
+    integer(value, 1, 10_000).map(|number| u32::try_from(number).unwrap_or(u32::MAX))
+}
+
 /// A directive in kilobytes, unless the value is 0.
 fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -> Result<(), Refused> {
     let number = integer(entry.value, 0, MOST_KILOBYTES)?;
@@ -160,7 +166,7 @@ fn kilobytes(row: &'static DirectiveRow, draft: &mut Draft, entry: &Entry<'_>) -
 /// For rows of which 0 asks for nothing.
 fn finish(draft: &mut Draft, context: &Context<'_>) {
     let limits = &mut draft.limits;
-    let multiplier = limits.burst_multiplier.unwrap_or(BURST_MULTIPLIER);
+    let multiplier = limits.burst_multiplier.unwrap_or_else(|| built_in(BURST_MULTIPLIER, burst_multiplier));
     let second = limits.per_second.map(|rate| (LimitRate::PerSecond(rate), rate.saturating_mul(multiplier)));
     let minute = limits.per_minute.map(|rate| (LimitRate::PerMinute(rate), rate.saturating_mul(multiplier)));
     let rates: Vec<_> = second.into_iter().chain(minute).collect();

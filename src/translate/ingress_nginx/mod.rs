@@ -9,7 +9,7 @@ mod canary;
 mod client_certificate;
 mod cors;
 mod errors;
-mod external_authentication;
+pub mod external_authentication;
 mod firewall;
 mod headers;
 mod https;

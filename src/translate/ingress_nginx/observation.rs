@@ -2,8 +2,8 @@
 
 use crate::model::Argument;
 use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};
-use crate::translate::annotation::value::boolean;
 use crate::translate::annotation::{Effect, Family, Form, Gives, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::value::boolean;
 
 const TRACING: &str = "tracing is not served yet";
 

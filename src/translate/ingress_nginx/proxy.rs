@@ -5,8 +5,8 @@ use crate::model::catalogue::{
     PROXY_NEXT_UPSTREAM_TRIES, PROXY_READ_TIMEOUT, PROXY_SEND_TIMEOUT,
 };
 use crate::model::{Argument, Protocol, Refused};
-use crate::translate::annotation::value::{LONGEST_SECONDS, excerpt, integer, seconds, seconds_or_unlimited};
 use crate::translate::annotation::{Ceiling, Effect, Family, Form, Gives, Row, Scope, Trust, Unit, nothing_to_finish};
+use crate::translate::value::{LONGEST_SECONDS, excerpt, integer, seconds, seconds_or_unlimited};
 
 /// How long a backend is waited for. 0, where it is no limit, is the time for tries, whose number has a ceiling.
 const TIMEOUT: Ceiling = Ceiling::Setting {
@@ -62,6 +62,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-connect-timeout",
+            default: "5",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
             form: TIME,
@@ -77,6 +78,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-http-version",
+            default: "1.1",
             scope: Scope::Upstream,
             form: Form::Word(&["1.0", "1.1"]),
             documentation: "Protocol version towards the backend: 1.0 or 1.1.",
@@ -94,6 +96,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-next-upstream",
+            default: "error timeout",
             scope: Scope::Upstream,
             trust: Trust::Medium,
             form: Form::Words(&FAILURES),
@@ -109,6 +112,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-next-upstream-timeout",
+            default: "0",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
             form: Form::Integer { least: 0, most: LONGEST_SECONDS },
@@ -125,6 +129,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-next-upstream-tries",
+            default: "3",
             scope: Scope::Upstream,
             ceiling: Ceiling::Setting {
                 key: "limits.tries",
@@ -133,7 +138,7 @@ pub static FAMILY: Family = Family {
                 of: |limits| limits.tries.into(),
             },
             form: Form::Integer { least: 0, most: MOST_TRIES },
-            documentation: "How many endpoints are tried; 0 is as many as the\
+            documentation: "How many endpoints are tried; 0 is as many as the \
                 administrator lets it.",
             tries: &[
                 ("2", Gives::Sets("proxy_next_upstream_tries 2;")),
@@ -147,6 +152,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-read-timeout",
+            default: "60",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
             form: TIME,
@@ -158,6 +164,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "proxy-send-timeout",
+            default: "60",
             scope: Scope::Upstream,
             ceiling: TIMEOUT,
             form: TIME,

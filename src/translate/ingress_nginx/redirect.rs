@@ -2,8 +2,14 @@
 
 use crate::model::Argument;
 use crate::model::catalogue::ABSOLUTE_REDIRECT;
-use crate::translate::annotation::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
-use crate::translate::annotation::{Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Trust};
+use crate::translate::annotation::{
+    Ceiling, Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Trust, built_in,
+};
+use crate::translate::value::{REDIRECT_TARGET, REDIRECT_URL, boolean, redirect_status, redirect_url};
+
+/// Statuses unless the object says otherwise.
+const PERMANENT: &str = "301";
+const TEMPORAL: &str = "302";
 
 pub static FAMILY: Family = Family {
     title: "Redirects",
@@ -52,9 +58,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "permanent-redirect-code",
+            default: PERMANENT,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             form: Form::Word(&["301", "302", "303", "307", "308"]),
-            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it at 301.",
+            documentation: "The status of permanent-redirect: 301, 302, 303, 307 or 308. Any other leaves it as it is by default.",
             beside: &[("permanent-redirect", "https://example.com")],
             tries: &[
                 ("308", Gives::Sets("all requests: 308 to https://example.com")),
@@ -108,9 +115,10 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "temporal-redirect-code",
+            default: TEMPORAL,
             ceiling: Ceiling::NotNeeded("it is one of a few statuses"),
             form: Form::Word(&["301", "302", "303", "307"]),
-            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it at 302.",
+            documentation: "The status of temporal-redirect: 301, 302, 303 or 307. Any other leaves it as it is by default.",
             beside: &[("temporal-redirect", "https://example.com")],
             tries: &[
                 ("307", Gives::Sets("all requests: 307 to https://example.com")),
@@ -126,11 +134,15 @@ pub static FAMILY: Family = Family {
     finish,
 };
 
+fn status(default: &str, may_be_permanent: bool) -> u16 {
+    built_in(default, |value| redirect_status(value, may_be_permanent))
+}
+
 fn finish(draft: &mut Draft, _context: &Context<'_>) {
     let requested = &mut draft.redirect;
     draft.reading.redirect = match (requested.temporal.take(), requested.permanent.take()) {
-        (Some(url), _) => Some((requested.temporal_status.unwrap_or(302), url)),
-        (None, Some(url)) => Some((requested.permanent_status.unwrap_or(301), url)),
+        (Some(url), _) => Some((requested.temporal_status.unwrap_or_else(|| status(TEMPORAL, false)), url)),
+        (None, Some(url)) => Some((requested.permanent_status.unwrap_or_else(|| status(PERMANENT, true)), url)),
         (None, None) => None,
     };
 }

@@ -2,10 +2,10 @@
 
 use crate::model::{RedirectUrl, Refused};
 use crate::translate::AppRoot;
-use crate::translate::annotation::value::{PATH_PREFIX, REWRITE_TARGET, boolean, prefix, rewrite_target};
 use crate::translate::annotation::{
     Compared, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, nothing_to_finish,
 };
+use crate::translate::value::{PATH_PREFIX, REWRITE_TARGET, boolean, prefix, rewrite_target};
 
 /// A path on the same host.
 const ROOT: Shape = Shape {

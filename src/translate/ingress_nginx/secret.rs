@@ -7,9 +7,9 @@ use k8s_openapi::api::core::v1::Secret;
 use crate::finding::Reason;
 use crate::model::{Authority, Origin, Refused};
 use crate::source::Stored;
-use crate::translate::annotation::value::secret_reference;
 use crate::translate::annotation::{Context, Draft, Entry, SecretReference};
 use crate::translate::authority;
+use crate::translate::value::secret_reference;
 
 /// The Secret that a value names.
 pub fn reference(entry: &Entry<'_>) -> Result<SecretReference, Refused> {

@@ -1,13 +1,12 @@
 //! Settings of a whole host; it must not know which host, or which object decides about it.
 
 use super::backend_tls::CIPHERS;
-use crate::model::{Argument, Ciphers, Refused, ServerName, catalogue};
+use crate::finding::Reason;
+use crate::model::{Argument, Ciphers, Protocol, Refused, ServerName, catalogue};
 use crate::translate::HostAliases;
-use crate::translate::annotation::value::boolean;
-use crate::translate::annotation::{
-    Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, unserved,
-};
+use crate::translate::annotation::{Context, Draft, Effect, Family, Form, Gives, OnError, Row, Scope, Shape, Trust};
 use crate::translate::host::server_name;
+use crate::translate::value::boolean;
 
 /// How many aliases a host may have: each is a host with all its paths.
 const MOST_ALIASES: usize = 32;
@@ -29,7 +28,10 @@ pub static FAMILY: Family = Family {
             scope: Scope::Server,
             trust: Trust::High,
             on_error: OnError::Refuse,
-            form: Form::Partly(&Form::List(&ALIAS), "whether a name is an address, how many there are, and whose hosts they are"),
+            form: Form::Partly(
+                &Form::List(&ALIAS),
+                "whether a name is an address, how many there are, and whose hosts they are",
+            ),
             documentation: "Further names of the hosts of the object, a comma-separated list of at most 32 hosts or wildcards \
                 such as *.example.com: what the namespace has of a host it has of its aliases too. A rule of its own for such a \
                 host counts for that. An alias is a host like any other, with an owner and a certificate that covers it. \
@@ -66,7 +68,26 @@ pub static FAMILY: Family = Family {
             }),
             ..Row::DEFAULT
         },
-        unserved("ssl-passthrough", "true", "Passes TLS on to the backend unopened. Not served yet: the whole object is refused, because opening TLS here would mean something else.", "passing TLS on unopened is not served yet, and opening it here would mean something else; remove it to let TLS end here").unless("false").scope(Scope::Server).on_error(OnError::Refuse),
+        Row {
+            key: "ssl-passthrough",
+            scope: Scope::Server,
+            form: Form::Boolean,
+            on_error: OnError::Refuse,
+            documentation: "Passes TLS of the object's hosts on to the Service of their path `/`, unopened, by the name in the \
+                handshake. The administrator has to allow it (`tls.passthrough`). Other paths, and all other annotations, count \
+                for plain http alone, over which TLS is spoken to the backend. Of several namespaces the one that asked for the \
+                host first decides; see docs/passthrough.md.",
+            tries: &[
+                ("true", Gives::Sets("TLS goes to the backend unopened")),
+                ("false", Gives::Nothing),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.reading.passthrough = boolean(entry.value)?.then(|| entry.origin());
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         Row {
             key: "ssl-prefer-server-ciphers",
             scope: Scope::Server,
@@ -106,11 +127,27 @@ fn aliases(value: &str) -> Result<Vec<ServerName>, Refused> {
 }
 
 /// Whoever lists ciphers wants the first that both know.
-fn finish(draft: &mut Draft, _context: &Context<'_>) {
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    passthrough(draft, context);
     let said = &draft.reading.host.directives;
     let of = |row| said.iter().find(|directive| directive.row == row);
     if let (Some(ciphers), None) = (of(&catalogue::SSL_CIPHERS), of(&catalogue::SSL_PREFER_SERVER_CIPHERS)) {
         let origin = ciphers.origin.clone();
         draft.host_directive(&catalogue::SSL_PREFER_SERVER_CIPHERS, vec![Argument::Switch(true)], origin);
     }
+}
+
+fn passthrough(draft: &mut Draft, context: &Context<'_>) {
+    let Some(origin) = &draft.reading.passthrough else { return };
+    if !context.options.passthrough {
+        draft.reading.refused = true;
+        let note = "the administrator has not allowed it (`tls.passthrough`), and opening TLS here would mean something else; \
+                    remove it to let TLS end here";
+        return draft.find(Reason::RefusedValue, origin.clone(), note);
+    }
+    // What TLS is spoken to behind its own port is spoken to so by us as well, where requests come without.
+    draft.reading.protocol = Some(match draft.reading.protocol {
+        Some(Protocol::Grpc | Protocol::Grpcs) => Protocol::Grpcs,
+        Some(Protocol::Http | Protocol::Https) | None => Protocol::Https,
+    });
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::{Field, Kind, Listener, ObjectId, Origin, Port, Transport};
 use crate::source::Snapshot;
-use crate::translate::annotation::value::excerpt;
 use crate::translate::port::PortReference;
 use crate::translate::streams::{Claim, StreamOptions};
+use crate::translate::value::excerpt;
 
 /// What the ConfigMaps that the settings name ask for.
 pub fn claims<'a>(snapshot: &'a Snapshot, options: &StreamOptions, findings: &mut Vec<Finding>) -> Vec<Claim<'a>> {

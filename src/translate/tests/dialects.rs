@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::{options, translate};
 use crate::finding::Reason;
 use crate::model::{Argument, catalogue};
-use crate::translate::annotation::value::{boolean, seconds};
 use crate::translate::annotation::{
     self, Effect, Family, Gives, Index, OnError, Row, Table, nothing_to_finish, unserved,
 };
+use crate::translate::value::{boolean, seconds};
 use crate::translate::{ClassRule, Dialect, Options, Translation};
 
 static FAMILY: Family = Family {

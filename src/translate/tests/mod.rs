@@ -15,6 +15,7 @@ pub mod manifests;
 mod modes;
 mod order;
 mod over_time;
+mod passthrough;
 mod selection;
 mod served;
 mod settings;

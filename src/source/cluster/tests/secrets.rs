@@ -104,6 +104,24 @@ async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_ot
     until(&mut source, |snapshot, _| snapshot.config_maps.is_empty()).await;
     // Nobody who names none has them read.
     let double = Double::default();
-    until(&mut start(&double), |_, _| true).await;
+    let mut source = start(&double);
+    double.put("configmaps", json!({ "metadata": { "namespace": "shop", "name": "other" } }));
+    double.put("configmaps", json!({ "metadata": { "namespace": "shop", "name": "headers" } }));
+    until(&mut source, |_, _| true).await;
     assert!(!double.requests().iter().any(|request| request.ends_with("configmaps")));
+    // As soon as an object does, they are read before it is served.
+    double.put("ingresses", ingress("a", &json!({ "auth-proxy-set-headers": "headers" }), &[]));
+    let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
+    assert_eq!(names(&snapshot.config_maps), ["headers"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_the_right_to_read_config_maps_everything_else_is_served() {
+    let double = Double::default();
+    double.fail("configmaps", "list", Some(Fault::Status(403)));
+    double.put("configmaps", json!({ "metadata": { "namespace": "shop", "name": "headers" } }));
+    let mut source = start(&double);
+    double.put("ingresses", ingress("a", &json!({ "auth-proxy-set-headers": "headers" }), &[]));
+    let (snapshot, _) = until(&mut source, |snapshot, _| snapshot.ingresses.len() == 1).await;
+    assert!(snapshot.config_maps.is_empty());
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::form::Shape;
 use crate::model::{Refused, RewriteTarget, RouteVariable, TargetPart, Variable};
-use crate::translate::annotation::Shape;
 
 /// Variables of nginx that say nothing but what the client sent anyway.
 const VARIABLES: [&str; 11] = [

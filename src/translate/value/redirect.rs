@@ -1,7 +1,7 @@
 //! Targets and statuses of redirects; it must not know which key is read.
 
+use super::form::Shape;
 use crate::model::{RedirectUrl, Refused};
-use crate::translate::annotation::Shape;
 
 /// What [`redirect_url`] takes, as far as an expression can tell.
 pub const REDIRECT_URL: Shape = Shape {

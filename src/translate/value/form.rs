@@ -2,10 +2,8 @@
 
 use regex::Regex;
 
-use super::row::{Ceiling, Row};
-use super::value::{address_list, boolean, byte_size, integer};
+use super::{address_list, boolean, byte_size, integer};
 use crate::model::{ByteSize, LONGEST};
-use crate::translate::Limits;
 
 /// What the values of a row look like. What it refuses the row refuses as well; what it accepts the row accepts, but for what it says
 /// that it leaves out.
@@ -141,20 +139,5 @@ impl Form {
             Form::Partly(form, _) => return form.described(),
             Form::NotJudged(_) => return None,
         })
-    }
-}
-
-impl Row {
-    /// The form of the values that have an effect. Of a number that asks for more than its ceiling the parser makes the ceiling, so
-    /// that no number is too large.
-    pub fn form(&self, limits: &Limits) -> Form {
-        let Ceiling::Setting { of, .. } = self.ceiling else { return self.form };
-        let ceiling = of(limits);
-        let reaches = |most: u64| if ceiling > 0 && ceiling <= most { u64::MAX } else { most };
-        match self.form {
-            Form::Integer { least, most } => Form::Integer { least, most: reaches(most) },
-            Form::Size { least, most } => Form::Size { least, most: reaches(most) },
-            form => form,
-        }
     }
 }

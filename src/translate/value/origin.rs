@@ -1,7 +1,7 @@
 //! Origins of cross-origin requests; it must not know how they are compared.
 
+use super::form::Shape;
 use crate::model::{OriginPattern, OriginUrl, Refused};
-use crate::translate::annotation::Shape;
 
 /// What [`origins`] takes one by one.
 pub const ORIGIN: Shape = Shape {

@@ -1,7 +1,7 @@
 //! Names: of headers, methods, realms and Secrets; it must not know what they are used for.
 
+use super::form::Shape;
 use crate::model::{HeaderName, Refused, Text, is_label, is_subdomain};
-use crate::translate::annotation::Shape;
 
 /// What [`header_names`] takes one by one.
 pub const HEADER_NAME: Shape =

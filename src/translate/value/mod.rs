@@ -1,13 +1,18 @@
-//! The grammars of annotation values: from text to typed values; they must not know which key is read.
+//! The grammars of values that users write, and how a value is quoted in a note: from text to typed values; they must not know which
+//! key is read.
 
 mod address;
+mod form;
 mod name;
 mod number;
 mod origin;
 mod redirect;
+mod service;
 mod target;
+mod template;
 
 pub use address::address_list;
+pub use form::{Form, Shape};
 pub use name::{
     HEADER_NAME, HOST_NAME, METHOD, REALM, SECRET_REFERENCE, header_names, methods, realm, secret_reference,
 };
@@ -16,9 +21,13 @@ pub use number::{
 };
 pub use origin::{ORIGIN, origins};
 pub use redirect::{REDIRECT_TARGET, REDIRECT_URL, redirect_status, redirect_url};
+pub use service::{
+    ServiceUrl, Whereabouts, answer_durations, method, name_of_service, parameter, service_url, sign_in,
+};
 pub use target::{
     HASH_KEY, HOST_HEADER, PATH_PREFIX, REWRITE_TARGET, hash_key, host_header, is_harmless, prefix, rewrite_target,
 };
+pub use template::{TemplateUse, template};
 
 /// Longest part of a value that stands in a note.
 const LONGEST_EXCERPT: usize = 60;

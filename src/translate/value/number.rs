@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::form::Form;
 use crate::model::{ByteSize, Refused};
-use crate::translate::annotation::Form;
 
 /// Longest time in seconds, about 68 years: nginx counts milliseconds in 64 bits with room to spare.
 pub const LONGEST_SECONDS: u64 = i32::MAX as u64;

@@ -1,0 +1,48 @@
+//! Blocks, variables and answers of nginx's own: what leads a request to where it goes.
+
+use super::context::{HTTP, HTTP_TO_IF, REWRITING};
+use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, Version, rows};
+
+const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
+    DirectiveRow::new(name, contexts, form)
+}
+
+const UPSTREAM: Contexts = Contexts::of(&[Context::Upstream]);
+
+rows! {
+    SERVER = row("server", Contexts::of(&[Context::Http, Context::Upstream]), Form::Any).tests(InTests::Never);
+    LOCATION = row("location", Contexts::of(&[Context::Server, Context::Location]), Form::Block);
+    UPSTREAM_BLOCK = row("upstream", HTTP, Form::Block).tests(InTests::Never);
+    IF = row("if", Contexts::of(&[Context::Server, Context::Location]), Form::Block).of(Module::Rewrite);
+    BREAK = row("break", REWRITING, Form::Nothing).of(Module::Rewrite);
+    RETURN = row("return", REWRITING, Form::Words).of(Module::Rewrite);
+    REWRITE = row("rewrite", REWRITING, Form::Words).of(Module::Rewrite);
+    SET = row("set", REWRITING, Form::Words).of(Module::Rewrite);
+    GEO = row("geo", HTTP, Form::Block).of(Module::Geo);
+    MAP = row("map", HTTP, Form::Block).of(Module::Map);
+    /// Variables with a value for each share of all requests.
+    pub SPLIT_CLIENTS = row("split_clients", HTTP, Form::Block).of(Module::SplitClients);
+    /// Has endpoints chosen by a text.
+    pub HASH = row("hash", UPSTREAM, Form::Words).of(Module::UpstreamHash);
+    /// Has the endpoint with the fewest connections take a request.
+    pub LEAST_CONN = row("least_conn", UPSTREAM, Form::Nothing).of(Module::UpstreamLeastConn);
+    /// How long a connection to an endpoint is used.
+    pub KEEPALIVE_TIME =
+        row("keepalive_time", UPSTREAM, Form::Time).of(Module::UpstreamKeepalive).since(Version(1, 19, 10)).default("1h");
+    UPSTREAM_KEEPALIVE_TIMEOUT =
+        row("keepalive_timeout", UPSTREAM, Form::Time).of(Module::UpstreamKeepalive).default("60s");
+    /// Idle connections to endpoints.
+    pub KEEPALIVE = row("keepalive", UPSTREAM, Form::Words).of(Module::UpstreamKeepalive);
+    UPSTREAM_KEEPALIVE_REQUESTS = row("keepalive_requests", UPSTREAM, Form::Number).of(Module::UpstreamKeepalive);
+    /// Counts of connections.
+    pub STUB_STATUS = row("stub_status", Contexts::of(&[Context::Server, Context::Location]), Form::Nothing).of(Module::StubStatus);
+    SERVER_NAMES_HASH_BUCKET_SIZE = row("server_names_hash_bucket_size", HTTP, Form::Size);
+    SERVER_NAMES_HASH_MAX_SIZE = row("server_names_hash_max_size", HTTP, Form::Size).default("512");
+    VARIABLES_HASH_BUCKET_SIZE = row("variables_hash_bucket_size", HTTP, Form::Size).default("64");
+    VARIABLES_HASH_MAX_SIZE = row("variables_hash_max_size", HTTP, Form::Size).default("1024");
+    /// Whether requests are logged, and where.
+    pub ACCESS_LOG = row("access_log", HTTP_TO_IF, Form::Words).tests(InTests::Never).by_route();
+    /// Whether what becomes of paths is told in the error log.
+    pub REWRITE_LOG = row("rewrite_log", HTTP_TO_IF, Form::Switch).of(Module::Rewrite).default("off").by_route();
+    LOG_FORMAT = row("log_format", HTTP, Form::Words);
+}

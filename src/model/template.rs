@@ -1,0 +1,89 @@
+//! Text in which variables of a request stand: a URL, a header or a key; it must not know how variables are written.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::value::{LONGEST, plain, written_length};
+use super::{Refused, Variable};
+
+/// A piece of a template.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TemplatePart {
+    /// Text that stands for itself.
+    Text(Arc<str>),
+    /// A variable of nginx.
+    Variable(Variable),
+    /// The scheme that the client used.
+    ClientScheme,
+    /// The host that the client asked for, with its port.
+    ClientHost,
+    /// The request target that the client sent, encoded for a place within a query.
+    EscapedTarget,
+}
+
+/// Text with variables.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Template(Vec<TemplatePart>);
+
+impl Template {
+    /// Proves the parts or says why they are refused.
+    pub fn new(parts: Vec<TemplatePart>) -> Result<Self, Refused> {
+        let mut length = 0;
+        for part in &parts {
+            length += match part {
+                TemplatePart::Text(text) => written_length(plain(text)?) + text.matches('$').count() * DOLLAR,
+                part => part.to_string().len() + DOLLAR,
+            };
+        }
+        match length > LONGEST {
+            true => Err(Refused(format!("it is {length} bytes long, nginx takes at most {LONGEST}").into())),
+            false => Ok(Template(parts)),
+        }
+    }
+
+    /// Text alone.
+    pub fn text(text: &str) -> Result<Self, Refused> {
+        Template::new(vec![TemplatePart::Text(text.into())])
+    }
+
+    /// The parts in order.
+    pub fn parts(&self) -> &[TemplatePart] {
+        &self.0
+    }
+
+    /// How long it is when it is written.
+    pub fn length(&self) -> usize {
+        self.0.iter().map(|part| part.to_string().len()).sum()
+    }
+
+    /// Whether it differs between requests.
+    pub fn has_variables(&self) -> bool {
+        self.0.iter().any(|part| !matches!(part, TemplatePart::Text(_)))
+    }
+
+    /// Whether it holds the target of the client encoded.
+    pub fn escapes(&self) -> bool {
+        self.0.contains(&TemplatePart::EscapedTarget)
+    }
+}
+
+/// How long the names of our own variables are at most.
+const DOLLAR: usize = 60;
+
+impl fmt::Display for TemplatePart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TemplatePart::Text(text) => formatter.write_str(text),
+            TemplatePart::Variable(name) => write!(formatter, "${{{name}}}"),
+            TemplatePart::ClientScheme => formatter.write_str("${client_scheme}"),
+            TemplatePart::ClientHost => formatter.write_str("${client_host}"),
+            TemplatePart::EscapedTarget => formatter.write_str("${escaped_request_uri}"),
+        }
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| write!(formatter, "{part}"))
+    }
+}

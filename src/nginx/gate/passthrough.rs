@@ -1,0 +1,145 @@
+//! Whether this nginx can leave TLS of some hosts unopened, and where it listens then; it must not know how names are told apart.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::finding::{Finding, Reason};
+use crate::model::catalogue::Module;
+use crate::model::{Model, Transport};
+use crate::nginx::{Capabilities, Entrance, GateOptions, Inside, Listen, OtherSites, Preread};
+
+use super::sockets::Sockets;
+use super::{host, routes, streams};
+
+/// Why it cannot.
+type Obstacle = (Reason, String);
+
+/// Puts a stream server in front of the sockets for TLS where some host needs it; without such a host nothing changes. Where it
+/// cannot be had, those hosts are closed, and all others are served as ever.
+pub fn fit(
+    model: &mut Model,
+    sockets: &mut Sockets,
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> Option<Preread> {
+    let served: BTreeSet<_> = model.servers.iter().map(|server| &server.name).collect();
+    model.passthroughs.hosts.retain(|host| served.contains(&host.name));
+    let believes = model.forwarded.trusts_proxies();
+    let inside = inside(believes, options);
+    if model.passthroughs.hosts.is_empty() {
+        stay(inside, sockets, capabilities, options);
+        return None;
+    }
+    let outside: Vec<_> = sockets.listens.iter().filter(|listen| listen.ssl).map(|listen| listen.address).collect();
+    let obstacle =
+        lacking(believes, capabilities, other_sites, options).or_else(|| occupied(&outside, other_sites, options));
+    if let Some((reason, words)) = obstacle {
+        close(model, reason, &words, findings);
+        stay(inside, sockets, capabilities, options);
+        return None;
+    }
+    sockets.listens.retain(|listen| !listen.ssl);
+    sockets.listens.extend(inside);
+    let is_set = |name: &str| other_sites.stream_directives.contains(name);
+    Some(Preread {
+        listens: outside,
+        proxy_protocol: options.proxy_protocol,
+        port: options.passthrough_port,
+        sizes_tables: !is_set("map_hash_max_size") && !is_set("map_hash_bucket_size"),
+    })
+}
+
+/// Where TLS is opened that comes through the stream server.
+fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
+    let listen = |address, entrance| Listen {
+        address: SocketAddr::new(address, options.passthrough_port),
+        ssl: true,
+        proxy_protocol: true,
+        default_server: true,
+        entrance,
+    };
+    let clients = listen(Inside::HTTPS, Entrance::Inside);
+    [clients].into_iter().chain(believes.then(|| listen(Inside::TRUSTED, Entrance::InsideTrusted))).collect()
+}
+
+/// Goes on listening inside for one generation: workers of the one in place have taken connections that they have yet to pass on.
+fn stay(inside: Vec<Listen>, sockets: &mut Sockets, capabilities: &Capabilities, options: &GateOptions) {
+    let has_tls = sockets.listens.iter().any(|listen| listen.ssl);
+    if options.has_passthrough && has_tls && capabilities.has(Module::RealIp) {
+        sockets.listens.extend(inside);
+    }
+}
+
+/// What nginx lacks.
+fn lacking(
+    believes: bool,
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+) -> Option<Obstacle> {
+    if let Some(words) = streams::impossible(capabilities, other_sites, options) {
+        return Some((Reason::MissingCapability, words));
+    }
+    // Without the last ones nobody would know who the clients are, and lists of addresses would let in whom they should not.
+    let needed = [
+        (true, Module::StreamSslPreread),
+        (true, Module::StreamMap),
+        (believes, Module::StreamGeo),
+        (true, Module::RealIp),
+        (options.proxy_protocol, Module::StreamRealIp),
+    ];
+    let missing = needed.into_iter().find(|(is_needed, module)| *is_needed && !capabilities.has(*module));
+    let words = |module| {
+        format!(
+            "this nginx has no {}; install a build with it, as all distributions have it",
+            Capabilities::name(module)
+        )
+    };
+    missing.map(|(_, module)| (Reason::MissingCapability, words(module)))
+}
+
+/// Who has an address that is needed: nginx gives it to `http` or to `stream`, never to both.
+fn occupied(outside: &[SocketAddr], other_sites: &OtherSites, options: &GateOptions) -> Option<Obstacle> {
+    let conflict = |words: String| Some((Reason::HostConflict, words));
+    if outside.is_empty() {
+        return conflict("nothing is served over TLS here".to_owned());
+    }
+    let site = other_sites.listens.iter().find(|site| outside.iter().any(|own| streams::meet(*own, site.address)));
+    if let Some(site) = site {
+        return conflict(format!(
+            "{} listens on {}, and would not get its connections any more; give that site another address or port",
+            site.place, site.address
+        ));
+    }
+    let port = options.passthrough_port;
+    let is_inside = |address: SocketAddr| {
+        Inside::ALL.into_iter().any(|inside| streams::overlap(inside, address.ip())) && address.port() == port
+    };
+    let sites = other_sites.listens.iter().map(|site| (site.place.as_str(), site.address));
+    let streams = other_sites.stream_listens.iter().filter(|other| other.transport == Transport::Tcp);
+    let streams = streams.map(|other| (other.place.as_str(), other.address));
+    let programs = other_sites.occupied.iter().filter(|(transport, _)| *transport == Transport::Tcp);
+    let programs = programs.map(|(_, address)| ("another program of this host", *address));
+    let mut all = sites.chain(streams).chain(programs);
+    let (who, address) = all.find(|(_, address)| is_inside(*address))?;
+    conflict(format!("{who} has {address}, which nginx needs for itself; set listen.passthrough-port to another port"))
+}
+
+/// Closes the hosts: to open TLS that was to stay closed would mean something else.
+fn close(model: &mut Model, reason: Reason, words: &str, findings: &mut Vec<Finding>) {
+    let passthroughs = std::mem::take(&mut model.passthroughs.hosts);
+    let told =
+        format!("TLS of {} hosts cannot be passed on unopened, and they answer 503: {words}", passthroughs.len());
+    findings.push(Finding::new(reason, host(), told));
+    for passthrough in &passthroughs {
+        let note = format!("TLS of the host cannot be passed on unopened, so it answers 503: {words}");
+        findings.push(Finding::new(Reason::ClosedRoute, passthrough.origin.clone(), note));
+    }
+    let closed: BTreeSet<_> = passthroughs.iter().map(|passthrough| &passthrough.name).collect();
+    for server in model.servers.iter_mut().filter(|server| closed.contains(&server.name)) {
+        *server = Arc::new(routes::closed(server));
+    }
+}

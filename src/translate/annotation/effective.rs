@@ -1,0 +1,64 @@
+//! What counts of one key for one object, and what it took the place of; it must not know any particular key.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::draft::{Context, Draft, Entry};
+use super::engine::apply;
+use super::row::{OnError, Row};
+use crate::finding::Reason;
+use crate::model::{Effective, Written, WrittenAt};
+
+/// What counts of a key, given without its prefix, for an object with these annotations: built in < default of the ConfigMap < object,
+/// and above these a ceiling of the administrator. Nothing where nothing counts: there is no such key, nobody says anything, or what is
+/// said closes the routes or refuses the object.
+///
+/// A value that cannot be used leaves what is built in, as it does for [`read`](super::read).
+pub fn effective(context: &Context<'_>, annotations: &BTreeMap<String, String>, name: &str) -> Option<Effective> {
+    let row = context.table.find(name)?;
+    let mut layers: Vec<Written> = Vec::new();
+    let mut add = |value: &str, at: WrittenAt| layers.push(Written { value: value.into(), at });
+    if !row.default.is_empty() {
+        add(row.default, WrittenAt::BuiltIn);
+    }
+    let is_ours = |key: &str| context.table.find(key).is_some_and(|found| found.key == row.key);
+    let default = context.options.defaults.iter().find(|default| is_ours(default.key));
+    let own = std::iter::once(row.key).chain(row.aliases.iter().copied()).find_map(|name| {
+        let (key, value) = annotations.get_key_value(&format!("{}{name}", context.table.prefix))?;
+        (!value.trim().is_empty()).then_some((key.as_str(), value.as_str()))
+    });
+    let written = [
+        default.map(|default| Entry {
+            object: context.object,
+            key: default.key,
+            value: &default.value,
+            default: Some(&default.origin),
+        }),
+        own.map(|(key, value)| Entry { object: context.object, key, value, default: None }),
+    ];
+    for entry in written.into_iter().flatten() {
+        match is_usable(row, &entry, context) {
+            true => layers.push(Written { value: entry.value.into(), at: WrittenAt::Object(entry.origin()) }),
+            false if row.on_error == OnError::Skip => layers.retain(|layer| layer.at == WrittenAt::BuiltIn),
+            false => return None,
+        }
+    }
+    let counts = layers.last()?;
+    if let Some((instead, setting)) = row.ceiling.instead_of(&counts.value, &context.options.limits) {
+        layers.push(Written { value: Arc::from(instead), at: context.options.places.of(setting) });
+    }
+    Effective::of(layers)
+}
+
+/// Whether the engine takes a value.
+fn is_usable(row: &'static Row, entry: &Entry<'_>, context: &Context<'_>) -> bool {
+    let mut draft = Draft::default();
+    apply(row, entry, context, &mut draft);
+    let is_refusal = |reason: Reason| {
+        matches!(
+            reason,
+            Reason::InvalidValue | Reason::InvalidSecurityValue | Reason::RefusedValue | Reason::UnsupportedAnnotation
+        )
+    };
+    !draft.reading.closed && !draft.reading.findings.iter().any(|finding| is_refusal(finding.reason))
+}

@@ -1,0 +1,109 @@
+//! What counts of a key, and what it took the place of.
+
+use super::*;
+use crate::model::{Origin, WrittenAt};
+use crate::translate::annotation::effective;
+use crate::translate::{DefaultValue, Places};
+
+/// The value that counts with its place, and before it those that it took the place of.
+fn lines(annotations: &[(&str, &str)], default: Option<(&'static str, &str)>, key: &str) -> Vec<String> {
+    let annotations = annotations.iter().map(|(key, value)| (format!("{PREFIX}{key}"), (*value).to_owned())).collect();
+    let controller = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "controller"));
+    let default = default.map(|(key, value)| {
+        let origin = Origin::field(&controller, crate::model::Field::Data(key.into()));
+        DefaultValue { key, value: value.into(), origin }
+    });
+    let places = [("limits.timeout", WrittenAt::Settings("/etc/ingressd/ingressd.toml:7".into()))];
+    let options = Options {
+        defaults: default.into_iter().collect(),
+        places: Places(Arc::new(places.into())),
+        limits: Limits { timeout: std::time::Duration::from_secs(600), ..Limits::default() },
+        ..Options::default()
+    };
+    let (object, snapshot) = (&Arc::new(ObjectId::new(Kind::Ingress, "default", "shop")), &snapshot());
+    let dialect = Dialect::Specification;
+    let context = Context { object, namespace: "default", dialect, table: &ANNOTATIONS, snapshot, options: &options };
+    let Some(effective) = effective(&context, &annotations, key) else { return Vec::new() };
+    let all = effective.overridden.iter().chain([&effective.counts]);
+    all.map(|written| format!("{} {}", written.value, written.at)).collect()
+}
+
+#[test]
+fn every_layer_that_says_a_key_is_known() {
+    const KEY: &str = "proxy-read-timeout";
+    const BUILT_IN: &str = "60 built in";
+    const OF_MAP: &str = "30 ConfigMap edge/controller: data[proxy-read-timeout]";
+    const OWN: &str = "20 Ingress default/shop: metadata.annotations[nginx.ingress.kubernetes.io/proxy-read-timeout]";
+    let map = Some((KEY, "30"));
+    assert_eq!(lines(&[], None, KEY), [BUILT_IN]);
+    assert_eq!(lines(&[], map, KEY), [BUILT_IN, OF_MAP]);
+    assert_eq!(lines(&[(KEY, "20")], map, KEY), [BUILT_IN, OF_MAP, OWN]);
+    assert_eq!(lines(&[(KEY, "20")], None, KEY), [BUILT_IN, OWN]);
+    // An empty value is the same as none; one that cannot be used leaves what is built in.
+    assert_eq!(lines(&[(KEY, " ")], map, KEY), [BUILT_IN, OF_MAP]);
+    assert_eq!(lines(&[(KEY, "soon")], map, KEY), [BUILT_IN]);
+    // Ceilings of the administrator are the highest layer.
+    let above = lines(&[(KEY, "900")], None, KEY);
+    assert_eq!(above.len(), 3);
+    assert_eq!(above[2], "600 /etc/ingressd/ingressd.toml:7");
+}
+
+#[test]
+fn what_counts_nowhere_is_nothing() {
+    assert_eq!(lines(&[], None, "no-such-key"), [""; 0]);
+    assert_eq!(lines(&[], None, "permanent-redirect"), [""; 0]);
+    assert_eq!(lines(&[("allowlist-source-range", "10.0.0.0;")], None, "whitelist-source-range"), [""; 0]);
+    let by_alias = lines(&[("whitelist-source-range", "10.0.0.0/8")], None, "allowlist-source-range");
+    assert!(by_alias[0].starts_with("10.0.0.0/8 Ingress default/shop"), "{by_alias:?}");
+}
+
+#[test]
+fn a_ceiling_is_told_with_the_place_where_it_was_written() {
+    let place = WrittenAt::Settings("/etc/ingressd/ingressd.toml:7".into());
+    let told = |places: Places| {
+        let annotations = BTreeMap::from([(format!("{PREFIX}proxy-read-timeout"), "999999".to_owned())]);
+        let options = Options { places, ..Options::default() };
+        read_all(&annotations, Dialect::Specification, &options).findings[0].note.to_string()
+    };
+    assert!(told(Places::default()).ends_with("the administrator's limits.timeout sets it"));
+    let with = told(Places(Arc::new([("limits.timeout", place)].into())));
+    assert!(with.ends_with("the administrator's limits.timeout (/etc/ingressd/ingressd.toml:7) sets it"), "{with}");
+}
+
+/// Words of the arguments of a row's default, where it becomes a directive.
+fn arguments(row: &Row) -> Option<(&'static catalogue::DirectiveRow, String)> {
+    let Effect::Directive(directive, parse) = row.effect else { return None };
+    let arguments = parse(row.default).unwrap();
+    let written = arguments.iter().map(|argument| match argument {
+        Argument::Word(word) => (*word).to_owned(),
+        Argument::Number(number) => number.to_string(),
+        Argument::Size(size) => size.to_string(),
+        Argument::Time(time) if time.is_zero() => "0".to_owned(),
+        Argument::Time(time) => format!("{}s", time.as_secs()),
+        Argument::Switch(true) => "on".to_owned(),
+        Argument::Switch(false) => "off".to_owned(),
+        other => panic!("{other:?}"),
+    });
+    Some((directive, written.collect::<Vec<_>>().join(" ")))
+}
+
+#[test]
+fn what_is_built_in_is_what_happens_without_the_key() {
+    let template = include_str!("../../../../templates/server.hbs");
+    let mut count = 0;
+    for row in ANNOTATIONS.rows().filter(|row| !row.default.is_empty()) {
+        count += 1;
+        match arguments(row) {
+            Some((directive, written)) => {
+                let line = format!("    {} {written};\n", directive.name);
+                let is_said = directive.said != catalogue::Said::Never && template.contains(&line);
+                assert!(is_said || directive.default == written, "{}: {written}", row.key);
+            }
+            None => {
+                let (with, without) = (outline(&tried(row, row.key, row.default)), outline(&given(row.beside)));
+                assert_eq!(with, without, "{}", row.key);
+            }
+        }
+    }
+    assert!(count > 20, "{count}");
+}

@@ -1,0 +1,57 @@
+//! What the annotations of the tests refer to; it must not know what they ask for.
+
+use std::sync::{Arc, LazyLock};
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+
+use crate::model::{Kind, ObjectId};
+use crate::source::{Snapshot, Stored, Version};
+
+pub fn secret(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<Secret> {
+    let bytes = |text: &str| ByteString(text.as_bytes().to_vec());
+    let data = values.iter().map(|(key, value)| ((*key).to_owned(), bytes(value))).collect();
+    Stored {
+        id: Arc::new(ObjectId::new(Kind::Secret, namespace, name)),
+        version: Version("1".into()),
+        object: Arc::new(Secret { data: Some(data), ..Secret::default() }),
+        published: None,
+        place: None,
+    }
+}
+
+/// A certificate and its key, which is its own authority.
+static SIGNED: LazyLock<(String, String)> = LazyLock::new(|| {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let certificate =
+        rcgen::CertificateParams::new(vec!["backend.test".to_owned()]).unwrap().self_signed(&key).unwrap();
+    (certificate.pem(), key.serialize_pem())
+});
+
+pub fn snapshot() -> Snapshot {
+    let (certificate, key) = &*SIGNED;
+    let secrets = vec![
+        secret("default", "authority", &[("ca.crt", certificate)]),
+        secret("default", "backend", &[("ca.crt", certificate), ("tls.crt", certificate), ("tls.key", key)]),
+        secret("default", "users", &[("auth", "ada:$apr1$x$y\n")]),
+        secret("default", "users-map", &[("ada", "$apr1$x$y")]),
+        secret("elsewhere", "users", &[("auth", "eve:$apr1$x$y\n")]),
+    ];
+    let config_maps = vec![
+        config_map("default", "bad-headers", &[("X-Realm", "$undefined")]),
+        config_map("default", "headers", &[("X-Realm", "staff of $host")]),
+        config_map("elsewhere", "headers", &[("X-Realm", "staff")]),
+    ];
+    Snapshot { secrets: secrets.into(), config_maps: config_maps.into(), ..Snapshot::default() }
+}
+
+fn config_map(namespace: &str, name: &str, values: &[(&str, &str)]) -> Stored<ConfigMap> {
+    let data = values.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Stored {
+        id: Arc::new(ObjectId::new(Kind::ConfigMap, namespace, name)),
+        version: Version("1".into()),
+        object: Arc::new(ConfigMap { data: Some(data), ..ConfigMap::default() }),
+        published: None,
+        place: None,
+    }
+}

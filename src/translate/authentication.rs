@@ -1,0 +1,235 @@
+//! From the URL of a service that says who may pass to its endpoints, for each route that asks it; a service that cannot be asked closes the route. It must not know how it is asked.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::backend::BackendReference;
+use super::port::PortReference;
+use super::server::Servers;
+use super::site::Site;
+use super::subject::Subject;
+use super::value::Whereabouts;
+use super::{EndpointMode, Options, RequestedAuthentication};
+use crate::finding::{Finding, Reason, Severity};
+use crate::model::{
+    Action, Behaviour, ExternalAuthentication, ObjectId, PathMatch, Protocol, Route, Server, Template, TemplatePart,
+    UpstreamId, UrlPath, expression,
+};
+
+/// What a service is resolved to, for each place in memory of a behaviour: routes of an object share theirs.
+type Asked = HashMap<usize, Option<Arc<Behaviour>>>;
+
+/// Has routes of a server ask the services that their objects, or the administrator, name.
+pub fn apply<'a>(servers: &mut Servers<'a>, server: &mut Server, site: &Site<'_, 'a>) {
+    let subjects = site.subjects.iter().filter(|subject| subject.reading.authentication.is_some());
+    let subjects: HashMap<&ObjectId, &Subject<'a>> = subjects.map(|subject| (&**subject.id(), *subject)).collect();
+    if subjects.is_empty() {
+        return;
+    }
+    let mut asked = Asked::new();
+    let targets = same_host(server, &subjects);
+    for route in server.routes.iter_mut().chain([&mut server.fallback]) {
+        let Some(subject) = subjects.get(&*route.origin.object) else { continue };
+        let Some(requested) = &subject.reading.authentication else { continue };
+        let mode = subject.mode(servers.options);
+        let target = targets.get(&Arc::as_ptr(requested).addr());
+        protect(servers, route, requested, (mode, &subject.rule.dialect), target, &mut asked);
+    }
+}
+
+/// Takes passwords from the paths that the administrator lets everybody have.
+pub fn exempt(server: &mut Server, options: &Options) {
+    let asks = |route: &&mut Route| route.behaviour.basic_authentication.is_some() && is_exempt(&route.path, options);
+    for route in server.routes.iter_mut().filter(asks) {
+        Arc::make_mut(&mut route.behaviour).basic_authentication = None;
+    }
+}
+
+/// As [`apply`], for a route that no object asked for.
+pub fn apply_to(servers: &mut Servers<'_>, route: &mut Route, requested: &Arc<RequestedAuthentication>) {
+    let mode = servers.options.endpoints;
+    let dialect = super::Dialect::Specification;
+    protect(servers, route, requested, (mode, &dialect), None, &mut Asked::new());
+}
+
+fn protect(
+    servers: &mut Servers<'_>,
+    route: &mut Route,
+    requested: &Arc<RequestedAuthentication>,
+    (mode, dialect): (EndpointMode, &super::Dialect),
+    target: Option<&Target>,
+    asked: &mut Asked,
+) {
+    if route.action == Action::Closed || is_exempt(&route.path, servers.options) {
+        return;
+    }
+    let place = Arc::as_ptr(&route.behaviour).addr();
+    let behaviour = asked.entry(place).or_insert_with(|| {
+        let service = match &requested.whereabouts {
+            Whereabouts::SameHost => match target {
+                Some(Ok(upstream)) => Ok(upstream.clone()),
+                Some(Err(fault)) => Err(fault.clone()),
+                None => Err((Reason::MissingService, "no path of the host leads to a backend for it".into())),
+            },
+            _ => resolve(servers, requested, mode, *dialect),
+        };
+        match service {
+            Ok(service) => {
+                let (origin, policy) = (requested.origin.clone(), Arc::clone(&requested.policy));
+                let external = Some(Arc::new(ExternalAuthentication { origin, service, policy }));
+                Some(Arc::new(Behaviour { external_authentication: external, ..(*route.behaviour).clone() }))
+            }
+            Err((reason, note)) => {
+                let note = format!("{note}; the routes that ask it answer 503");
+                let finding = Finding::new(reason, requested.origin.clone(), note);
+                servers.findings.push(Finding { severity: Severity::Error, ..finding });
+                None
+            }
+        }
+    });
+    match behaviour {
+        Some(behaviour) => route.behaviour = Arc::clone(behaviour),
+        None => route.action = Action::Closed,
+    }
+}
+
+/// Why a service cannot be asked.
+type Fault = (Reason, Arc<str>);
+/// An upstream that a path of the host leads to.
+type Target = Result<UpstreamId, Fault>;
+
+fn resolve<'a>(
+    servers: &mut Servers<'a>,
+    requested: &RequestedAuthentication,
+    mode: EndpointMode,
+    dialect: super::Dialect,
+) -> Target {
+    let own = &requested.origin.object.namespace;
+    let resolution = match &requested.whereabouts {
+        Whereabouts::SameHost => return Err((Reason::MissingService, "it has no host".into())),
+        Whereabouts::Service { namespace, name, port } => {
+            let is_foreign = namespace != own && !requested.is_everywhere;
+            if is_foreign && !servers.options.cross_namespace {
+                let note = "its Service is in another namespace, which the administrator does not allow";
+                return Err((Reason::CrossNamespace, note.into()));
+            }
+            // What lives as long as everything else that was read.
+            let Some(service) = servers.snapshot.service(namespace, name) else {
+                let note = format!("there is no Service {name:?} in the namespace {namespace:?}");
+                return Err((Reason::MissingService, note.into()));
+            };
+            let reference = BackendReference {
+                namespace: &service.id.namespace,
+                service: &service.id.name,
+                port: PortReference::Number(*port),
+                dialect,
+                mode,
+                by_cluster_address: false,
+                protocol: Some(requested.protocol),
+                balance: None,
+                tls: None,
+            };
+            servers.backends.resolve(&reference)
+        }
+        Whereabouts::Name(..) | Whereabouts::Address(..) => servers.backends.resolve_host(requested),
+    };
+    let told = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
+    match &resolution.target {
+        Some(upstream) => {
+            servers.findings.extend(resolution.notes.iter().map(told));
+            Ok(upstream.clone())
+        }
+        None => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it is not there".into()))),
+    }
+}
+
+/// Where the questions go that are for a path of the same host, for each requested by its place in memory.
+fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
+    let all = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
+    let all = all.filter(|requested| requested.whereabouts == Whereabouts::SameHost);
+    let target =
+        |requested: &Arc<RequestedAuthentication>| (Arc::as_ptr(requested).addr(), target(server, requested, subjects));
+    all.map(target).collect()
+}
+
+/// The upstream of the route that takes the path of a question. What that route does besides is not done: whatever would have to be
+/// done refuses it.
+fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> Target {
+    let path = literal_path(&requested.policy.target)
+        .ok_or((Reason::InvalidSecurityValue, Arc::from("its path has to be written out where its host is $host")))?;
+    let takes = |route: &&Route| match &route.path {
+        PathMatch::Exact { path: own, .. } => *own == path,
+        PathMatch::Prefix { path: own, .. } => {
+            let own = own.as_str().trim_end_matches('/');
+            path.as_str().strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        }
+        PathMatch::Regex(pattern) => {
+            expression::literal(path.as_str()).to_ascii_lowercase().starts_with(&pattern.as_str().to_ascii_lowercase())
+        }
+    };
+    let Some(route) = server.routes.iter().find(takes) else {
+        let note = format!("no path of the host takes {}", path.as_str());
+        return Err((Reason::MissingService, note.into()));
+    };
+    let own = &requested.origin.object.namespace;
+    let asks_itself = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
+    match &route.action {
+        // In ingress-nginx such a question goes round and round.
+        _ if asks_itself.is_some_and(|other| other.whereabouts == Whereabouts::SameHost) => Err((
+            Reason::ClosedRoute,
+            format!(
+                "{} is a path of an object that asks this service itself; give it an Ingress of its own",
+                path.as_str()
+            )
+            .into(),
+        )),
+        _ if *route.origin.object.namespace != **own && !requested.is_everywhere => Err((
+            Reason::CrossNamespace,
+            format!("{} is a path of another namespace; name its Service by auth-url instead", path.as_str()).into(),
+        )),
+        Action::Proxy { upstream, split: None }
+            if route.behaviour.rewrite.is_none() && matches!(upstream.protocol, Protocol::Http | Protocol::Https) =>
+        {
+            Ok(upstream.clone())
+        }
+        Action::Proxy { .. } => Err((
+            Reason::UnsupportedBackend,
+            format!("{} is rewritten, split or spoken to by gRPC; name its Service by auth-url instead", path.as_str())
+                .into(),
+        )),
+        _ => Err((Reason::MissingService, format!("{} leads to no backend", path.as_str()).into())),
+    }
+}
+
+/// The path of a target, where no variable stands in it.
+fn literal_path(target: &Template) -> Option<UrlPath> {
+    let Some(TemplatePart::Text(first)) = target.parts().first() else { return None };
+    let path = match first.split_once('?') {
+        Some((path, _)) => path,
+        None if target.parts().len() == 1 => first,
+        None => return None,
+    };
+    UrlPath::new(path).ok()
+}
+
+/// Whether the administrator lets everybody have a path.
+fn is_exempt(path: &PathMatch, options: &Options) -> bool {
+    let text = match path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().into(),
+        PathMatch::Regex(pattern) => match plain(pattern.as_str()) {
+            Some(text) => text,
+            None => return false,
+        },
+    };
+    options.no_authentication.iter().any(|open| {
+        let rest = text.strip_prefix(open.as_str().trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+/// The text that an expression stands for that means nothing else, but for dots.
+fn plain(pattern: &str) -> Option<String> {
+    let text = pattern.replace("\\.", ".").replace("\\-", "-");
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._~-".contains(&byte);
+    text.bytes().all(is_plain).then_some(text)
+}

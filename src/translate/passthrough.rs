@@ -1,0 +1,136 @@
+//! Which object has TLS of a host passed on unopened, and what becomes of all others; it must not know how that is asked for, or nginx.
+//!
+//! The path `/` of a host decides, when its object asks for that and is of the namespace whose host it is: TLS of the host then goes
+//! where that path leads, whoever has others. An object of another namespace that asks closes its own routes, because to open TLS
+//! that was to stay closed would mean something else.
+
+use std::collections::BTreeMap;
+
+use super::backend::{BackendReference, Backends};
+use super::site::{Claim, Site};
+use super::subject::Subject;
+use super::{client_certificates, host};
+use crate::finding::{Finding, Reason};
+use crate::model::{Origin, Passthrough, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport};
+
+/// The hosts that are passed through, and where to.
+#[derive(Debug, Default)]
+pub struct Passed {
+    /// The hosts.
+    pub hosts: Vec<Passthrough>,
+    /// Their endpoints.
+    pub upstreams: BTreeMap<StreamUpstreamId, StreamUpstream>,
+}
+
+impl Passed {
+    /// Takes over what another found.
+    pub fn merge(&mut self, other: Passed) {
+        self.hosts.extend(other.hosts);
+        self.upstreams.extend(other.upstreams);
+    }
+
+    /// Adds a host whose TLS goes where a claim leads, or nowhere where that is nothing.
+    pub fn add<'a>(
+        &mut self,
+        name: &ServerName,
+        claim: &Claim<'_, 'a>,
+        reference: Option<&BackendReference<'a>>,
+        backends: &mut Backends<'a>,
+        findings: &mut Vec<Finding>,
+    ) {
+        let mut notes = Vec::new();
+        let upstream = reference.and_then(|reference| backends.stream(reference, Transport::Tcp, &mut notes));
+        findings.extend(notes.into_iter().map(|(reason, note)| Finding::new(reason, claim.origin.clone(), note)));
+        let id = upstream.as_ref().map(|upstream| upstream.id.clone());
+        self.hosts.push(Passthrough { name: name.clone(), origin: claim.origin.clone(), upstream: id });
+        self.upstreams.extend(upstream.map(|upstream| (upstream.id.clone(), upstream)));
+    }
+}
+
+/// The claim of a host by which its TLS is passed on.
+pub fn decider<'c, 's, 'a>(name: &ServerName, site: &'c Site<'s, 'a>) -> Option<&'c Claim<'s, 'a>> {
+    let home = site.home().filter(|_| *name != ServerName::CatchAll)?;
+    let decides = |claim: &&Claim<'_, '_>| {
+        claim.path.as_str() == "/"
+            && claim.subject.reading.passthrough.is_some()
+            && *claim.subject.id().namespace == *home
+    };
+    site.claims.iter().find(decides)
+}
+
+/// Tells everybody of the host what comes of it, and closes the routes of those who ask in vain.
+pub fn settle(server: &mut Server, decider: Option<&Claim<'_, '_>>, site: &Site<'_, '_>, findings: &mut Vec<Finding>) {
+    let is_concerned = |subject: &&Subject<'_>| subject.reading.passthrough.is_some();
+    if decider.is_none() && !site.subjects.iter().any(is_concerned) {
+        return;
+    }
+    let (name, home) = (host::written(&server.name), site.home());
+    for subject in &site.subjects {
+        let is_at_home = home == Some(&*subject.id().namespace);
+        match (&subject.reading.passthrough, decider) {
+            (Some(origin), Some(claim)) if claim.subject.id() == subject.id() => {
+                findings.extend(moot(subject, claim, site, &name, origin));
+            }
+            (Some(origin), _) if !is_at_home || server.name == ServerName::CatchAll => {
+                let note = match is_at_home {
+                    true => "connections that name no host, or an unknown one, cannot be passed on; name the hosts: the routes answer 503"
+                        .to_owned(),
+                    false => format!(
+                        "another namespace asked for {name} first and decides where its TLS ends; the routes answer 503 until this key is \
+                         gone or the host is another one"
+                    ),
+                };
+                findings.push(Finding::new(Reason::ClosedRoute, origin.clone(), note));
+                client_certificates::close(server, |route| route.origin.object == *subject.id());
+            }
+            (Some(origin), None) => {
+                let note = format!(
+                    "only the path / passes TLS of a host on, and the object has none on {name}: TLS ends here"
+                );
+                findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
+            }
+            (asked, Some(claim)) => {
+                let origin = asked.clone().unwrap_or_else(|| Origin::object(subject.id()));
+                let whose = match is_at_home {
+                    true => claim.subject.id().to_string(),
+                    false => "the namespace that asked for it first".to_owned(),
+                };
+                let note = format!(
+                    "{whose} has TLS of {name} passed on unopened: what this object says of the host counts for plain http alone"
+                );
+                findings.push(Finding::new(Reason::HostRuleConflict, origin, note));
+            }
+            (None, None) => {}
+        }
+    }
+}
+
+/// What else the object says that decides has no effect on TLS.
+fn moot(
+    subject: &Subject<'_>,
+    claim: &Claim<'_, '_>,
+    site: &Site<'_, '_>,
+    name: &str,
+    origin: &Origin,
+) -> Option<Finding> {
+    let paths = site.claims.iter().filter(|other| other.subject.id() == subject.id() && other.origin != claim.origin);
+    let paths = paths.map(|other| super::value::excerpt(other.path.as_str()));
+    let annotations = subject.stored.object.metadata.annotations.iter().flat_map(|all| all.keys());
+    let table = subject.rule.annotations;
+    let key = |key: &'_ String| table.find(key.strip_prefix(table.prefix)?).filter(|row| row.is_served());
+    let said = annotations.filter_map(key).map(|row| row.key).filter(|key| !OF_PLAIN_HTTP.contains(key));
+    let said = said.map(str::to_owned);
+    let all: Vec<_> = said.chain(paths).take(MOST_TOLD).collect();
+    let note = format!(
+        "TLS of {name} goes unopened to the Service of the path /: for TLS these have no effect, but for plain http: {}",
+        all.join(", ")
+    );
+    (!all.is_empty()).then(|| Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note))
+}
+
+/// Keys that are about nothing but plain http, and the one that asks.
+const OF_PLAIN_HTTP: [&str; 5] =
+    ["backend-protocol", "force-ssl-redirect", "preserve-trailing-slash", "ssl-passthrough", "ssl-redirect"];
+
+/// How many keys and paths a finding lists.
+const MOST_TOLD: usize = 20;

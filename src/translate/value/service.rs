@@ -1,0 +1,313 @@
+//! URLs of services that say who may pass, and of places where clients sign in; it must not know which key is read.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::template::{TemplateUse, template};
+use crate::model::{AnswerDuration, HeaderName, HostName, Protocol, Refused, Template, TemplatePart, is_label};
+use crate::translate::external_name::ExternalName;
+
+/// Where a service is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Whereabouts {
+    /// Behind the host that the client asked for.
+    SameHost,
+    /// A Service of the cluster.
+    Service {
+        /// Its namespace.
+        namespace: Arc<str>,
+        /// Its name.
+        name: Arc<str>,
+        /// The number of its port.
+        port: u16,
+    },
+    /// A host that DNS knows.
+    Name(HostName, u16),
+    /// An address.
+    Address(IpAddr, u16),
+}
+
+/// By which URL a service is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ServiceUrl {
+    /// Where it is.
+    pub whereabouts: Whereabouts,
+    /// How it is spoken to.
+    pub protocol: Protocol,
+    /// Its `Host` header.
+    pub host: Template,
+    /// Path and query.
+    pub target: Template,
+}
+
+/// Variables that stand for the host that the client asked for.
+const SAME_HOST: [&str; 4] = ["$host", "$http_host", "$best_http_host", "$server_name"];
+/// Variables that stand for the scheme that it used.
+const SAME_SCHEME: [&str; 2] = ["$scheme://", "$pass_access_scheme://"];
+
+const NO_URL: Refused = Refused::because("it is not a URL that begins with http:// or https:// and names a host");
+
+/// The URL of a service: `http://` or `https://`, a host that holds no variable or is `$host` alone, path and query.
+pub fn service_url(value: &str) -> Result<ServiceUrl, Refused> {
+    let (scheme, authority, rest) = split(value)?;
+    let target = match rest.starts_with('/') {
+        true => template(rest, TemplateUse::Question)?,
+        false => template(&format!("/{rest}"), TemplateUse::Question)?,
+    };
+    if rest.contains('#') {
+        return Err(Refused::because("it holds a #, which no request can"));
+    }
+    let protocol = if scheme == "https://" { Protocol::Https } else { Protocol::Http };
+    if SAME_HOST.contains(&bare(authority).as_str()) {
+        let host = Template::new(vec![TemplatePart::ClientHost])?;
+        return Ok(ServiceUrl { whereabouts: Whereabouts::SameHost, protocol, host, target });
+    }
+    if authority.contains('$') {
+        return Err(Refused::because("its host holds a variable; only $host, for the same host, may stand there"));
+    }
+    if SAME_SCHEME.contains(&scheme) {
+        return Err(Refused::because("its scheme is a variable, which only goes with $host"));
+    }
+    let (host, port) = host_and_port(authority)?;
+    let port = port.unwrap_or(if protocol == Protocol::Https { 443 } else { 80 });
+    let whereabouts = match ExternalName::read(host).map_err(Refused::because)? {
+        ExternalName::Address(address) => Whereabouts::Address(address, port),
+        ExternalName::Name(name) => match of_cluster(&name) {
+            Some((name, namespace)) => Whereabouts::Service { namespace: namespace.into(), name: name.into(), port },
+            None => Whereabouts::Name(name, port),
+        },
+    };
+    Ok(ServiceUrl { whereabouts, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
+}
+
+/// The name that DNS has to tell for a URL, where it has to.
+pub fn name_of_service(value: &str) -> Option<HostName> {
+    match service_url(value).ok()?.whereabouts {
+        Whereabouts::Name(name, _) => Some(name),
+        Whereabouts::SameHost | Whereabouts::Service { .. } | Whereabouts::Address(..) => None,
+    }
+}
+
+/// Where clients sign in: an absolute URL whose host holds no variable, or is that which the client asked for. Where the query has no
+/// parameter of this name yet, it is put there, with the address that the client asked for.
+pub fn sign_in(value: &str, parameter: &str) -> Result<Template, Refused> {
+    let (_, authority, _) = split(value)?;
+    if !SAME_HOST.contains(&bare(authority).as_str()) {
+        if authority.contains('$') {
+            return Err(Refused::because("its host holds a variable besides $host"));
+        }
+        let (host, _) = host_and_port(authority)?;
+        if host.parse::<IpAddr>().is_err() && HostName::new(&host.to_ascii_lowercase()).is_err() {
+            return Err(NO_URL);
+        }
+    }
+    let url = template(value, TemplateUse::Redirect)?;
+    let query = value.split_once('?').map(|(_, query)| query);
+    let has_parameter =
+        query.is_some_and(|query| query.split('&').any(|pair| pair.split('=').next() == Some(parameter)));
+    if has_parameter {
+        return Ok(url);
+    }
+    let separator = if query.is_some() { '&' } else { '?' };
+    let added = [
+        TemplatePart::Text(format!("{separator}{parameter}=").into()),
+        TemplatePart::ClientScheme,
+        TemplatePart::Text("://".into()),
+        TemplatePart::ClientHost,
+        TemplatePart::EscapedTarget,
+    ];
+    Template::new(url.parts().iter().cloned().chain(added).collect())
+}
+
+/// The name of a parameter of a query.
+pub fn parameter(value: &str) -> Result<Arc<str>, Refused> {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    match (1..=64).contains(&value.len()) && value.bytes().all(fits) {
+        true => Ok(value.into()),
+        false => Err(Refused::because("it is not the name of a parameter: letters, digits and - . _ ~")),
+    }
+}
+
+/// The method of a question.
+pub fn method(value: &str) -> Result<HeaderName, Refused> {
+    match value.trim() {
+        method @ ("GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS") => HeaderName::new(method),
+        _ => Err(Refused::because("it is not one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")),
+    }
+}
+
+/// For how long answers are remembered: a comma-separated list of statuses and the time behind them, `200 202 5m, 401 10s`.
+pub fn answer_durations(value: &str) -> Result<Vec<AnswerDuration>, Refused> {
+    value.split(',').map(answer_duration).collect()
+}
+
+fn answer_duration(item: &str) -> Result<AnswerDuration, Refused> {
+    let blamed = || Refused(format!("{} is not statuses with a time behind them", super::excerpt(item.trim())).into());
+    let mut words: Vec<_> = item.split_whitespace().collect();
+    let time = words.pop().and_then(time).ok_or_else(blamed)?;
+    let status = |word: &str| word.parse::<u16>().ok().filter(|_| word.len() == 3);
+    let statuses = words.into_iter().map(status).collect::<Option<_>>().ok_or_else(blamed)?;
+    AnswerDuration::new(statuses, time)
+}
+
+/// A number of seconds, or of what its unit says. Without a unit, three digits are a status.
+fn time(word: &str) -> Option<Duration> {
+    let digits = word.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
+    let seconds = match &word[digits.len()..] {
+        "" if digits.len() == 3 => return None,
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        "d" => 24 * 3600,
+        _ => return None,
+    };
+    let number: u64 = digits.parse().ok().filter(|_| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
+    number.checked_mul(seconds).filter(|seconds| *seconds > 0).map(Duration::from_secs)
+}
+
+/// Scheme, authority and the rest.
+fn split(value: &str) -> Result<(&str, &str, &str), Refused> {
+    let schemes = ["http://", "https://"].into_iter().chain(SAME_SCHEME);
+    let mut found = schemes.filter_map(|scheme| Some((scheme, value.strip_prefix(scheme)?)));
+    let (scheme, rest) = found.next().ok_or(NO_URL)?;
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    match rest.split_at(end) {
+        ("", _) => Err(NO_URL),
+        (authority, rest) => Ok((scheme, authority, rest)),
+    }
+}
+
+/// `${name}` as `$name`, where nothing else is there.
+fn bare(authority: &str) -> String {
+    match authority.strip_prefix("${").and_then(|name| name.strip_suffix('}')) {
+        Some(name) => format!("${name}"),
+        None => authority.to_owned(),
+    }
+}
+
+fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), Refused> {
+    let bracketed = authority.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let (host, rest) = match bracketed {
+        Some((host, rest)) if host.parse::<std::net::Ipv6Addr>().is_ok() => (host, rest),
+        Some(_) => return Err(NO_URL),
+        None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
+    };
+    match rest.strip_prefix(':').map(str::parse::<u16>) {
+        None if rest.is_empty() => Ok((host, None)),
+        Some(Ok(port)) if port > 0 && !rest.contains('+') => Ok((host, Some(port))),
+        _ => Err(NO_URL),
+    }
+}
+
+/// Name and namespace of the Service that a name means within a cluster.
+fn of_cluster(name: &HostName) -> Option<(&str, &str)> {
+    let text = name.as_str();
+    let text = text.strip_suffix(".svc.cluster.local").or_else(|| text.strip_suffix(".svc"))?;
+    text.split_once('.').filter(|(service, namespace)| is_label(service) && is_label(namespace))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn services() {
+        let shown = |text: &str| {
+            service_url(text).map(|url| {
+                let place = match url.whereabouts {
+                    Whereabouts::SameHost => "same".to_owned(),
+                    Whereabouts::Service { namespace, name, port } => format!("{namespace}/{name}:{port}"),
+                    Whereabouts::Name(name, port) => format!("{name}:{port}"),
+                    Whereabouts::Address(address, port) => format!("<{address}>:{port}"),
+                };
+                format!("{place} {} {}", url.host, url.target)
+            })
+        };
+        for (text, expected) in [
+            ("http://Auth.example.com", "auth.example.com:80 auth.example.com /"),
+            ("https://auth.example.com:8443/a?b=c", "auth.example.com:8443 auth.example.com:8443 /a?b=c"),
+            ("https://auth.example.com?x", "auth.example.com:443 auth.example.com /?x"),
+            ("http://auth.sso.svc.cluster.local:4180/x", "sso/auth:4180 auth.sso.svc.cluster.local:4180 /x"),
+            ("http://auth.sso.svc/x", "sso/auth:80 auth.sso.svc /x"),
+            ("http://192.0.2.7/x", "<192.0.2.7>:80 192.0.2.7 /x"),
+            ("http://[2001:db8::7]:81/x", "<2001:db8::7>:81 [2001:db8::7]:81 /x"),
+            ("https://$host/oauth2/auth", "same ${client_host} /oauth2/auth"),
+            ("$scheme://${http_host}/oauth2/auth", "same ${client_host} /oauth2/auth"),
+        ] {
+            assert_eq!(shown(text).as_deref(), Ok(expected), "{text}");
+        }
+        for text in [
+            "",
+            "auth.example.com",
+            "http://",
+            "http:///x",
+            "ftp://a.example/",
+            "http://a..b/",
+            "http://user@a.example/",
+            "http://a.example:0/",
+            "http://a.example:x/",
+            "http://a.example:+80/",
+            "http://a.example:99999/",
+            "http://localhost/",
+            "http://0x7f.1/",
+            "http://2130706433/",
+            "http://[::1/",
+            "http://[a]/",
+            "http://::1/",
+            "http://$http_x.example/",
+            "http://auth.$host/",
+            "$scheme://a.example/",
+            "http://a.example/#x",
+            "http://a.example/;}",
+            "http://a.example/\nx",
+            " http://a.example/",
+            "http://a.example /",
+            "http://a.example/$undefined",
+            "http://ingressd.a.b.80/",
+            "http://a.example/x y",
+        ] {
+            assert!(service_url(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn clients_come_back() {
+        let shown = |text: &str| sign_in(text, "rd").map(|url| url.to_string());
+        let back = "${client_scheme}://${client_host}${escaped_request_uri}";
+        for (text, expected) in [
+            ("https://a.example/start", format!("https://a.example/start?rd={back}")),
+            ("https://a.example/start?x=1", format!("https://a.example/start?x=1&rd={back}")),
+            ("https://a.example/start?rd=/fixed", "https://a.example/start?rd=/fixed".to_owned()),
+            (
+                "https://$host/oauth2/start?rd=$escaped_request_uri",
+                "https://${host}/oauth2/start?rd=${escaped_request_uri}".to_owned(),
+            ),
+        ] {
+            assert_eq!(shown(text), Ok(expected), "{text}");
+        }
+        for text in [
+            "/start",
+            "https://",
+            "https://$arg_x/",
+            "https://a.$host/",
+            "//a.example/",
+            "javascript:x",
+            "https://a.example/$uri",
+        ] {
+            assert!(shown(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn times_stand_behind_statuses() {
+        assert_eq!(answer_durations("200 202 401 5m").map(|all| all.len()), Ok(1));
+        assert_eq!(answer_durations("200 5m, 401 10s,10").map(|all| all.len()), Ok(3));
+        for text in [
+            "", "200", "5m 200", "200 5m;", "200 5x", "99 5m", "200 0s", "200 8d", "200 5m,", "+20 5m", "600 1s",
+            "200 -5m",
+        ] {
+            assert!(answer_durations(text).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Text with variables of a request: URLs, headers and keys; it must not know which key is read.
+
+use std::sync::Arc;
+
+use super::excerpt;
+use crate::model::{Refused, Template, TemplatePart, Variable};
+
+/// Where a template stands: that decides which variables cannot break it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TemplateUse {
+    /// In the URL by which a service is asked.
+    Question,
+    /// In the URL to which a client is sent.
+    Redirect,
+    /// In the value of a header.
+    Header,
+    /// In a key that is compared.
+    Key,
+}
+
+/// What holds neither a blank nor a character that ends a line, because nginx has judged it or because it stood in the first line of a
+/// request.
+const PLAIN: [&str; 7] = ["host", "http_host", "remote_addr", "request_method", "request_uri", "scheme", "server_name"];
+/// Parts of the query: the question to a service is a request of its own and has none.
+const QUERY: [&str; 3] = ["args", "is_args", "query_string"];
+/// Decoded, so that the client may have put the end of a line there.
+const DECODED: [&str; 2] = ["document_uri", "uri"];
+
+/// A template whose text has characters of URLs alone, but in headers, where any that is printed may stand.
+pub fn template(value: &str, place: TemplateUse) -> Result<Template, Refused> {
+    let mut parts = Vec::new();
+    let mut text = String::new();
+    let mut rest = value;
+    while let Some(character) = rest.chars().next() {
+        rest = &rest[character.len_utf8()..];
+        if character != '$' {
+            match place == TemplateUse::Header || is_url_character(character) {
+                true => text.push(character),
+                false => {
+                    return Err(Refused(format!("it cannot hold {} here", excerpt(&character.to_string())).into()));
+                }
+            }
+            continue;
+        }
+        let (name, after) = name(rest)?;
+        rest = after;
+        if !text.is_empty() {
+            parts.push(TemplatePart::Text(Arc::from(std::mem::take(&mut text))));
+        }
+        parts.push(variable(name, place)?);
+    }
+    if !text.is_empty() {
+        parts.push(TemplatePart::Text(text.into()));
+    }
+    Template::new(parts)
+}
+
+/// What names a variable behind a `$`, and the rest.
+pub fn name(text: &str) -> Result<(&str, &str), Refused> {
+    if let Some(braced) = text.strip_prefix('{') {
+        return braced.split_once('}').ok_or(Refused::because("a ${ is never closed"));
+    }
+    let end = text.bytes().position(|byte| !byte.is_ascii_alphanumeric() && byte != b'_');
+    Ok(text.split_at(end.unwrap_or(text.len())))
+}
+
+fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
+    match name {
+        "" => return Err(Refused::because("a $ refers to nothing")),
+        "pass_access_scheme" => return Ok(TemplatePart::ClientScheme),
+        "best_http_host" => return Ok(TemplatePart::ClientHost),
+        "escaped_request_uri" => return Ok(TemplatePart::EscapedTarget),
+        _ => {}
+    }
+    let is_in = |prefix: &str| name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty());
+    let is_header = is_in("http_") || is_in("cookie_");
+    let is_query = QUERY.contains(&name) || is_in("arg_");
+    let fits = match place {
+        _ if PLAIN.contains(&name) => true,
+        _ if DECODED.contains(&name) => {
+            return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
+        }
+        TemplateUse::Question | TemplateUse::Header | TemplateUse::Key if is_query => {
+            return Err(Refused(
+                format!("${name} is empty in the question to the service; use $escaped_request_uri").into(),
+            ));
+        }
+        TemplateUse::Question if is_header => {
+            return Err(Refused(
+                format!("${name} may hold blanks, which a URL cannot; the service is told all headers of the client")
+                    .into(),
+            ));
+        }
+        TemplateUse::Question => false,
+        TemplateUse::Redirect => is_query,
+        TemplateUse::Header => is_header,
+        TemplateUse::Key => is_header || name == "remote_user",
+    };
+    match Variable::new(name) {
+        Ok(variable) if fits => Ok(TemplatePart::Variable(variable)),
+        _ => Err(Refused(format!("unknown {} variable", excerpt(name)).into())),
+    }
+}
+
+/// Characters that mean themselves in a URL, and nothing to nginx.
+fn is_url_character(character: char) -> bool {
+    character.is_ascii_graphic() && !"\"'\\{};$<>^`|".contains(character)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_stand_where_they_cannot_break_anything() {
+        let shown = |text, place| template(text, place).map(|template| template.to_string());
+        let rows: [(&str, TemplateUse, Result<&str, &str>); 20] = [
+            (
+                "/check?u=$scheme://$host$request_uri",
+                TemplateUse::Question,
+                Ok("/check?u=${scheme}://${host}${request_uri}"),
+            ),
+            ("/a?u=${escaped_request_uri}x", TemplateUse::Question, Ok("/a?u=${escaped_request_uri}x")),
+            ("/a?u=$uri", TemplateUse::Question, Err("could end a line")),
+            ("/a?u=$args", TemplateUse::Question, Err("is empty in the question")),
+            ("/a?u=$arg_x", TemplateUse::Question, Err("is empty in the question")),
+            ("/a?u=$http_x", TemplateUse::Question, Err("may hold blanks")),
+            ("/a?u=$cookie_x", TemplateUse::Question, Err("may hold blanks")),
+            ("/a?u=$args", TemplateUse::Redirect, Ok("/a?u=${args}")),
+            ("/a?u=$document_uri", TemplateUse::Redirect, Err("could end a line")),
+            ("/a b", TemplateUse::Redirect, Err("cannot hold \" \"")),
+            ("/a;", TemplateUse::Question, Err("cannot hold \";\"")),
+            ("/a{", TemplateUse::Question, Err("cannot hold \"{\"")),
+            ("a \"b\" '; $http_x", TemplateUse::Header, Ok("a \"b\" '; ${http_x}")),
+            ("$uri", TemplateUse::Header, Err("could end a line")),
+            ("a\nb", TemplateUse::Header, Err("control character")),
+            ("$remote_user$cookie_sid", TemplateUse::Key, Ok("${remote_user}${cookie_sid}")),
+            ("$ssl_client_raw_cert", TemplateUse::Key, Err("unknown \"ssl_client_raw_cert\" variable")),
+            ("$ingressd_x", TemplateUse::Header, Err("unknown \"ingressd_x\" variable")),
+            ("${host", TemplateUse::Header, Err("never closed")),
+            ("a$", TemplateUse::Header, Err("refers to nothing")),
+        ];
+        for (text, place, expected) in rows {
+            match (shown(text, place), expected) {
+                (Ok(given), Ok(expected)) => assert_eq!(given, expected, "{text:?}"),
+                (Err(given), Err(expected)) => assert!(given.to_string().contains(expected), "{text:?}: {given}"),
+                (given, _) => panic!("{text:?} gives {given:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Services that say who may pass: nobody has another namespace's asked, and nobody opens another namespace's routes.
+
+use serde_json::Value;
+
+use super::hosts::SHOP;
+use crate::row::{Ask, ROW, Row, ask, told};
+use crate::scene::Ownership::{Namespace, Shared};
+use crate::scene::Scene;
+
+/// A host of the attacker's own that has a service asked.
+fn asking(scene: &Scene, url: &str) -> Vec<Value> {
+    vec![scene.of_evil("attack").host(&scene.host("own"), "web").annotation("auth-url", url).build()]
+}
+
+/// The attacker's own host is closed.
+const CLOSED: &[Ask] = &[ask("http://own.{h}/").gets("503")];
+
+/// A shop whose clients a path of the same host lets in, which nobody has yet.
+fn asks_its_host(scene: &Scene) -> Vec<Value> {
+    let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/", "web");
+    vec![shop.annotation("auth-url", "https://$host/oauth2/auth").build()]
+}
+
+pub const ROWS: &[Row] = &[
+    Row {
+        name: "asks-another-service",
+        attack: |scene| asking(scene, &format!("http://web.{}.svc.cluster.local/", scene.victim)),
+        clients: SHOP,
+        during: CLOSED,
+        told: &[told("Ingress attack", &["CrossNamespace"])],
+        ..ROW
+    },
+    Row {
+        name: "asks-with-others-headers",
+        attack: |scene| {
+            let attack = scene.of_evil("attack").host(&scene.host("own"), "web");
+            let attack = attack.annotation("auth-url", "http://10.244.2.1:8080/");
+            vec![attack.annotation("auth-proxy-set-headers", &format!("{}/headers", scene.victim)).build()]
+        },
+        clients: SHOP,
+        during: CLOSED,
+        told: &[told("Ingress attack", &["CrossNamespace"])],
+        ..ROW
+    },
+    Row {
+        name: "answers-for-another",
+        victim: asks_its_host,
+        attack: |scene| vec![scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/oauth2", "web").build()],
+        clients: &[ask("http://shop.{h}/").gets("503"), ask("http://shop.{h}/deep/er").gets("503")],
+        during: &[ask("http://shop.{h}/oauth2/auth").gets("evil").only(Shared)],
+        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        allowed: &["CrossNamespace", "ClosedRoute", "MissingService", "SharedHost"],
+        ..ROW
+    },
+    Row {
+        name: "opts-out-for-another",
+        victim: |scene| {
+            let shop = scene.of_victim("shop").path(&scene.host("shop"), "Prefix", "/", "web");
+            vec![shop.annotation("auth-url", "http://10.244.1.1:8080/?status=403").build()]
+        },
+        attack: |scene| {
+            let attack = scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/mine", "web");
+            let attack = attack.annotation("enable-global-auth", "false").annotation("satisfy", "any");
+            vec![attack.annotation("auth-url", "http://10.244.2.1:8080/").build()]
+        },
+        clients: &[ask("http://shop.{h}/").gets("403"), ask("http://shop.{h}/deep/er").gets("403")],
+        during: &[ask("http://shop.{h}/mine").gets("evil").only(Shared)],
+        told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
+        allowed: &["SharedHost"],
+        ..ROW
+    },
+];
