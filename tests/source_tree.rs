@@ -46,6 +46,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
 /// annotation.
 const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
     ("value", &[]),
+    // Policies for the API server come from whatever table they are given.
+    (
+        "admission",
+        &["allowed", "annotation", "class", "host", "limits", "mod", "options", "path", "subject", "tables", "value"],
+    ),
     ("annotation", &["host", "limits", "options", "places", "reading", "value"]),
     (
         "ingress_nginx",

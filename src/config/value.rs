@@ -458,7 +458,7 @@ impl Setting for ClassRule {
 impl Setting for &'static Table {
     fn read(value: &Value) -> Result<Self, String> {
         let prefix = text(value)?;
-        match is_subdomain(&prefix) {
+        match is_subdomain(prefix) {
             true => Ok(ANNOTATIONS.behind(&format!("{prefix}/"))),
             false => Err(format!("{prefix:?} is no prefix of annotations, such as nginx.ingress.kubernetes.io")),
         }

@@ -211,3 +211,19 @@ fn a_client_stays_on_its_side_of_a_canary_unless_the_object_says_otherwise() {
         assert_eq!(sides("http://legacy.test/", "INGRESSCOOKIE=client").await.len(), 2);
     });
 }
+
+#[test]
+fn whoever_has_no_backend_gives_no_session_and_nginx_takes_that() {
+    rig::run(async |rig| {
+        // Nobody else has a session: what nginx knows of it comes from nowhere else.
+        let closed = sticky("closed.test").annotation("allowlist-source-range", "everybody");
+        let moved = sticky("moved.test").annotation("permanent-redirect", "https://elsewhere.test/");
+        let away = ingress("away").class("nginx").host("away.test", "none").annotation("affinity", "cookie");
+        start(rig, [closed, moved, away]).await;
+        for (host, status) in [("closed", 503), ("moved", 301), ("away", 503)] {
+            assert_eq!(get(&format!("http://{host}.test/")).send().await.status, status, "{host}");
+        }
+        let status = rig.daemon.status().await.unwrap();
+        assert!(crate::rig::status::quarantined(&status).is_empty(), "{status}");
+    });
+}

@@ -200,7 +200,7 @@ fn keys_that_have_no_effect_say_so() {
         ("http-snippet", "deny all;"),
         ("server-tokens", "false"),
         ("proxy-bodysize", "1m"),
-        ("custom-http-errors", "404"),
+        ("enable-opentelemetry", "true"),
         ("keep-alive", ""),
     ]);
     let told = told(&layered);

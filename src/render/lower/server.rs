@@ -23,7 +23,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication};
+use super::{access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, session};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -84,7 +84,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
         requires.extend(route.errors.iter().map(|pages| names::upstream_file(&pages.upstream, facts.crowds)));
         let behaviour = &route.behaviour;
         requires.extend(behaviour.cors.as_deref().map(|cors| names::cors_file(&names::cors(cors))));
-        if let Some(session) = &behaviour.session {
+        if let Some(session) = session::given(route) {
             requires.insert(names::session_file(&names::session(&session.cookie.name)));
             requires.insert(names::session_file(&names::session_cookie(&session.cookie)));
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::expression::literal;
-use crate::model::{Balance, HeaderName, Origin, Refused, SessionCookie};
+use crate::model::{Balance, HeaderName, Origin, Refused, Route, Session, SessionCookie};
 use crate::nginx::Plan;
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -13,12 +13,18 @@ use crate::render::token::{Literal, Text, Word, Words};
 use crate::render::view;
 
 use super::location::Scene;
-use super::shared::behaviours;
+use super::shared::routes;
 use super::slots::{Header, Slot, Slots, text};
+
+/// The session that clients are given by a route. Where nobody has a backend there is none, and nothing may name the variables of
+/// it: nginx knows them only where a location sets them.
+pub fn given(route: &Route) -> Option<&Session> {
+    route.behaviour.session.as_ref().filter(|_| route.action.upstream().is_some())
+}
 
 /// What a location says: clients without a session are given one by whoever has a backend.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
-    if let Some(session) = scene.route.behaviour.session.as_ref().filter(|_| scene.route.action.upstream().is_some()) {
+    if let Some(session) = given(scene.route) {
         let path = [Words::from(Word::variable(names::COOKIE_PATH)?), text(session.path.as_str())?];
         slots.say(Slot::Variables, "set", Words::join(path));
         let cookie = Word::variable(&names::session_cookie(&session.cookie))?;
@@ -38,8 +44,7 @@ pub fn sessions(plan: &Plan, engine: &Engine) -> BTreeMap<FilePath, File> {
         Some(Balance::Session(cookie)) => Some((cookie, &upstream.origin)),
         Some(Balance::Key(_) | Balance::LeastConnections) | None => None,
     });
-    let cookies =
-        behaviours(plan).filter_map(|(behaviour, origin)| Some((&*behaviour.session.as_ref()?.cookie, origin)));
+    let cookies = routes(plan).filter_map(|route| Some((&*given(route)?.cookie, &route.origin)));
     // A cookie has a session also where no request goes to an endpoint by it.
     for (name, origin) in upstreams.chain(cookies.clone().map(|(cookie, origin)| (&cookie.name, origin))) {
         let part = |variable: &str| Some(Part::Filled(engine.fill("session", &session(name, variable).ok()?).ok()?));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::catalogue::Module;
-use crate::model::{Behaviour, Handover, Hsts, Refused};
+use crate::model::{Behaviour, Handover, Hsts, Refused, Route};
 use crate::nginx::{Decisions, Plan};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -83,6 +83,10 @@ fn plain_port(decisions: &Decisions) -> Word {
 
 /// What all routes do, each with the origin of its route.
 pub(super) fn behaviours(plan: &Plan) -> impl Iterator<Item = (&Behaviour, &crate::model::Origin)> + Clone {
-    let routes = plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]));
-    routes.map(|route| (&*route.behaviour, &route.origin))
+    routes(plan).map(|route| (&*route.behaviour, &route.origin))
+}
+
+/// All routes.
+pub(super) fn routes(plan: &Plan) -> impl Iterator<Item = &Route> + Clone {
+    plan.model.servers.iter().flat_map(|server| server.routes.iter().chain([&server.fallback]))
 }

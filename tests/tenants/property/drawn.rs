@@ -82,6 +82,9 @@ const OF_EVIL: &[&[(&str, &str)]] = &[
     &[("session-cookie-name", "route"), ("session-cookie-domain", "{h}"), ("affinity", "cookie")],
 ];
 
+/// The host that is an alias of the attacker's.
+const ALIAS: &str = "a";
+
 /// Most paths that one object has on each of its hosts.
 pub const MOST_PATHS: usize = 4;
 
@@ -126,6 +129,10 @@ pub fn draw() -> impl Strategy<Value = Draw> {
 }
 
 impl Drawn {
+    fn has_alias(&self) -> bool {
+        self.annotations.iter().copied().flatten().any(|(key, _)| *key == "server-alias")
+    }
+
     fn is_canary(&self) -> bool {
         self.annotations.iter().copied().flatten().any(|(key, _)| *key == "canary")
     }
@@ -166,13 +173,15 @@ pub struct Claim {
 
 /// Everything that a side asks for.
 pub fn claims(side: &[Drawn]) -> Vec<Claim> {
+    // What a namespace has of a host it has of its aliases, whichever of its objects names them.
+    let has_alias = side.iter().any(Drawn::has_alias);
     let of = |(object, drawn): (usize, &Drawn)| {
         let paths = drawn.paths.iter().enumerate();
         let claims = paths.flat_map(move |(number, (kind, path))| {
             let (path, exact, backend) = (PATHS[*path], TYPES[*kind] == "Exact", object * MOST_PATHS + number);
             let is_part = drawn.is_canary();
             let claim = move |host| Claim { host, path, exact, backend, is_part };
-            drawn.hosts.clone().into_iter().map(claim)
+            drawn.hosts.clone().into_iter().chain(has_alias.then_some(ALIAS)).map(claim)
         });
         claims.collect::<Vec<_>>()
     };
