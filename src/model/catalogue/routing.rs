@@ -41,7 +41,7 @@ rows! {
     VARIABLES_HASH_BUCKET_SIZE = row("variables_hash_bucket_size", HTTP, Form::Size).default("64");
     VARIABLES_HASH_MAX_SIZE = row("variables_hash_max_size", HTTP, Form::Size).default("1024");
     /// Whether requests are logged, and where.
-    pub ACCESS_LOG = row("access_log", HTTP_TO_IF, Form::Words).tests(InTests::Never).by_route();
+    pub ACCESS_LOG = row("access_log", HTTP_TO_IF, Form::Words).default("logs/access.log").tests(InTests::Never).by_route();
     /// Whether what becomes of paths is told in the error log.
     pub REWRITE_LOG = row("rewrite_log", HTTP_TO_IF, Form::Switch).of(Module::Rewrite).default("off").by_route();
     LOG_FORMAT = row("log_format", HTTP, Form::Words);

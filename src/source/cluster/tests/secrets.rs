@@ -91,15 +91,6 @@ async fn config_maps_that_the_settings_name_are_watched_where_they_are_and_no_ot
     double.put("configmaps", named("2"));
     let value = |snapshot: &Snapshot| Some(snapshot.config_map("edge", "named")?.object.data.as_ref()?["a"].clone());
     until(&mut source, |snapshot, _| value(snapshot).as_deref() == Some("2")).await;
-    // Another one of its namespace with headers is kept as long as it names it.
-    let with = |value: &str| {
-        let data = json!({ "a": "2", "add-headers": value });
-        json!({ "metadata": { "namespace": "edge", "name": "named" }, "data": data })
-    };
-    for (value, expected) in [("edge/other", 2), ("far/other", 1)] {
-        double.put("configmaps", with(value));
-        until(&mut source, |snapshot, _| snapshot.config_maps.len() == expected).await;
-    }
     double.delete("configmaps", "edge", "named");
     until(&mut source, |snapshot, _| snapshot.config_maps.is_empty()).await;
     // Nobody who names none has them read.
