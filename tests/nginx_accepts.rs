@@ -13,13 +13,13 @@ use ingressd::model::{
     AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
     Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HostName, Hsts, HttpsRedirect,
-    Kind, LimitRate, Listener, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough, Passthroughs,
+    Kind, LimitRate, Listener, LogLine, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough, Passthroughs,
     PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern,
     RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Session, SessionCookie, Stream,
     StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination,
-    Transport, Upstream, UpstreamId, UrlPath, Variable,
+    Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
 };
-use ingressd::nginx::{Capabilities, GateOptions, OtherSites, gate, syntax};
+use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
 
 fn object(kind: Kind, name: &str) -> Arc<ObjectId> {
@@ -319,7 +319,16 @@ fn options(current: &Path) -> GateOptions {
         https_port: 18443,
         status: "127.0.0.1:18246".parse().expect("an address"),
         current: current.to_owned(),
-        access_log: Some(current.join("access.log")),
+        access_log: AccessLogOptions {
+            format: LogFormat::IngressNginx,
+            line: Some(
+                LogLine::new(&format!("{USUAL_LINE} $namespace $ingress_name $service_name $service_port"))
+                    .expect("a line"),
+            ),
+            path: Some(current.join("access.log")),
+            unlogged: ["/healthz", "~^/ping"].map(|text| Unlogged::new(text).expect("a request")).into(),
+            ..AccessLogOptions::default()
+        },
         ..GateOptions::default()
     }
 }

@@ -2,8 +2,10 @@
 //! sample.
 
 mod access;
+mod access_log;
 mod config_map;
 mod document;
+mod everywhere;
 mod hosts;
 mod ingress_nginx;
 mod layer;

@@ -4,7 +4,7 @@ use config::{Value, ValueKind};
 
 use super::settings::Settings;
 use super::value::{CLASS, Form, Setting as _, on_off_or_dialect, put, untyped};
-use super::{access, hosts, ingress_nginx, limits, pacing, publishing};
+use super::{access, access_log, everywhere, hosts, ingress_nginx, limits, pacing, publishing};
 use crate::model::is_label;
 use crate::source::Selector;
 
@@ -56,7 +56,9 @@ pub(super) const SECTIONS: &[(&str, &str)] = &[
     ("listen", "Where nginx listens for it"),
     ("upstreams", "How backends are reached"),
     ("access", "Who is let in, and whose forwarded headers are believed"),
+    ("headers", "Headers of all hosts"),
     ("tls", "Certificates and redirects to https"),
+    ("access-log", "How requests are logged"),
     ("ingress-nginx", "Objects of an ingress-nginx whose place this takes"),
     ("limits", "How much one object and one namespace may ask for"),
     ("nginx", "The nginx of this host, which ingressd never starts or stops"),
@@ -78,8 +80,17 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
 }
 
 /// Where the rows of each section stand.
-const TABLES: &[&[Row]] =
-    &[ROWS, access::ROWS, hosts::ROWS, ingress_nginx::ROWS, limits::ROWS, pacing::ROWS, publishing::ROWS];
+const TABLES: &[&[Row]] = &[
+    ROWS,
+    access::ROWS,
+    access_log::ROWS,
+    everywhere::ROWS,
+    hosts::ROWS,
+    ingress_nginx::ROWS,
+    limits::ROWS,
+    pacing::ROWS,
+    publishing::ROWS,
+];
 
 /// Those of most sections.
 const ROWS: &[Row] = &[
@@ -199,8 +210,8 @@ const ROWS: &[Row] = &[
         key: "listen.access-log",
         form: Form::Text,
         default: r#""""#,
-        doc: "File for the access log. Empty leaves what nginx.conf says.",
-        set: |settings, value| put(&mut settings.gate.access_log, value),
+        doc: "File for the access log. Empty leaves what nginx.conf says. The section `access-log` says what is logged.",
+        set: |settings, value| put(&mut settings.gate.access_log.path, value),
     },
     Row {
         key: "upstreams.endpoints",

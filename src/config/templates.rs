@@ -106,7 +106,7 @@ mod tests {
             (
                 "locations.hbs",
                 b"",
-                "locations.hbs: there is no template of this name; rename or remove it. There are: answer_memory, backend, ",
+                "locations.hbs: there is no template of this name; rename or remove it. There are: access_log, ",
             ),
             ("backend.hbs", b"\n\xff", "backend.hbs: line 2 is not UTF-8"),
             ("backend.hbs", b"{{host}} {{upstream}};\n\"{{host}}\" a;\n", "backend.hbs:2: host stands for itself"),

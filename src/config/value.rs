@@ -140,7 +140,7 @@ fn parsed<T: std::str::FromStr>(value: &Value, what: &str) -> Result<T, String> 
     text.parse().map_err(|_| format!("{text:?} is not {what}"))
 }
 
-fn one_of<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<T, String> {
+pub(super) fn one_of<T: Copy>(value: &Value, words: &[(&str, T)]) -> Result<T, String> {
     let text = text(value)?;
     let found = words.iter().find(|(word, _)| *word == text).map(|(_, meaning)| *meaning);
     found.ok_or_else(|| {

@@ -1,6 +1,7 @@
 //! What traffic should do, in the words of HTTP: it must not know Kubernetes, nginx versions, files or processes.
 
 mod access;
+mod access_log;
 mod backend_headers;
 mod backend_tls;
 mod balance;
@@ -28,6 +29,7 @@ mod validity;
 mod value;
 
 pub use access::{AccessList, BasicAuthentication, ClientLimits, LONG_LIST, LimitRate, ListMark};
+pub use access_log::{LogLine, LogPart, LogVariable, USUAL_LINE, Unlogged};
 pub use backend_headers::{BackendHeaders, Connection, RouteVariable};
 pub use backend_tls::{BackendTls, Protocols};
 pub use balance::{Balance, CookiePath, SameSite, Session, SessionCookie};

@@ -1,14 +1,18 @@
 //! What this host's nginx is and can do, and the gate that fits a model to it; it must not know Kubernetes types, templates or files.
 
+pub mod access_log;
 mod capabilities;
 pub mod complaint;
+mod everywhere;
 mod gate;
 pub mod lexer;
 mod other_sites;
 mod plan;
 pub mod syntax;
 
+pub use access_log::{AccessLog, AccessLogOptions, Buffering, LogFormat, LogPlace, LogTarget, Logs};
 pub use capabilities::{Capabilities, UnknownBuild};
+pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test};
 pub use gate::gate;
 pub use other_sites::{HostConfiguration, OtherSites, ParsedFile, SiteListen, SiteName, StreamListen, survey};
 pub use plan::{Decisions, Entrance, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};

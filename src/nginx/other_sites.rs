@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use super::access_log::{BufferedLogs, HostLog, buffered, host_log};
 use super::syntax::Directive;
 use crate::model::{Instance, Transport};
 
@@ -42,6 +43,10 @@ pub struct OtherSites {
     /// The file and line, for messages, where the host or a site lets through headers that nginx drops by itself, such as those with
     /// underscores in their names.
     pub lenient_headers: Option<String>,
+    /// Logs of requests that are kept for all sites.
+    pub logs: Vec<HostLog>,
+    /// Their files and those of sites that have a buffer.
+    pub buffered_logs: BufferedLogs,
     /// Names that other sites claim, in nginx's order.
     pub server_names: Vec<SiteName>,
     /// `listen` lines of TCP and UDP services that are not ours.
@@ -152,7 +157,9 @@ pub fn survey(
 impl OtherSites {
     /// `behind` tells of a directive of another instance whether that one comes behind us.
     fn at_http_level(&mut self, walk: &mut Walk<'_>, path: &str, directive: &Directive, behind: Option<bool>) {
+        self.look_for_buffers(directive);
         if directive.name != "server" {
+            self.logs.extend(host_log(&directive.arguments).filter(|_| directive.name == "access_log"));
             self.http_directives.insert(directive.name.clone());
             self.tells_server_name |= tells_server_name(directive);
             self.look_for_leniency(path, directive);
@@ -201,6 +208,13 @@ impl OtherSites {
             let listen = |address| StreamListen { place: place.clone(), transport, address };
             self.stream_listens.extend(addresses(address).into_iter().map(listen));
         });
+    }
+
+    fn look_for_buffers(&mut self, directive: &Directive) {
+        if directive.name == "access_log" {
+            self.buffered_logs.extend(host_log(&directive.arguments).as_ref().and_then(buffered));
+        }
+        directive.children().iter().for_each(|directive| self.look_for_buffers(directive));
     }
 
     fn look_for_leniency(&mut self, path: &str, directive: &Directive) {

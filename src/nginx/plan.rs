@@ -4,6 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use super::access_log::{AccessLog, AccessLogOptions};
+use super::everywhere::Everywhere;
 use crate::model::catalogue::DirectiveRow;
 use crate::model::{Cidr, Model, Protocols};
 
@@ -34,8 +36,10 @@ pub struct GateOptions {
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker.
     pub upstream_keepalive: u32,
-    /// Where access logs go: `None` leaves the host's own setting.
-    pub access_log: Option<PathBuf>,
+    /// What all hosts get.
+    pub everywhere: Everywhere,
+    /// How requests are logged.
+    pub access_log: AccessLogOptions,
     /// Whether hosts that are served alike share a `server` block.
     pub shared_servers: bool,
 }
@@ -55,7 +59,8 @@ impl Default for GateOptions {
             has_passthrough: false,
             current: PathBuf::from("/etc/nginx/ingressd/current"),
             upstream_keepalive: 32,
-            access_log: None,
+            everywhere: Everywhere::default(),
+            access_log: AccessLogOptions::default(),
             shared_servers: true,
         }
     }
@@ -181,8 +186,12 @@ pub struct Decisions {
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker; `None` without the module.
     pub upstream_keepalive: Option<u32>,
-    /// Where access logs go: `None` leaves the host's own setting.
-    pub access_log: Option<PathBuf>,
+    /// What all hosts get.
+    pub everywhere: Everywhere,
+    /// Whether `keepalive_time` is known (1.19.10).
+    pub keepalive_time: bool,
+    /// How requests are logged.
+    pub access_log: AccessLog,
     /// Whether hosts that are served alike share a `server` block.
     pub shared_servers: bool,
     /// Versions of TLS that hosts offer.

@@ -148,8 +148,16 @@ impl Renderer {
             |one| lower::stream_upstream(one, engine),
             &mut all,
         );
-        let shared =
-            [lower::authentication, lower::cors, lower::limits, lower::sessions, lower::splits, lower::strangers];
+        let shared = [
+            lower::access_log,
+            lower::authentication,
+            lower::blocked,
+            lower::cors,
+            lower::limits,
+            lower::sessions,
+            lower::splits,
+            lower::strangers,
+        ];
         let shared = shared.into_iter().flat_map(|files| files(plan, engine));
         all.extend(shared.map(|(path, file)| (path, Arc::new(file))));
         all.extend(lower::passthrough(plan, engine).map(|(path, file)| (path, Arc::new(file))));

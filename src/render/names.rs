@@ -22,6 +22,18 @@ pub fn shared_file() -> FilePath {
     Arc::clone(&PATH)
 }
 
+/// The file with how requests are logged.
+pub fn access_log_file() -> FilePath {
+    static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-access-log.conf".into());
+    Arc::clone(&PATH)
+}
+
+/// The file with who is turned away everywhere.
+pub fn blocked_file() -> FilePath {
+    static PATH: LazyLock<FilePath> = LazyLock::new(|| "http/10-blocked.conf".into());
+    Arc::clone(&PATH)
+}
+
 /// Files that most servers require.
 static CATCH_ALL: LazyLock<FilePath> = LazyLock::new(|| "http/server-catch-all.conf".into());
 static SELF_SIGNED: LazyLock<FilePath> = LazyLock::new(|| "certs/self-signed.pem".into());

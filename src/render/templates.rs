@@ -114,6 +114,9 @@ fn sources(instance: &Instance, texts: &Texts) -> Vec<Source> {
         source!("split", example(split())),
         source!("stranger", example(stranger())),
         source!("limits", example(limits())),
+        source!("access_log", example(access_log())),
+        source!("blocked", example(blocked())),
+        source!("everywhere", Some(json!(view::Everywhere { blocked: vec![WORD], directives: vec![directive()] }))),
         source!("list", Some(json!(list()))),
         source!("stream", Some(json!(stream()))),
         source!("stream_upstream", Some(json!(stream_upstream()))),
@@ -169,9 +172,10 @@ fn server() -> Result<Value, Refused> {
     let path = Path::new("/file".as_ref())?;
     Ok(json!(view::Server {
         http2: true,
-        certificate: vec![path.clone()],
+        certificate: vec![path],
         protocols: vec![Words::join([WORD])],
-        access_log: vec![path],
+        sessions: vec![directive()],
+        access_log: vec![words()],
         keepalive_min_timeout: true,
         grpc: true,
         detailed: true,
@@ -226,7 +230,8 @@ fn upstream() -> Result<Value, Refused> {
         key: vec![Text::new("text")?],
         least_connections: true,
         endpoints,
-        keepalive: vec![NUMBER]
+        keepalive: vec![NUMBER],
+        reuse: vec![directive()],
     }))
 }
 
@@ -317,6 +322,29 @@ fn split() -> Result<Value, Refused> {
             branches: vec![view::SplitBranch { pattern: Literal::new("~^x$")?, upstream: WORD }],
             rest: WORD,
         }],
+    }))
+}
+
+fn blocked() -> Result<Value, Refused> {
+    let values = vec![Literal::new("~^x$")?];
+    Ok(json!(view::Blocked {
+        networks: vec![view::BlockedNetworks { variable: WORD, networks: vec![WORD] }],
+        headers: vec![view::BlockedHeader { header: WORD, variable: WORD, values }],
+    }))
+}
+
+fn access_log() -> Result<Value, Refused> {
+    Ok(json!(view::AccessLog {
+        backends: true,
+        namespace: true,
+        service: true,
+        port: true,
+        upstream: true,
+        alternative: true,
+        ingress: true,
+        request_id: true,
+        skip: vec![view::LogSkip { variable: WORD, requests: vec![Literal::new("/x")?] }],
+        formats: vec![view::LogFormat { name: WORD, escape: WORD, line: Text::new("text")? }],
     }))
 }
 

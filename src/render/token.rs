@@ -8,8 +8,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::model::{
-    ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, Refused, RewriteTarget, SessionCookie, Share, TargetPart,
-    Template, TemplatePart, UrlPath,
+    ByteSize, Cidr, Ciphers, HeaderName, HostName, Instance, LogLine, LogPart, LogVariable, Refused, RewriteTarget,
+    SessionCookie, Share, TargetPart, Template, TemplatePart, UrlPath,
 };
 use crate::nginx::lexer::push_quoted;
 
@@ -134,6 +134,11 @@ impl Word {
         Word(Cow::Owned(address.to_string()))
     }
 
+    /// A syslog server, where lines of a log go.
+    pub fn syslog(address: SocketAddr) -> Self {
+        Word(Cow::Owned(format!("syslog:server={address}")))
+    }
+
     /// A number.
     pub fn number(number: u64) -> Self {
         Word(Cow::Owned(number.to_string()))
@@ -150,6 +155,14 @@ impl Word {
             0 => format!("{}s", time.as_secs()),
             _ => format!("{}ms", time.as_millis()),
         }))
+    }
+
+    /// A time in minutes, where it is a whole number of them.
+    pub fn long_time(time: Duration) -> Self {
+        match time.as_secs().is_multiple_of(60) && time.subsec_nanos() == 0 {
+            true => Word(Cow::Owned(format!("{}m", time.as_secs() / 60))),
+            false => Self::time(time),
+        }
     }
 
     /// A URL of https: the variables with its host and its path, and the port between them.
@@ -318,6 +331,31 @@ impl Text {
 }
 
 impl Text {
+    /// A line of the access log.
+    pub fn log_line(line: &LogLine) -> Result<Self, Refused> {
+        let mut quoted = String::from("\"");
+        for part in line.parts() {
+            match part {
+                LogPart::Text(text) => escape(text, true, &mut quoted)?,
+                LogPart::Nginx(_) => drop(write!(quoted, "{part}")),
+                LogPart::Route(variable) => {
+                    let name = match variable {
+                        LogVariable::Namespace => "namespace",
+                        LogVariable::IngressName => "ingress",
+                        LogVariable::ServiceName => "service",
+                        LogVariable::ServicePort => "port",
+                        LogVariable::Upstream => "upstream",
+                        LogVariable::Alternative => "alternative",
+                        LogVariable::RequestId => "request_id",
+                    };
+                    let _ = write!(quoted, "${{{OURS}{INSTANCE}_log_{name}}}");
+                }
+            }
+        }
+        quoted.push('"');
+        fits(quoted).map(Text)
+    }
+
     /// The value of `Set-Cookie`; `session` is the variable with the value of the cookie, `path` that with its path.
     pub fn session_cookie(cookie: &SessionCookie, session: &Word, path: &Word, secure: bool) -> Result<Self, Refused> {
         let mut quoted = String::from("\"");

@@ -132,8 +132,10 @@ pub struct Server {
     pub certificate: Vec<Path>,
     /// Versions of TLS, where there is a certificate.
     pub protocols: Vec<Words>,
-    /// The access log, none or one.
-    pub access_log: Vec<Path>,
+    /// How sessions are taken up, where there is one.
+    pub sessions: Vec<Directive>,
+    /// The access logs; none where those of the host count.
+    pub access_log: Vec<Words>,
     /// Whether nginx knows `keepalive_min_timeout`.
     pub keepalive_min_timeout: bool,
     /// Whether a route speaks gRPC to its backend.
@@ -150,6 +152,15 @@ pub struct Server {
     pub resets: Vec<Directive>,
     /// What all its locations would set alike; these are its last lines.
     pub common: Vec<Directive>,
+}
+
+/// What every server says because all hosts are to have it.
+#[derive(Debug, Serialize)]
+pub struct Everywhere {
+    /// Variables that tell requests that are turned away.
+    pub blocked: Vec<Word>,
+    /// Headers.
+    pub directives: Vec<Directive>,
 }
 
 /// What a server asks of certificates of clients.
@@ -254,7 +265,7 @@ pub struct RequestHeader {
 }
 
 /// A directive.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Directive {
     /// Its name.
     pub name: Word,
@@ -297,6 +308,8 @@ pub struct Upstream {
     pub endpoints: Vec<Endpoint>,
     /// Idle connections, none or one.
     pub keepalive: Vec<Number>,
+    /// How long those are used.
+    pub reuse: Vec<Directive>,
 }
 
 /// A TCP or UDP service.

@@ -10,7 +10,7 @@ use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resour
 use serde::Serialize;
 
 use self::rows::{ConfigMap, EndpointSlice, Ingress, IngressClass, Namespace, Node, Secret, Service};
-use super::cluster::{Item, Known, Need, Scope, Store, Stores, WatchOptions, fingerprint, references_of};
+use super::cluster::{Item, Known, Need, Scope, Store, Stores, WatchOptions, fingerprint, headers_of, references_of};
 use super::unread::DropUnread;
 use super::validation::Validate;
 use super::{Endpoints, List, Published, Snapshot, Stored};
@@ -288,6 +288,10 @@ impl Watched for ConfigMap {
     const REFERENCED: bool = true;
 
     kept_in!(config_maps);
+
+    fn references(kept: &Self) -> BTreeSet<ObjectId> {
+        headers_of(kept)
+    }
 }
 
 impl Watched for Node {

@@ -9,17 +9,17 @@ use crate::rig::{self, Rig};
 
 const NAME: &str = "controller";
 
-fn config_map(data: &[(&str, &str)]) -> Value {
+pub fn config_map(data: &[(&str, &str)]) -> Value {
     let data: serde_json::Map<_, _> = data.iter().map(|(key, value)| ((*key).to_owned(), json!(value))).collect();
     json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": NAME }, "data": data })
 }
 
-fn says(rig: &Rig, data: &[(&str, &str)]) {
+pub fn says(rig: &Rig, data: &[(&str, &str)]) {
     rig.manifests.write("controller.yaml", &[config_map(data)]);
 }
 
 /// Waits until these reasons and no others are told about the ConfigMap.
-async fn told(rig: &mut Rig, expected: &[&str]) {
+pub async fn told(rig: &mut Rig, expected: &[&str]) {
     let right = |status: &Value| {
         let findings = status["findings"].as_array().into_iter().flatten();
         let own = findings.filter(|finding| finding["kind"] == "ConfigMap" && finding["name"] == NAME);

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod access;
+mod access_logs;
 mod alike;
 mod authentication;
 mod backend_headers;
@@ -23,6 +24,7 @@ mod doctor;
 mod downgrade;
 mod endpoints;
 mod error_pages;
+mod everywhere;
 mod external_authentication;
 mod external_names;
 mod failure;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::keys::{Effect, KEYS, Key};
+use super::keys::{Effect, Headers, KEYS, Key};
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::{Compared, OnError, Row};
 
@@ -71,6 +71,16 @@ fn words(key: &Key) -> String {
         },
         Effect::Setting(name, _) => format!("takes the place of the setting `{name}`"),
         Effect::Server(row, _) => format!("`{}` in every server", row.name),
+        Effect::Headers(Headers::Answers) => "headers of all answers, one for each key of the ConfigMap of the same \
+                                              namespace that it names, besides the setting `headers.answers`"
+            .to_owned(),
+        Effect::Headers(Headers::Requests) => "headers of all requests to backends, one for each key of the ConfigMap of \
+                                               the same namespace that it names, besides the setting `headers.requests`"
+            .to_owned(),
+        Effect::Directives(words, _) => words.to_owned(),
+        Effect::Gzip(_) => "says with the others how answers are compressed in every server, when `use-gzip` is true: \
+                            `gzip-level`, `gzip-min-length` and `gzip-types`"
+            .to_owned(),
         Effect::Forwarded(_) => "says with the others who is believed about clients, in the place of the \
                                  setting `access.trusted-proxies`: `use-forwarded-headers` or `enable-real-ip` switches \
                                  it on or off for `X-Forwarded` headers, `use-proxy-protocol` switches it on for the PROXY \

@@ -1,12 +1,12 @@
 //! Every key that the ConfigMap of an ingress-nginx has, one row each: what it does here.
 
 use crate::model::catalogue::{self, DirectiveRow};
-use crate::model::{Argument, Ciphers, Refused};
+use crate::model::{Argument, Ciphers, Refused, Text};
 use crate::translate::ANNOTATIONS;
 use crate::translate::annotation::Compared;
 use crate::translate::value::{address_list, boolean, byte_size, integer, seconds};
 
-/// From a value as the ConfigMap has it to the text of a setting.
+/// From a value as the ConfigMap has it to the text of a setting; nothing leaves the setting as it is.
 pub(super) type Written = fn(&str) -> Result<String, Refused>;
 
 #[derive(Debug)]
@@ -23,7 +23,12 @@ impl Key {
         }
         match self.effect {
             Effect::Annotation(name) => ANNOTATIONS.find(name).map_or(Compared::Equal, |row| row.compared),
-            Effect::Setting(..) | Effect::Server(..) | Effect::Forwarded(_) => Compared::Equal,
+            Effect::Setting(..)
+            | Effect::Server(..)
+            | Effect::Headers(_)
+            | Effect::Directives(..)
+            | Effect::Gzip(_)
+            | Effect::Forwarded(_) => Compared::Equal,
             Effect::Host(_) => Compared::Different(
                 "It belongs to nginx.conf of each node, which is not ours to write.",
                 "set it there",
@@ -37,14 +42,36 @@ impl Key {
     pub(super) fn protects(&self) -> bool {
         match self.effect {
             Effect::Forwarded(_) => true,
-            Effect::Setting(setting, _) => {
-                ["access.max-trust", "cross-namespace", "listen.addresses", "listen.proxy-protocol", "tls.protocols"]
-                    .contains(&setting)
-            }
+            Effect::Setting(setting, _) => [
+                "access.blocked-agents",
+                "access.blocked-networks",
+                "access.blocked-referers",
+                "access.client-header",
+                "access.max-trust",
+                "cross-namespace",
+                "headers.answers",
+                "headers.hidden",
+                "listen.addresses",
+                "listen.proxy-protocol",
+                "tls.protocols",
+            ]
+            .contains(&setting),
             _ => false,
         }
     }
 }
+
+/// Whose headers a ConfigMap has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Headers {
+    /// Those of answers.
+    Answers,
+    /// Those of requests to backends.
+    Requests,
+}
+
+/// A directive and its arguments.
+pub(super) type Said = (&'static DirectiveRow, Vec<Argument>);
 
 /// What is told of these beside ingress-nginx; of the others their effect tells it.
 const COMPARED: &[(&str, Compared)] = &[
@@ -52,15 +79,49 @@ const COMPARED: &[(&str, Compared)] = &[
         "annotation-value-word-blocklist",
         Compared::Stricter("Values are parsed, so that no word of one can do harm.", "take it out"),
     ),
+    (
+        "access-log-path",
+        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+    ),
+    (
+        "add-headers",
+        Compared::Stricter(
+            "The ConfigMap has to be in the same namespace, and values may tell only what clients sent.",
+            "",
+        ),
+    ),
     ("disable-ipv6-dns", Compared::Different("Addresses of both families are used.", "")),
+    (
+        "http-access-log-path",
+        Compared::Stricter("Of a ConfigMap only files in /var/log/nginx are taken.", "set listen.access-log to others"),
+    ),
+    (
+        "log-format-upstream",
+        Compared::Different("Names of Services are those of requests that reached one; others have a dash.", ""),
+    ),
     ("lua-shared-dicts", Compared::Equal),
     ("nginx-status-ipv4-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
     ("nginx-status-ipv6-whitelist", Compared::Different("Metrics are served by ingressd.", "see docs/prometheus.md")),
     ("proxy-headers-hash-bucket-size", Compared::Equal),
     ("proxy-headers-hash-max-size", Compared::Equal),
     (
+        "proxy-set-headers",
+        Compared::Stricter(
+            "The ConfigMap has to be in the same namespace, values may tell only what clients sent, and what every backend \
+             is told anyway stays.",
+            "use upstream-vhost for another Host",
+        ),
+    ),
+    (
         "strict-validate-path-type",
         Compared::Different("Paths are judged by the rules of the API server, whatever it says.", ""),
+    ),
+    (
+        "syslog-host",
+        Compared::Stricter(
+            "Only an IP address is taken: nginx would have to ask DNS at each reload.",
+            "write the address",
+        ),
     ),
     (
         "upstream-keepalive-connections",
@@ -81,6 +142,12 @@ pub(super) enum Effect {
     Setting(&'static str, Written),
     /// It is a directive of every server.
     Server(&'static DirectiveRow, fn(&str) -> Result<Vec<Argument>, Refused>),
+    /// It names a ConfigMap with headers of this kind.
+    Headers(Headers),
+    /// Directives of every server, in words and as they are.
+    Directives(&'static str, fn(&str) -> Result<Vec<Said>, Refused>),
+    /// With others it says how answers are compressed; its form.
+    Gzip(fn(&str) -> Result<(), Refused>),
     /// With others it says who is believed about clients; its form.
     Forwarded(fn(&str) -> Result<(), Refused>),
     /// It belongs to nginx.conf, as this directive.
@@ -120,18 +187,19 @@ const fn unserved(name: &'static str, harmless: &'static str, instead: &'static 
 const NOT_YET: &str = "not served yet";
 const REMOVED: &str = "ingress-nginx itself ignores it; take it out";
 const SNIPPETS: &str = "raw configuration is not served; write what all hosts need into nginx.conf of each node";
-const LOG: &str = "the log_format of nginx.conf counts, which log lines of Ingresses follow";
 const NO_LUA: &str = "it sets up the Lua of ingress-nginx, which is not needed here; take it out";
 const TRACING: &str = "tracing is not served yet";
 const FIREWALL: &str = "ModSecurity is not served yet";
-const GZIP: &str = "set gzip in nginx.conf of each node, which hosts of Ingresses follow";
 
 /// Every key, sorted by name.
 pub(super) const KEYS: &[Key] = &[
-    unserved("access-log-params", "", "set listen.access-log to a file, or access_log in nginx.conf"),
-    unserved("access-log-path", "/var/log/nginx/access.log", "set listen.access-log to the file"),
-    unserved("add-headers", "", NOT_YET),
-    unserved("allow-backend-server-header", "false", NOT_YET),
+    setting("access-log-params", "access-log.parameters", same),
+    setting("access-log-path", "listen.access-log", log_file),
+    Key { name: "add-headers", effect: Effect::Headers(Headers::Answers) },
+    Key {
+        name: "allow-backend-server-header",
+        effect: Effect::Directives("`proxy_pass_header Server` in every server when it is true", backend_server_header),
+    },
     setting("allow-cross-namespace-resources", "cross-namespace", switch),
     unserved("allow-snippet-annotations", "false", "snippets are not served"),
     unserved(
@@ -141,9 +209,9 @@ pub(super) const KEYS: &[Key] = &[
     ),
     setting("annotations-risk-level", "access.max-trust", |value| Ok(value.trim().to_lowercase())),
     setting("bind-address", "listen.addresses", same),
-    unserved("block-cidrs", "", "use denylist-source-range"),
-    unserved("block-referers", "", NOT_YET),
-    unserved("block-user-agents", "", NOT_YET),
+    setting("block-cidrs", "access.blocked-networks", same),
+    setting("block-referers", "access.blocked-referers", same),
+    setting("block-user-agents", "access.blocked-agents", same),
     unserved("brotli-level", "4", "brotli is not served"),
     unserved("brotli-min-length", "20", "brotli is not served"),
     unserved("brotli-types", "", "brotli is not served"),
@@ -154,15 +222,15 @@ pub(super) const KEYS: &[Key] = &[
     setting("compute-full-forwarded-for", "access.append-forwarded-for", switch),
     annotation("custom-http-errors"),
     unserved("debug-connections", "", "set debug_connection in nginx.conf"),
-    unserved("default-type", "text/html", NOT_YET),
+    unserved("default-type", "text/html", "answers of nginx itself say their type; others have that of their backend"),
     annotation("denylist-source-range"),
-    unserved("disable-access-log", "false", "set access_log off in nginx.conf of each node"),
-    unserved("disable-http-access-log", "false", "set access_log off in nginx.conf of each node"),
+    setting("disable-access-log", "access-log.enabled", only_off),
+    setting("disable-http-access-log", "access-log.enabled", only_off),
     unserved("disable-ipv6", "false", "leave IPv6 addresses out of listen.addresses"),
     unserved("disable-ipv6-dns", "false", "addresses of both families are used"),
     annotation("disable-proxy-intercept-errors"),
     unserved("disable-stream-access-log", "false", "set access_log in the stream block of nginx.conf"),
-    unserved("enable-access-log-for-default-backend", "false", LOG),
+    unserved("enable-access-log-for-default-backend", "true", "requests for unknown hosts are logged like others"),
     unserved("enable-aio-write", "true", "set aio_write in nginx.conf of each node"),
     unserved(
         "enable-auth-access-log",
@@ -181,12 +249,12 @@ pub(super) const KEYS: &[Key] = &[
         "false",
         "reloads follow their cost and the connections of old workers: see section pacing",
     ),
-    unserved("enable-syslog", "false", "set access_log and error_log in nginx.conf of each node"),
+    setting("enable-syslog", "access-log.syslog", switch),
     server("enable-underscores-in-headers", &catalogue::UNDERSCORES_IN_HEADERS, on_off),
     host("error-log-level", "error_log"),
     host("error-log-path", "error_log"),
     annotation("force-ssl-redirect"),
-    unserved("forwarded-for-header", "X-Forwarded-For", NOT_YET),
+    setting("forwarded-for-header", "access.client-header", same),
     unserved("forwarded-for-proxy-protocol-header", "", NOT_YET),
     unserved("forwarded-host-header", "X-Forwarded-Host", NOT_YET),
     unserved("generate-request-id", "true", "each request that brings no X-Request-ID gets one"),
@@ -203,19 +271,21 @@ pub(super) const KEYS: &[Key] = &[
     unserved("global-auth-snippet", "", SNIPPETS),
     global("global-auth-url", "auth-url"),
     unserved("grpc-buffer-size-kb", "0", "use proxy-buffer-size, which counts for gRPC too"),
-    unserved("gzip-disable", "", GZIP),
-    unserved("gzip-level", "1", GZIP),
-    unserved("gzip-min-length", "256", GZIP),
-    unserved("gzip-types", "", GZIP),
-    unserved("hide-headers", "", NOT_YET),
+    unserved("gzip-disable", "", "clients that cannot read compressed answers do not ask for them; take it out"),
+    Key { name: "gzip-level", effect: Effect::Gzip(|value| integer(value, 1, 9).map(drop)) },
+    Key { name: "gzip-min-length", effect: Effect::Gzip(|value| integer(value, 0, 1 << 30).map(drop)) },
+    Key { name: "gzip-types", effect: Effect::Gzip(|value| media_types(value).map(drop)) },
+    setting("hide-headers", "headers.hidden", same),
     setting("hsts", "tls.hsts", on_or_off),
     setting("hsts-include-subdomains", "tls.hsts-include-subdomains", switch),
     setting("hsts-max-age", "tls.hsts-max-age", same),
     setting("hsts-preload", "tls.hsts-preload", switch),
-    unserved("http-access-log-path", "", "set listen.access-log to the file"),
+    setting("http-access-log-path", "listen.access-log", log_file),
     setting("http-redirect-code", "tls.redirect-status", same),
     unserved("http-snippet", "", SNIPPETS),
-    unserved("http2-max-concurrent-streams", "128", "set http2_max_concurrent_streams in nginx.conf of each node"),
+    server("http2-max-concurrent-streams", &catalogue::HTTP2_MAX_CONCURRENT_STREAMS, |value| {
+        Ok(vec![Argument::Number(integer(value, 1, 65_535)?)])
+    }),
     unserved("http2-max-field-size", "", REMOVED),
     unserved("http2-max-header-size", "", REMOVED),
     unserved("http2-max-requests", "", REMOVED),
@@ -223,17 +293,22 @@ pub(super) const KEYS: &[Key] = &[
     server("keep-alive", &catalogue::KEEPALIVE_TIMEOUT, keepalive),
     server("keep-alive-requests", &catalogue::KEEPALIVE_REQUESTS, requests),
     server("large-client-header-buffers", &catalogue::LARGE_CLIENT_HEADER_BUFFERS, header_buffers),
-    unserved("limit-conn-status-code", "503", NOT_YET),
+    setting("limit-conn-status-code", "access.connections-status", same),
     unserved("limit-conn-zone-variable", "$binary_remote_addr", "clients are counted by their address"),
     annotation("limit-rate"),
     annotation("limit-rate-after"),
-    unserved("limit-req-status-code", "503", NOT_YET),
+    setting("limit-req-status-code", "access.rate-status", same),
     annotation("load-balance"),
     unserved("location-snippet", "", SNIPPETS),
-    unserved("log-format-escape-json", "false", LOG),
-    unserved("log-format-escape-none", "false", LOG),
-    unserved("log-format-stream", "", LOG),
-    unserved("log-format-upstream", "", LOG),
+    setting("log-format-escape-json", "access-log.escape-json", switch),
+    unserved(
+        "log-format-escape-none",
+        "false",
+        "what clients send could write lines of its own into the log: values are escaped as nginx does by itself, or for \
+         JSON with log-format-escape-json",
+    ),
+    unserved("log-format-stream", "", "set log_format and access_log in the stream block of nginx.conf"),
+    setting("log-format-upstream", "access-log.line", same),
     unserved("lua-shared-dicts", "", NO_LUA),
     unserved("main-snippet", "", SNIPPETS),
     host("map-hash-bucket-size", "map_hash_bucket_size"),
@@ -243,7 +318,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("nginx-status-ipv4-whitelist", "127.0.0.1", "metrics are served by ingressd: see section http"),
     unserved("nginx-status-ipv6-whitelist", "::1", "metrics are served by ingressd: see section http"),
     setting("no-auth-locations", "access.no-authentication", same),
-    unserved("no-tls-redirect-locations", "/.well-known/acme-challenge", NOT_YET),
+    setting("no-tls-redirect-locations", "tls.plain-paths", same),
     unserved("opentelemetry-config", "", TRACING),
     unserved("opentelemetry-operation-name", "", TRACING),
     unserved("opentelemetry-trust-incoming-span", "true", TRACING),
@@ -257,7 +332,7 @@ pub(super) const KEYS: &[Key] = &[
     unserved("otlp-collector-host", "", TRACING),
     unserved("otlp-collector-port", "", TRACING),
     annotation("preserve-trailing-slash"),
-    unserved("proxy-add-original-uri-header", "false", NOT_YET),
+    setting("proxy-add-original-uri-header", "headers.original-uri", switch),
     annotation("proxy-body-size"),
     annotation("proxy-buffer-size"),
     annotation("proxy-buffering"),
@@ -280,7 +355,7 @@ pub(super) const KEYS: &[Key] = &[
     annotation("proxy-redirect-to"),
     annotation("proxy-request-buffering"),
     annotation("proxy-send-timeout"),
-    unserved("proxy-set-headers", "", NOT_YET),
+    Key { name: "proxy-set-headers", effect: Effect::Headers(Headers::Requests) },
     unserved(
         "proxy-ssl-location-only",
         "false",
@@ -303,33 +378,43 @@ pub(super) const KEYS: &[Key] = &[
     unserved("server-snippet", "", SNIPPETS),
     unserved("server-tokens", "false", "the version of nginx is not told"),
     annotation("service-upstream"),
-    unserved("skip-access-log-urls", "", NOT_YET),
-    unserved("ssl-buffer-size", "4k", "set ssl_buffer_size in nginx.conf of each node"),
+    setting("skip-access-log-urls", "access-log.skip", same),
+    server("ssl-buffer-size", &catalogue::SSL_BUFFER_SIZE, |value| {
+        Ok(vec![Argument::Size(byte_size(value, 1024, 1 << 20)?)])
+    }),
     server("ssl-ciphers", &catalogue::SSL_CIPHERS, |value| Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])),
     unserved("ssl-dh-param", "", "set ssl_dhparam in nginx.conf of each node"),
-    unserved("ssl-early-data", "false", "set ssl_early_data in nginx.conf of each node"),
-    unserved("ssl-ecdh-curve", "auto", "set ssl_ecdh_curve in nginx.conf of each node"),
+    server("ssl-early-data", &catalogue::SSL_EARLY_DATA, on_off),
+    server("ssl-ecdh-curve", &catalogue::SSL_ECDH_CURVE, |value| {
+        Ok(vec![Argument::Ciphers(Ciphers::new(value.trim())?)])
+    }),
     setting("ssl-protocols", "tls.protocols", |value| Ok(value.split_whitespace().collect::<Vec<_>>().join(","))),
     annotation("ssl-redirect"),
-    unserved("ssl-reject-handshake", "false", NOT_YET),
-    unserved("ssl-session-cache", "true", "sessions are kept in a cache of 10 MB"),
-    unserved("ssl-session-cache-size", "10m", "sessions are kept in a cache of 10 MB"),
-    unserved("ssl-session-ticket-key", "", "tickets are off"),
-    unserved("ssl-session-tickets", "false", "tickets are off"),
-    unserved("ssl-session-timeout", "10m", "sessions last 10 minutes"),
+    server("ssl-reject-handshake", &catalogue::SSL_REJECT_HANDSHAKE, on_off),
+    setting("ssl-session-cache", "tls.session-cache", |value| {
+        boolean(value).map(|is_on| if is_on { "" } else { "0" }.to_owned())
+    }),
+    setting("ssl-session-cache-size", "tls.session-cache", same),
+    unserved(
+        "ssl-session-ticket-key",
+        "",
+        "a key in a ConfigMap is read by whoever may read ConfigMaps: nginx makes one of its own for ssl-session-tickets",
+    ),
+    setting("ssl-session-tickets", "tls.session-tickets", switch),
+    setting("ssl-session-timeout", "tls.session-timeout", nginx_time),
     unserved("stream-access-log-path", "", "set access_log in the stream block of nginx.conf"),
     unserved("stream-snippet", "", SNIPPETS),
     unserved("strict-validate-path-type", "true", "paths are judged by the rules of the API server"),
-    unserved("syslog-host", "", "set access_log and error_log in nginx.conf of each node"),
-    unserved("syslog-port", "514", "set access_log and error_log in nginx.conf of each node"),
+    setting("syslog-host", "access-log.syslog-address", same),
+    setting("syslog-port", "access-log.syslog-port", same),
     setting("upstream-keepalive-connections", "upstreams.keepalive", same),
-    unserved("upstream-keepalive-requests", "10000", NOT_YET),
-    unserved("upstream-keepalive-time", "1h", NOT_YET),
-    unserved("upstream-keepalive-timeout", "60", NOT_YET),
+    setting("upstream-keepalive-requests", "upstreams.keepalive-requests", same),
+    setting("upstream-keepalive-time", "upstreams.keepalive-time", nginx_time),
+    setting("upstream-keepalive-timeout", "upstreams.keepalive-timeout", nginx_time),
     Key { name: "use-forwarded-headers", effect: Effect::Forwarded(is_boolean) },
     unserved("use-geoip", "false", REMOVED),
     unserved("use-geoip2", "false", "set up geoip2 in nginx.conf of each node"),
-    unserved("use-gzip", "false", GZIP),
+    Key { name: "use-gzip", effect: Effect::Gzip(is_boolean) },
     setting("use-http2", "listen.http2", switch),
     annotation("use-port-in-redirects"),
     setting("use-proxy-protocol", "listen.proxy-protocol", switch),
@@ -352,6 +437,79 @@ fn same(value: &str) -> Result<String, Refused> {
 
 fn switch(value: &str) -> Result<String, Refused> {
     boolean(value).map(|is_on| is_on.to_string())
+}
+
+/// Either of two keys switches logs off, and neither switches them on.
+fn only_off(value: &str) -> Result<String, Refused> {
+    boolean(value).map(|is_off| if is_off { "false" } else { "" }.to_owned())
+}
+
+/// Seconds without a unit, or as nginx writes a time.
+fn nginx_time(value: &str) -> Result<String, Refused> {
+    seconds(value).map(|time| format!("{}s", time.as_secs())).or_else(|_| same(value))
+}
+
+fn backend_server_header(value: &str) -> Result<Vec<Said>, Refused> {
+    let rows = [&catalogue::PROXY_PASS_HEADER, &catalogue::GRPC_PASS_HEADER];
+    let says = |row| (row, vec![Argument::Word("Server")]);
+    boolean(value).map(|is_on| rows.into_iter().filter(|_| is_on).map(says).collect())
+}
+
+/// What is compressed where nobody says otherwise, besides text/html.
+const MEDIA_TYPES: &str = "application/atom+xml application/javascript application/x-javascript application/json \
+    application/rss+xml application/vnd.ms-fontobject application/x-font-ttf application/x-web-app-manifest+json \
+    application/xhtml+xml application/xml font/opentype image/svg+xml image/x-icon text/css text/javascript text/plain \
+    text/x-component";
+
+/// Media types with blanks between.
+fn media_types(value: &str) -> Result<Vec<Argument>, Refused> {
+    let fits = |word: &str| {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || b"/+.-*".contains(&byte);
+        word == "*" || (word.bytes().all(known) && word.split('/').filter(|part| !part.is_empty()).count() == 2)
+    };
+    // nginx complains about the one that it always compresses.
+    let words = value.split_whitespace().filter(|word| *word != "text/html");
+    words
+        .map(|word| match fits(word) {
+            true => Text::new(word).map(Argument::Text),
+            false => Err(Refused::because("it is not media types such as text/css, with blanks between")),
+        })
+        .collect()
+}
+
+/// What every server says of compression, by what the keys about it say.
+pub(super) fn gzip(value: impl Fn(&str) -> Option<String>) -> Result<Vec<Said>, Refused> {
+    if value("use-gzip").is_none_or(|on| boolean(&on) != Ok(true)) {
+        return Ok(Vec::new());
+    }
+    let number = |key: &str, least, most, default| {
+        value(key).and_then(|value| integer(&value, least, most).ok()).unwrap_or(default)
+    };
+    let types = value("gzip-types").and_then(|value| media_types(&value).ok());
+    let types = types.filter(|types| !types.is_empty()).map_or_else(|| media_types(MEDIA_TYPES), Ok)?;
+    Ok(vec![
+        (&catalogue::GZIP, vec![Argument::Switch(true)]),
+        (&catalogue::GZIP_COMP_LEVEL, vec![Argument::Number(number("gzip-level", 1, 9, 1))]),
+        (&catalogue::GZIP_MIN_LENGTH, vec![Argument::Number(number("gzip-min-length", 0, 1 << 30, 256))]),
+        (&catalogue::GZIP_PROXIED, vec![Argument::Word("any")]),
+        (&catalogue::GZIP_TYPES, types),
+        (&catalogue::GZIP_VARY, vec![Argument::Switch(true)]),
+    ])
+}
+
+/// Where logs of the controller may go on a node: nginx opens them as root, and refuses all configuration where it cannot.
+const LOGS: &str = "/var/log/nginx/";
+
+fn log_file(value: &str) -> Result<String, Refused> {
+    let fits = |name: &str| {
+        !name.starts_with('.') && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    };
+    match value.trim().strip_prefix(LOGS).is_some_and(|name| !name.is_empty() && fits(name)) {
+        true => Ok(value.trim().to_owned()),
+        false => Err(Refused::because(
+            "a ConfigMap may name files of /var/log/nginx/; set listen.access-log to others on each node",
+        )),
+    }
 }
 
 fn on_or_off(value: &str) -> Result<String, Refused> {

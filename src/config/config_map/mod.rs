@@ -1,6 +1,7 @@
 //! The ConfigMap of an ingress-nginx as a layer over the settings: what they become, and what is wrong with it.
 
 mod document;
+mod headers;
 mod keys;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,7 @@ use self::keys::{Effect, KEYS, Key};
 use super::settings::Settings;
 use super::table::rows;
 use crate::finding::{Finding, Reason, Severity, nearest};
-use crate::model::{Argument, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
+use crate::model::{Argument, ByteSize, Directive, Field, Kind, ObjectId, Origin, Refused, WrittenAt, catalogue};
 use crate::source::{Snapshot, Version};
 use crate::translate::annotation::asks;
 use crate::translate::value::{address_list, boolean, excerpt};
@@ -32,10 +33,19 @@ pub struct Layered {
 }
 
 impl Settings {
-    /// Which version of which ConfigMap counts; `None` where none is named, or there is none.
+    /// Which version of which ConfigMap counts, with those that it names; `None` where none is named, or there is none.
     pub fn layer_version(&self, snapshot: &Snapshot) -> Option<Version> {
         let (namespace, name) = self.ingress_nginx.config_map.as_ref()?;
-        snapshot.config_map(namespace, name).map(|stored| stored.version.clone())
+        let stored = snapshot.config_map(namespace, name)?;
+        let data = stored.object.data.as_ref();
+        let named = headers::KEYS.into_iter().map(|key| {
+            data?.get(key).and_then(|value| headers::version(value, namespace, snapshot)).map(|version| &*version.0)
+        });
+        let named: Vec<_> = named.map(Option::unwrap_or_default).collect();
+        Some(match named.iter().all(|version| version.is_empty()) {
+            true => stored.version.clone(),
+            false => Version(format!("{} {}", stored.version.0, named.join(" ")).into()),
+        })
     }
 
     /// The settings under the ConfigMap that they name.
@@ -51,7 +61,8 @@ impl Settings {
             return layered;
         };
         let nothing = BTreeMap::new();
-        let mut layer = Layer { id: &stored.id, settings: self.clone(), defaults: Vec::new(), findings: Vec::new() };
+        let mut layer =
+            Layer { id: &stored.id, snapshot, settings: self.clone(), defaults: Vec::new(), findings: Vec::new() };
         let is_safe = layer.read(stored.object.data.as_ref().unwrap_or(&nothing));
         layer.settings.translate.defaults = layer.defaults.into();
         layer.settings.translate.server_directives.sort_by_key(|directive| directive.row.name);
@@ -63,6 +74,7 @@ impl Settings {
 /// The ConfigMap while it is read.
 struct Layer<'a> {
     id: &'a Arc<ObjectId>,
+    snapshot: &'a Snapshot,
     settings: Settings,
     defaults: Vec<DefaultValue>,
     findings: Vec<Finding>,
@@ -87,7 +99,19 @@ impl Layer<'_> {
             }
         }
         self.believe(data, had_protocol);
+        let said = keys::gzip(|key| data.get(key).filter(|value| !value.trim().is_empty()).cloned());
+        if data.get("ssl-session-cache").is_some_and(|value| boolean(value) == Ok(false)) {
+            // Whatever size is asked for beside it.
+            self.settings.gate.everywhere.session_cache = ByteSize(0);
+        }
+        self.say(said.unwrap_or_default(), &Origin::field(self.id, Field::Data("use-gzip".into())));
         is_safe
+    }
+
+    /// Says directives in every server.
+    fn say(&mut self, said: Vec<keys::Said>, origin: &Origin) {
+        let directive = |(row, arguments)| Directive { row, arguments, origin: origin.clone() };
+        self.settings.translate.server_directives.extend(said.into_iter().map(directive));
     }
 
     fn find(&mut self, reason: Reason, origin: Origin, note: impl Into<Arc<str>>) {
@@ -110,7 +134,12 @@ impl Layer<'_> {
                     say(&catalogue::SSL_PREFER_SERVER_CIPHERS, vec![Argument::Switch(true)]);
                 }
             }),
-            Effect::Forwarded(form) => form(value).map(drop),
+            Effect::Headers(headers) => {
+                self.headers(headers, value, origin);
+                Ok(())
+            }
+            Effect::Directives(_, of) => of(value).map(|said| self.say(said, origin)),
+            Effect::Forwarded(form) | Effect::Gzip(form) => form(value),
             Effect::Host(directive) => {
                 let note =
                     format!("it belongs to nginx.conf of each node, which is not ours to write: set {directive} there");
@@ -152,7 +181,11 @@ impl Layer<'_> {
     /// A value in the place of that of a setting.
     fn set(&mut self, key: &str, written: keys::Written, value: &str, origin: &Origin) -> Result<(), Refused> {
         let row = rows().find(|row| row.key == key).ok_or_else(|| Refused::because("it has no setting"))?;
-        let value = row.form.read_text(&written(value)?).map_err(|why| Refused(why.into()))?;
+        let written = written(value)?;
+        if written.is_empty() {
+            return Ok(());
+        }
+        let value = row.form.read_text(&written).map_err(|why| Refused(why.into()))?;
         // A setter may have put a value in its place before it refuses it.
         let mut settings = self.settings.clone();
         let at = WrittenAt::Object(origin.clone());

@@ -99,9 +99,75 @@ fn keys_take_the_place_of_settings() {
 }
 
 #[test]
+fn keys_about_logs_take_the_place_of_settings() {
+    let layered = layered(&[
+        ("log-format-upstream", "$remote_addr $status"),
+        ("log-format-escape-json", "true"),
+        ("access-log-path", "/var/log/nginx/a.log"),
+        ("http-access-log-path", "/var/log/nginx/b.log"),
+        ("access-log-params", "buffer=16k flush=5s"),
+        ("skip-access-log-urls", "/healthz,~^/ping"),
+        ("enable-syslog", "true"),
+        ("syslog-host", "192.0.2.1"),
+        ("syslog-port", "1514"),
+        ("disable-access-log", "true"),
+        ("disable-http-access-log", "false"),
+    ]);
+    assert_eq!(told(&layered), Vec::<String>::new());
+    let log = layered.settings.gate.access_log;
+    assert_eq!((log.line.map(|line| line.parts().len()), log.json, log.enabled), (Some(3), true, false));
+    assert_eq!((log.path, log.unlogged.len()), (Some("/var/log/nginx/b.log".into()), 2));
+    assert_eq!((log.syslog, log.syslog_address, log.syslog_port), (true, Some([192, 0, 2, 1].into()), 1514));
+    assert_eq!(log.buffering.size, Some(ByteSize(16 << 10)));
+}
+
+#[test]
+fn compression_is_said_as_a_whole_or_not_at_all() {
+    let said = |data: &[(&str, &str)]| -> Vec<String> {
+        let directives = layered(data).settings.translate.server_directives;
+        directives.iter().map(|directive| format!("{} {}", directive.row.name, directive.arguments.len())).collect()
+    };
+    let all = ["gzip 1", "gzip_comp_level 1", "gzip_min_length 1", "gzip_proxied 1", "gzip_types 2", "gzip_vary 1"];
+    assert_eq!(said(&[("use-gzip", "true"), ("gzip-types", "text/html text/css application/json")]), all);
+    assert_eq!(said(&[("use-gzip", "false"), ("gzip-level", "5")]), Vec::<String>::new());
+    assert_eq!(said(&[("gzip-level", "5")]), Vec::<String>::new());
+    assert_eq!(said(&[("use-gzip", "true"), ("gzip-types", "*;")])[4], "gzip_types 17");
+}
+
+#[test]
+fn a_config_map_with_headers_is_part_of_the_version_and_counts_before_settings() {
+    let with = |version: &str, headers: &[(&str, &str)]| {
+        let named = snapshot(&[("add-headers", "edge/headers")]);
+        let mut stored = snapshot(headers).config_maps[0].clone();
+        stored.id = Arc::new(ObjectId::new(Kind::ConfigMap, "edge", "headers"));
+        stored.version = Version(version.into());
+        Snapshot { config_maps: vec![named.config_maps[0].clone(), stored].into(), ..Snapshot::default() }
+    };
+    let settings = settings();
+    let (one, two) = (with("1", &[("X-A", "b"), ("Date", "x")]), with("2", &[("X-A", "b")]));
+    assert_ne!(settings.layer_version(&one), settings.layer_version(&two));
+    let layered = settings.layered(&one);
+    assert_eq!(layered.settings.gate.everywhere.answer_headers.len(), 1);
+    let found = &layered.findings[0];
+    assert_eq!((&*found.origin.object.name, found.reason), ("headers", Reason::InvalidValue));
+}
+
+#[test]
 fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
     for (key, value, why) in [
         ("http-redirect-code", "200", "301, 302, 307, 308"),
+        ("log-format-upstream", "a $nonsense", "no variable"),
+        ("access-log-path", "/etc/passwd", "listen.access-log"),
+        ("access-log-path", "/var/log/nginx/../x", "listen.access-log"),
+        ("access-log-path", "/dev/stdout", "listen.access-log"),
+        ("access-log-params", "if=$x", "none of"),
+        ("syslog-host", "logs.example.com", "IP address"),
+        ("limit-req-status-code", "200", "400 to 599"),
+        ("hide-headers", "X A", "letters, digits"),
+        ("gzip-level", "10", "is refused"),
+        ("gzip-types", "text", "media types"),
+        ("ssl-buffer-size", "1g", "is refused"),
+        ("add-headers", "headers", "namespace/name"),
         ("use-http2", "maybe", "not true or false"),
         ("annotations-risk-level", "Great", "none of low"),
         ("proxy-body-size", "huge", "is refused"),
@@ -120,7 +186,9 @@ fn a_value_that_cannot_be_used_leaves_the_setting_and_says_why() {
         let (before, after) = (settings(), layered.settings);
         assert_eq!(after.translate, before.translate, "{key}");
         assert_eq!(after.gate.addresses, before.gate.addresses, "{key}");
-        let protects = ["annotations-risk-level", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"].contains(&key);
+        let protects =
+            ["annotations-risk-level", "hide-headers", "proxy-real-ip-cidr", "bind-address", "ssl-protocols"]
+                .contains(&key);
         assert_eq!(layered.refused.is_some(), protects, "{key}");
     }
 }

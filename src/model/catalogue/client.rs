@@ -43,6 +43,9 @@ rows! {
     SET_REAL_IP_FROM = row("set_real_ip_from", HTTP_TO_LOCATION, Form::Word).of(Module::RealIp);
     /// Whether a server speaks HTTP/2; before that it is a parameter of `listen`.
     pub HTTP2 = row("http2", HTTP_SERVER, Form::Switch).of(Module::Http2).since(Version(1, 25, 1)).default("off");
+    /// How many requests of a connection are answered at once.
+    pub HTTP2_MAX_CONCURRENT_STREAMS =
+        row("http2_max_concurrent_streams", HTTP_SERVER, Form::Number).of(Module::Http2).default("128").by_server();
     LISTEN = row("listen", SERVER, Form::Words);
     SERVER_NAME = row("server_name", SERVER, Form::Words);
 }

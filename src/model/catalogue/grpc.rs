@@ -24,7 +24,8 @@ rows! {
     GRPC_NEXT_UPSTREAM_TIMEOUT = row("grpc_next_upstream_timeout", Form::Time).default("0").reset().said(Said::Grpc);
     GRPC_NEXT_UPSTREAM_TRIES = row("grpc_next_upstream_tries", Form::Number).default("0").reset().said(Said::Grpc);
     GRPC_PASS = DirectiveRow::new("grpc_pass", LOCATIONS, Form::Text).of(Module::Grpc);
-    GRPC_PASS_HEADER = row("grpc_pass_header", Form::Word).reset_to(NO_HEADER);
+    /// Headers of backends that nginx would replace.
+    pub GRPC_PASS_HEADER = row("grpc_pass_header", Form::Word).default(NO_HEADER).reset().by_server();
     GRPC_READ_TIMEOUT = row("grpc_read_timeout", Form::Time).default("60s").reset().said(Said::Grpc);
     GRPC_SEND_TIMEOUT = row("grpc_send_timeout", Form::Time).default("60s").reset().said(Said::Grpc);
     GRPC_SET_HEADER = row("grpc_set_header", Form::Words);

@@ -25,6 +25,7 @@ pub use access::*;
 pub use client::*;
 pub use context::{Context, Contexts};
 pub use form::Form;
+pub use grpc::*;
 pub(crate) use main::EVENTS;
 pub use proxy::*;
 pub use response::*;

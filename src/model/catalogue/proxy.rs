@@ -80,7 +80,8 @@ rows! {
         .by_route()
         .said(Said::Always);
     PROXY_PASS = DirectiveRow::new("proxy_pass", LOCATIONS, Form::Text).of(Module::Proxy);
-    PROXY_PASS_HEADER = row("proxy_pass_header", Form::Word).reset_to(NO_HEADER);
+    /// Headers of backends that nginx would replace.
+    pub PROXY_PASS_HEADER = row("proxy_pass_header", Form::Word).default(NO_HEADER).reset().by_server();
     PROXY_PASS_REQUEST_BODY = row("proxy_pass_request_body", Form::Switch).default("on").reset();
     PROXY_PASS_REQUEST_HEADERS = row("proxy_pass_request_headers", Form::Switch).default("on").reset();
     /// Time between two reads from an endpoint.

@@ -24,7 +24,18 @@ rows! {
     ERROR_PAGE = row("error_page", HTTP_TO_IF, Form::Words).reset_to("599 /");
     EXPIRES = row("expires", HTTP_TO_IF, Form::Words).default("off").reset();
     GUNZIP = row("gunzip", HTTP_TO_LOCATION, Form::Switch).of(Module::Gunzip).default("off").reset();
-    GZIP = row("gzip", HTTP_TO_IF, Form::Switch).default("off").reset();
+    /// Whether answers are compressed.
+    pub GZIP = row("gzip", HTTP_TO_IF, Form::Switch).default("off").reset().by_server();
+    /// How much.
+    pub GZIP_COMP_LEVEL = row("gzip_comp_level", HTTP_TO_LOCATION, Form::Number).default("1").by_server();
+    /// From which size.
+    pub GZIP_MIN_LENGTH = row("gzip_min_length", HTTP_TO_LOCATION, Form::Number).default("20").by_server();
+    /// Whether answers to proxies are.
+    pub GZIP_PROXIED = row("gzip_proxied", HTTP_TO_LOCATION, Form::Words).default("off").by_server();
+    /// Of which media types.
+    pub GZIP_TYPES = row("gzip_types", HTTP_TO_LOCATION, Form::Words).default("text/html").by_server();
+    /// Whether caches are told that it depends on the client.
+    pub GZIP_VARY = row("gzip_vary", HTTP_TO_LOCATION, Form::Switch).default("off").by_server();
     /// Whether redirects of nginx's own have the port of the connection.
     pub PORT_IN_REDIRECT = row("port_in_redirect", HTTP_TO_LOCATION, Form::Switch).default("on").said(Said::Always).by_route();
     SERVER_NAME_IN_REDIRECT = row("server_name_in_redirect", HTTP_TO_LOCATION, Form::Switch).default("off").reset();

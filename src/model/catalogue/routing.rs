@@ -1,7 +1,7 @@
 //! Blocks, variables and answers of nginx's own: what leads a request to where it goes.
 
 use super::context::{HTTP, HTTP_TO_IF, REWRITING};
-use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, rows};
+use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, Version, rows};
 
 const fn row(name: &'static str, contexts: Contexts, form: Form) -> DirectiveRow {
     DirectiveRow::new(name, contexts, form)
@@ -26,6 +26,11 @@ rows! {
     pub HASH = row("hash", UPSTREAM, Form::Words).of(Module::UpstreamHash);
     /// Has the endpoint with the fewest connections take a request.
     pub LEAST_CONN = row("least_conn", UPSTREAM, Form::Nothing).of(Module::UpstreamLeastConn);
+    /// How long a connection to an endpoint is used.
+    pub KEEPALIVE_TIME =
+        row("keepalive_time", UPSTREAM, Form::Time).of(Module::UpstreamKeepalive).since(Version(1, 19, 10)).default("1h");
+    UPSTREAM_KEEPALIVE_TIMEOUT =
+        row("keepalive_timeout", UPSTREAM, Form::Time).of(Module::UpstreamKeepalive).default("60s");
     /// Idle connections to endpoints.
     pub KEEPALIVE = row("keepalive", UPSTREAM, Form::Words).of(Module::UpstreamKeepalive);
     UPSTREAM_KEEPALIVE_REQUESTS = row("keepalive_requests", UPSTREAM, Form::Number).of(Module::UpstreamKeepalive);
@@ -35,5 +40,9 @@ rows! {
     SERVER_NAMES_HASH_MAX_SIZE = row("server_names_hash_max_size", HTTP, Form::Size).default("512");
     VARIABLES_HASH_BUCKET_SIZE = row("variables_hash_bucket_size", HTTP, Form::Size).default("64");
     VARIABLES_HASH_MAX_SIZE = row("variables_hash_max_size", HTTP, Form::Size).default("1024");
-    ACCESS_LOG = row("access_log", HTTP_TO_IF, Form::Words).tests(InTests::Never);
+    /// Whether requests are logged, and where.
+    pub ACCESS_LOG = row("access_log", HTTP_TO_IF, Form::Words).default("logs/access.log").tests(InTests::Never).by_route();
+    /// Whether what becomes of paths is told in the error log.
+    pub REWRITE_LOG = row("rewrite_log", HTTP_TO_IF, Form::Switch).of(Module::Rewrite).default("off").by_route();
+    LOG_FORMAT = row("log_format", HTTP, Form::Words);
 }

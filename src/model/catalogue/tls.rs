@@ -16,8 +16,15 @@ rows! {
     SSL_OCSP = row("ssl_ocsp", Form::Word).since(Version(1, 19, 0)).default("off").reset_of_client_certificates("off");
     SSL_TRUSTED_CERTIFICATE = row("ssl_trusted_certificate", Form::Path).reset_of_client_certificates("\"\"");
     SSL = row("ssl", Form::Switch).default("off").reset();
-    SSL_EARLY_DATA = row("ssl_early_data", Form::Switch).default("off").reset();
-    SSL_REJECT_HANDSHAKE = row("ssl_reject_handshake", Form::Switch).since(Version(1, 19, 4)).default("off").reset();
+    /// Whether requests may come with the first message of TLS 1.3, which anybody may send again.
+    pub SSL_EARLY_DATA = row("ssl_early_data", Form::Switch).default("off").reset().by_server();
+    /// Whether clients that ask for no host that is known are turned away before a certificate is shown.
+    pub SSL_REJECT_HANDSHAKE =
+        row("ssl_reject_handshake", Form::Switch).since(Version(1, 19, 4)).default("off").reset().by_server();
+    /// How answers are gathered for TLS.
+    pub SSL_BUFFER_SIZE = row("ssl_buffer_size", Form::Size).default("16k").by_server();
+    /// Curves of clients.
+    pub SSL_ECDH_CURVE = row("ssl_ecdh_curve", Form::Text).default("auto").by_server();
     SSL_CERTIFICATE = row("ssl_certificate", Form::Path);
     SSL_CERTIFICATE_KEY = row("ssl_certificate_key", Form::Path);
     /// Ciphers of clients, up to TLS 1.2.

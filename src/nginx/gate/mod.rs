@@ -12,8 +12,9 @@ use std::sync::Arc;
 
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::catalogue::{self, Module};
-use crate::model::{Digest, Field, Kind, Model, ObjectId, Origin, TlsTermination};
+use crate::model::{Digest, Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
 
+use super::access_log::{self, AccessLog};
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
 
 /// Without these there is nothing to serve with.
@@ -48,6 +49,11 @@ pub fn gate(
             findings.push(Finding::new(Reason::MissingCapability, server.origin.clone(), words));
         }
     }
+    model.server_directives.retain(|directive| {
+        let is_known = capabilities.knows(directive.row);
+        findings.extend((!is_known).then(|| routes::left_out(directive, capabilities)));
+        is_known
+    });
     let answer_memory = answer_memory(capabilities, options);
     routes::fit(&mut model, capabilities, has_tls, &mut findings);
     findings.extend(forgetting(&model, answer_memory.is_some()));
@@ -84,6 +90,7 @@ pub fn gate(
         findings.push(Finding::new(Reason::HostConflict, host(), words));
     }
     let resets = inherited::resets(other_sites, capabilities.version, http2, &mut findings);
+    let access_log = logs(capabilities, other_sites, options, &mut findings);
     let (names_hash, longest_name) = names::table(&model, other_sites);
     let decisions = Decisions {
         listens: sockets.listens,
@@ -98,14 +105,19 @@ pub fn gate(
         status: Some((options.status, capabilities.knows(&catalogue::STUB_STATUS))),
         current: options.current.clone(),
         upstream_keepalive: capabilities.knows(&catalogue::KEEPALIVE).then_some(options.upstream_keepalive),
-        access_log: options.access_log.clone(),
         // A block has one first name for all of its hosts.
-        shared_servers: options.shared_servers && !other_sites.tells_server_name,
+        shared_servers: options.shared_servers
+            && !other_sites.tells_server_name
+            && !options.everywhere.tells_server_name()
+            && !access_log.line.as_deref().is_some_and(LogLine::tells_server_name),
         tls_protocols: options.tls_protocols,
         real_ip: capabilities.has(Module::RealIp),
         proxies,
         stream_addresses: options.addresses.clone(),
         stream_real_ip: capabilities.has(Module::StreamRealIp),
+        everywhere: options.everywhere.clone(),
+        keepalive_time: capabilities.knows(&catalogue::KEEPALIVE_TIME),
+        access_log,
         keepalive_min_timeout: capabilities.knows(&catalogue::KEEPALIVE_MIN_TIMEOUT),
         upstream_hash: capabilities.knows(&catalogue::HASH),
         upstream_least_conn: capabilities.knows(&catalogue::LEAST_CONN),
@@ -115,6 +127,29 @@ pub fn gate(
     findings.sort();
     findings.dedup();
     (Plan { model, decisions: decisions.into() }, findings)
+}
+
+/// How requests are logged.
+fn logs(
+    capabilities: &Capabilities,
+    other_sites: &OtherSites,
+    options: &GateOptions,
+    findings: &mut Vec<Finding>,
+) -> AccessLog {
+    let conflict = |words: String| findings.push(Finding::new(Reason::HostConflict, host(), words));
+    let mut decided = access_log::decide(&options.access_log, other_sites, conflict);
+    if let Some(line) = decided.line.take() {
+        let has = |module: Option<Module>, since| {
+            since <= capabilities.version && module.is_none_or(|module| capabilities.has(module))
+        };
+        let (line, missing) = line.fit(has);
+        decided.line = Some(line.into());
+        findings.extend(missing.iter().map(|name| {
+            let words = format!("this nginx has no ${name}: in the access log a dash stands for it");
+            Finding::new(Reason::MissingCapability, host(), words)
+        }));
+    }
+    decided
 }
 
 /// Whether a path can be written into nginx's configuration.
@@ -130,14 +165,16 @@ fn impossible(capabilities: &Capabilities, options: &GateOptions) -> Option<Stri
     if let Some(module) = INDISPENSABLE.into_iter().find(|module| !capabilities.has(*module)) {
         return Some(format!("nginx has no {}: nothing can be served", Capabilities::name(module)));
     }
-    [Some(&options.current), options.access_log.as_ref()].into_iter().flatten().find(|path| !fits(path.as_path())).map(
-        |path| {
+    [Some(&options.current), options.access_log.path.as_ref()]
+        .into_iter()
+        .flatten()
+        .find(|path| !fits(path.as_path()))
+        .map(|path| {
             format!(
                 "{} cannot be written into nginx's configuration: an absolute path without $ is needed",
                 path.display()
             )
-        },
-    )
+        })
 }
 
 /// The folder in which nginx may remember answers about clients: beside its other temporary files, and no other instance's.

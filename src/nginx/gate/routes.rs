@@ -113,7 +113,7 @@ pub fn closed(server: &Server) -> Server {
 }
 
 /// A directive that protects nothing and that this nginx does not know.
-fn left_out(directive: &Directive, capabilities: &Capabilities) -> Finding {
+pub(super) fn left_out(directive: &Directive, capabilities: &Capabilities) -> Finding {
     let words = format!("nginx {} lacks {}: it is left out", capabilities.version, directive.row.name);
     Finding::new(Reason::MissingCapability, directive.origin.clone(), words)
 }

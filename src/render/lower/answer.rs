@@ -1,7 +1,7 @@
 //! Requests that nginx answers itself: redirects, statuses, another path for those that go on; it must not know backends.
 
 use crate::model::expression::LIMITS;
-use crate::model::{Action, Refused, RewritePattern};
+use crate::model::{Action, PathMatch, Refused, RewritePattern, Route, UrlPath};
 use crate::render::token::{Literal, Text, Word, Words};
 
 use super::backend_headers::kept_captures;
@@ -20,6 +20,9 @@ pub fn to_slash(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
 /// From http to https.
 pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(redirect) = &scene.route.behaviour.https_redirect else { return Ok(()) };
+    if scene.facts.decisions.everywhere.plain_paths.iter().any(|start| begins_with(scene.route, start)) {
+        return Ok(());
+    }
     if redirect.forced || scene.surroundings.tls_host {
         let trusts = scene.facts.forwarded.trusts_proxies();
         let host = if trusts { "$ingressd\u{2}_redirect_host" } else { "$host" };
@@ -29,6 +32,14 @@ pub fn https_redirect(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refuse
         slots.say_if(Slot::Https, Word::fixed("$ingressd\u{2}_plain"), "return", arguments);
     }
     Ok(())
+}
+
+/// Whether the path of a route begins like this.
+fn begins_with(route: &Route, start: &UrlPath) -> bool {
+    match &route.path {
+        PathMatch::Exact { path, .. } | PathMatch::Prefix { path, .. } => path.as_str().starts_with(start.as_str()),
+        PathMatch::Regex(pattern) => pattern.as_str().starts_with(start.as_str()),
+    }
 }
 
 /// What the action says where no backend is asked.

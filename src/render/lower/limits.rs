@@ -15,12 +15,10 @@ use super::location::Scene;
 use super::shared::behaviours;
 use super::slots::{Slot, Slots};
 
-/// What is answered to requests above a limit.
-const TOO_MANY: Word = Word::fixed("503");
-
 /// What a location says.
 pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     let Some(limits) = scene.route.behaviour.limits.as_deref() else { return Ok(()) };
+    let everywhere = &scene.facts.decisions.everywhere;
     let name = names::limits(limits);
     for (rate, burst) in &limits.rates {
         let zone = Word::setting("zone", &Word::own(&names::rate_zone(&name, *rate))?);
@@ -28,12 +26,12 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Limits, "limit_req", Words::join([zone, burst, Word::fixed("nodelay")]));
     }
     if !limits.rates.is_empty() {
-        slots.say(Slot::Limits, "limit_req_status", TOO_MANY);
+        slots.say(Slot::Limits, "limit_req_status", Word::number(u64::from(everywhere.rate_status)));
     }
     if let Some(connections) = limits.connections {
         let zone = Word::own(&names::connection_zone(&name))?;
         slots.say(Slot::Limits, "limit_conn", Words::join([zone, Word::number(u64::from(connections))]));
-        slots.say(Slot::Limits, "limit_conn_status", TOO_MANY);
+        slots.say(Slot::Limits, "limit_conn_status", Word::number(u64::from(everywhere.connections_status)));
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use crate::model::catalogue::Module;
 use crate::model::{
-    Action, Argument, ByteSize, ClientCertificates, Directive, Protocol, Refused, Route, Server, StrictPaths,
+    Action, Argument, ByteSize, ClientCertificates, Directive, LogLine, Protocol, Refused, Route, Server, StrictPaths,
     UpstreamId,
 };
 use crate::nginx::Decisions;
@@ -15,8 +15,8 @@ use super::paths::Place;
 use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
-    access, answer, backend_headers, backend_tls, client_certificates, cors, error_pages, external_authentication,
-    limits, session,
+    access, access_log, answer, backend_headers, backend_tls, client_certificates, cors, error_pages,
+    external_authentication, limits, session,
 };
 
 /// What the locations of a server have in common.
@@ -32,6 +32,8 @@ pub struct Surroundings<'a> {
     pub common: &'a [&'a Directive],
     /// Where paths have to be strict.
     pub strict: &'a StrictPaths<'a>,
+    /// The line of the access log that tells of routes.
+    pub log_line: Option<&'a LogLine>,
     /// How upstreams are named.
     pub backends: &'a Backends<'a>,
 }
@@ -59,6 +61,7 @@ const FEATURES: &[Feature] = &[
     client_certificates::lower,
     cors::lower,
     session::lower,
+    access_log::lower,
     answer::answer,
     answer::rewrite,
     access::together,

@@ -1,6 +1,7 @@
 //! From a plan to views, part by part; it must not know templates, caching or where files are stored.
 
 mod access;
+mod access_log;
 mod answer;
 mod backend;
 mod backend_headers;
@@ -9,6 +10,7 @@ mod block;
 mod client_certificates;
 mod cors;
 mod error_pages;
+mod everywhere;
 mod external_authentication;
 mod limits;
 mod lists;
@@ -24,9 +26,11 @@ mod stream;
 mod upstream;
 mod writer;
 
+pub use access_log::access_log;
 pub use block::{Likeness, block, likeness};
 pub use client_certificates::strangers;
 pub use cors::cors;
+pub use everywhere::blocked;
 pub use external_authentication::files as authentication;
 pub use limits::limits;
 pub use lists::{list, long_lists};

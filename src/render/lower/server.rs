@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::model::catalogue::{self, DirectiveRow, Said};
 use crate::model::{
-    Action, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused, Server,
-    ServerName, StrictPaths, TlsTermination, expression,
+    Action, ByteSize, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
+    Server, ServerName, StrictPaths, TlsTermination, expression,
 };
 use crate::nginx::{Decisions, Entrance, Http2, Listen, Reset};
 use crate::render::crowds::Crowds;
@@ -23,7 +23,7 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{backend_tls, client_certificates, error_pages, external_authentication, session};
+use super::{access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, session};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -60,6 +60,8 @@ pub fn server(server: &Server, facts: &Facts<'_>, engine: &Engine) -> File {
 /// The files that a server needs; what these need in turn is among them.
 pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
     let mut requires = BTreeSet::from([names::shared_file()]);
+    requires.extend(facts.decisions.everywhere.blocks().then(names::blocked_file));
+    requires.extend(access_log::is_needed(&facts.decisions.access_log).then(names::access_log_file));
     requires.extend(certificate(server, facts).map(names::certificate_file));
     if certificate(server, facts).is_none() && server.name != ServerName::CatchAll {
         // nginx takes a TLS server without a certificate only beside a default server that has one.
@@ -158,7 +160,11 @@ fn write_one(
     let hsts = server.hsts.as_ref().map(|hsts| Word::variable(&names::hsts(hsts))).transpose()?;
     let of_host = &server.directives;
     let is_said = |directive: &&Directive| of_host.iter().any(|own| own.row == directive.row);
-    let everywhere = facts.server_directives.iter().filter(|directive| !is_said(directive));
+    // Only the server for unknown hosts may turn away whoever names none that is known.
+    let concerns = |directive: &&Directive| {
+        *directive.row != catalogue::SSL_REJECT_HANDSHAKE || server.name == ServerName::CatchAll
+    };
+    let everywhere = facts.server_directives.iter().filter(|directive| !is_said(directive)).filter(concerns);
     let common: Vec<_> = everywhere.chain(of_host).chain(location::common(server)).collect();
     let listens = sockets.iter().map(|socket| listen(socket, &server.name, decisions.http2)).collect();
     writer.add(fill(engine, "listens", &view::Listens { listens })?, &server.origin);
@@ -171,10 +177,13 @@ fn write_one(
     if facts.forwarded.trusts_proxies() {
         writer.add(fill(engine, "told", &view::Nothing {})?, &server.origin);
     }
-    let inherited = inherited(server, hsts.as_ref());
+    if let Some(view) = everywhere::of_server(&decisions.everywhere)? {
+        writer.add(fill(engine, "everywhere", &view)?, &server.origin);
+    }
+    let inherited = inherited(server, hsts.as_ref(), facts)?;
     if let Some(asked) = &server.client_certificates {
         writer.add(fill(engine, "client_certificates", &client_certificates::view(asked, facts)?)?, &asked.origin);
-        let headers = location::request_headers(Family::Proxy, &inherited.request_headers);
+        let headers = location::request_headers(Family::Proxy, &client_certificates::request_headers(asked));
         writer.add(fill(engine, "request_headers", &headers)?, &asked.origin);
     }
     let strict = server.strict_paths();
@@ -190,6 +199,7 @@ fn write_one(
         inherited: &inherited,
         common: &common,
         strict: &strict,
+        log_line: decisions.access_log.line(server.handover == Handover::Detailed),
         backends,
     };
     let list =
@@ -225,16 +235,29 @@ fn write_one(
 }
 
 /// What all locations of a server have, but for those that say anything of the kind.
-fn inherited(server: &Server, hsts: Option<&Word>) -> Inherited {
-    Inherited {
-        answer_headers: hsts.iter().map(|policy| Header::fixed(HSTS, (*policy).clone())).collect(),
-        hidden_headers: hsts.iter().map(|_| Word::fixed(HSTS)).collect(),
-        request_headers: server
-            .client_certificates
-            .iter()
-            .flat_map(|asked| client_certificates::request_headers(asked))
-            .collect(),
-    }
+fn inherited(server: &Server, hsts: Option<&Word>, facts: &Facts<'_>) -> Result<Inherited, Refused> {
+    let mut inherited = everywhere::inherited(&facts.decisions.everywhere)?;
+    inherited.answer_headers.extend(hsts.iter().map(|policy| Header::fixed(HSTS, (*policy).clone())));
+    inherited.hidden_headers.extend(hsts.iter().map(|_| Word::fixed(HSTS)));
+    let asked = server.client_certificates.iter();
+    inherited.request_headers.extend(asked.flat_map(|asked| client_certificates::request_headers(asked)));
+    Ok(inherited)
+}
+
+/// How sessions of TLS are taken up.
+fn sessions(decisions: &Decisions) -> Result<Vec<view::Directive>, Refused> {
+    let everywhere = &decisions.everywhere;
+    let cache = match everywhere.session_cache {
+        ByteSize(0) => Word::fixed("off"),
+        size => Word::own(&format!("shared:ingressd:{size}"))?,
+    };
+    let tickets = Word::fixed(if everywhere.session_tickets { "on" } else { "off" });
+    let line = |name, word: Word| view::Directive { name: Word::fixed(name), arguments: word.into() };
+    Ok(vec![
+        line("ssl_session_cache", cache),
+        line("ssl_session_timeout", Word::long_time(everywhere.session_timeout)),
+        line("ssl_session_tickets", tickets),
+    ])
 }
 
 /// Which list of headers every backend of a host gets.
@@ -297,8 +320,9 @@ fn head(
     Ok(view::Server {
         http2: has_tls && decisions.http2 == Http2::Directive,
         protocols: certificate.iter().map(|_| protocols()).collect(),
+        sessions: certificate.iter().map(|_| sessions(decisions)).collect::<Result<Vec<_>, _>>()?.concat(),
         certificate: certificate.into_iter().collect(),
-        access_log: decisions.access_log.as_deref().map(Path::new).transpose()?.into_iter().collect(),
+        access_log: access_log::of_server(&decisions.access_log, detailed)?,
         keepalive_min_timeout: decisions.keepalive_min_timeout,
         grpc,
         detailed,
@@ -328,13 +352,16 @@ fn real_ip(sockets: &[&Listen], facts: &Facts<'_>) -> Vec<view::RealIp> {
     let decisions = facts.decisions;
     let has = |entrance| sockets.iter().any(|listen| listen.entrance == entrance);
     let (header, believed) = match has(Entrance::Inside) || !decisions.proxies.is_empty() {
-        true => ("proxy_protocol", &decisions.proxies),
-        false => ("X-Forwarded-For", &facts.forwarded.trusted),
+        true => (Word::fixed("proxy_protocol"), &decisions.proxies),
+        false => {
+            let told = decisions.everywhere.client_header.as_ref();
+            let told = told.and_then(|name| Word::new(name.as_str()).ok());
+            (told.unwrap_or(Word::fixed("X-Forwarded-For")), &facts.forwarded.trusted)
+        }
     };
     let inside = sockets.iter().any(|listen| listen.entrance.is_inside()).then(|| Word::fixed(ITSELF));
     let networks: Vec<_> = inside.into_iter().chain(believed.iter().map(Word::network)).collect();
-    let real_ip =
-        (decisions.real_ip && !networks.is_empty()).then(|| view::RealIp { header: Word::fixed(header), networks });
+    let real_ip = (decisions.real_ip && !networks.is_empty()).then_some(view::RealIp { header, networks });
     real_ip.into_iter().collect()
 }
 

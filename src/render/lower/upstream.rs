@@ -1,7 +1,7 @@
 //! From a group of endpoints to its file; it must not know who uses it.
 
 use crate::model::{Balance, Endpoint, Refused, Upstream, UpstreamId};
-use crate::nginx::Decisions;
+use crate::nginx::{Decisions, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath, Owners};
@@ -35,6 +35,24 @@ pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
     endpoints.iter().map(endpoint).collect()
 }
 
+/// How long idle connections are used. What nginx does by itself is not said.
+fn reuse(decisions: &Decisions) -> Vec<view::Directive> {
+    if decisions.upstream_keepalive.is_none_or(|connections| connections == 0) {
+        return Vec::new();
+    }
+    let everywhere = &decisions.everywhere;
+    let (time, timeout) = (everywhere.keepalive_time, everywhere.keepalive_timeout);
+    let lines = [
+        ("keepalive_requests", Some(Word::number(u64::from(everywhere.keepalive_requests)))),
+        ("keepalive_time", (decisions.keepalive_time && time != KEEPALIVE_TIME).then(|| Word::time(time))),
+        ("keepalive_timeout", (timeout != KEEPALIVE_TIMEOUT).then(|| Word::time(timeout))),
+    ];
+    let line = |(name, word): (&'static str, Option<Word>)| {
+        Some(view::Directive { name: Word::fixed(name), arguments: word?.into() })
+    };
+    lines.into_iter().filter_map(line).collect()
+}
+
 /// How an endpoint is chosen, where this nginx can.
 fn balance<'a>(upstream: &'a Upstream, decisions: &Decisions) -> Option<&'a Balance> {
     upstream.id.balance.as_deref().filter(|balance| match balance {
@@ -64,6 +82,7 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
                 .map(|connections| Number(u64::from(connections)))
                 .into_iter()
                 .collect(),
+            reuse: reuse(decisions),
         },
     );
     filled.map_err(|error| Refused(error.to_string().into()))

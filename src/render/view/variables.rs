@@ -96,6 +96,80 @@ pub struct SplitPart {
     pub upstream: Word,
 }
 
+/// Who is turned away everywhere.
+#[derive(Debug, Serialize)]
+pub struct Blocked {
+    /// By address, none or one.
+    pub networks: Vec<BlockedNetworks>,
+    /// By a header each.
+    pub headers: Vec<BlockedHeader>,
+}
+
+/// Clients that are turned away.
+#[derive(Debug, Serialize)]
+pub struct BlockedNetworks {
+    /// The variable that tells them.
+    pub variable: Word,
+    /// Their networks.
+    pub networks: Vec<Word>,
+}
+
+/// Values of a header whose requests are turned away.
+#[derive(Debug, Serialize)]
+pub struct BlockedHeader {
+    /// The variable with the header.
+    pub header: Word,
+    /// The variable that tells them.
+    pub variable: Word,
+    /// Expressions that match them.
+    pub values: Vec<Literal>,
+}
+
+/// How requests are logged.
+#[derive(Debug, Serialize)]
+pub struct AccessLog {
+    /// Whether the line tells anything of backends.
+    pub backends: bool,
+    /// Whether it tells the namespace of the Service.
+    pub namespace: bool,
+    /// Whether it tells the Service.
+    pub service: bool,
+    /// Whether it tells its port.
+    pub port: bool,
+    /// Whether it tells all three as one name.
+    pub upstream: bool,
+    /// Whether it tells that of a canary.
+    pub alternative: bool,
+    /// Whether it tells the Ingress.
+    pub ingress: bool,
+    /// Whether it tells requests apart.
+    pub request_id: bool,
+    /// Requests that are not logged, none or one.
+    pub skip: Vec<LogSkip>,
+    /// The line, none or one.
+    pub formats: Vec<LogFormat>,
+}
+
+/// Requests that are not logged.
+#[derive(Debug, Serialize)]
+pub struct LogSkip {
+    /// The variable that tells whether a request is logged.
+    pub variable: Word,
+    /// The requests: a path with its query, or an expression.
+    pub requests: Vec<Literal>,
+}
+
+/// A line of the access log.
+#[derive(Debug, Serialize)]
+pub struct LogFormat {
+    /// Its name.
+    pub name: Word,
+    /// How values are escaped.
+    pub escape: Word,
+    /// What it says.
+    pub line: Text,
+}
+
 /// Tests of one header or cookie.
 #[derive(Debug, Serialize)]
 pub struct Tests {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
+use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::api::networking::v1::Ingress;
 use tokio::time::Instant;
 
@@ -45,6 +46,20 @@ pub fn of_ingress(ingress: &Ingress) -> BTreeSet<ObjectId> {
     let all = of_tls.chain(annotations.take(MOST_ANNOTATIONS)).map(parts);
     let possible = all.filter(|(_, namespace, name)| is_subdomain(namespace) && is_subdomain(name));
     possible.map(|(kind, namespace, name)| ObjectId::new(kind, &namespace, &name)).collect()
+}
+
+/// Keys of the ConfigMap of an ingress-nginx that name others, which have headers.
+pub const KEYS_OF_HEADERS: [&str; 2] = ["add-headers", "proxy-set-headers"];
+
+/// ConfigMaps that a ConfigMap may refer to, of its own namespace: its keys about headers name them. That is read of each that is
+/// kept, whatever it is for.
+pub fn of_config_map(config_map: &ConfigMap) -> BTreeSet<ObjectId> {
+    let own = config_map.metadata.namespace.as_deref().unwrap_or_default();
+    let data = config_map.data.iter().flatten();
+    let named = data.filter(|(key, _)| KEYS_OF_HEADERS.contains(&key.as_str()));
+    let parts = named.filter_map(|(_, value)| value.trim().split_once('/'));
+    let possible = parts.filter(|(namespace, name)| *namespace == own && is_subdomain(name));
+    possible.map(|(namespace, name)| ObjectId::new(Kind::ConfigMap, namespace, name)).collect()
 }
 
 /// The Secrets that are referred to, and those of them that still have to be requested.

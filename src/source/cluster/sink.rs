@@ -117,6 +117,9 @@ impl<K: Watched> ObjectSink<K> {
             let synced = self.shared.stores().knows_references();
             self.shared.begin_config_maps();
             self.shared.referred.send_if_modified(|referred| !std::mem::replace(referred, synced) && synced);
+        }
+        // A ConfigMap may name others.
+        if K::REFERS || K::REFERENCED {
             self.shared.missing.notify_one();
         }
         self.shared.changed.notify_one();

@@ -1,27 +1,45 @@
 //! Logs and traces: the administrator decides about them; it must not know where they go.
 
-use crate::translate::annotation::{Family, Trust, nothing_to_finish, unserved};
+use crate::model::Argument;
+use crate::model::catalogue::{ACCESS_LOG, REWRITE_LOG};
+use crate::translate::annotation::{Effect, Family, Form, Gives, Row, Trust, nothing_to_finish, unserved};
+use crate::translate::value::boolean;
 
 const TRACING: &str = "tracing is not served yet";
 
 pub static FAMILY: Family = Family {
     title: "Logs and traces",
     rows: &[
-        unserved(
-            "enable-access-log",
-            "false",
-            "Whether requests are logged. Not read here: the administrator decides.",
-            "not served yet; the administrator decides about logs",
-        )
-        .unless("true"),
+        Row {
+            key: "enable-access-log",
+            form: Form::Boolean,
+            documentation: "Whether requests are logged, where the administrator logs any (section access-log of the settings). With true, which is the default, they are.",
+            tries: &[
+                ("false", Gives::Sets("access_log off;")),
+                ("true", Gives::Nothing),
+                ("no", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                if !boolean(entry.value)? {
+                    draft.directive(&ACCESS_LOG, vec![Argument::Word("off")], entry.origin());
+                }
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
         unserved("enable-opentelemetry", "true", "Traces requests. Not served yet.", TRACING).unless("false"),
-        unserved(
-            "enable-rewrite-log",
-            "true",
-            "Logs rewrites. Not served.",
-            "not served; the error log of the node belongs to the administrator",
-        )
-        .unless("false"),
+        Row {
+            key: "enable-rewrite-log",
+            form: Form::Boolean,
+            documentation: "Whether nginx tells what becomes of paths by rewrites. The lines go to the error log of the node, where its level is notice or lower (error_log in nginx.conf).",
+            tries: &[
+                ("true", Gives::Sets("rewrite_log on;")),
+                ("false", Gives::Sets("rewrite_log off;")),
+                ("yes", Gives::Refused("not true or false")),
+            ],
+            effect: Effect::Directive(&REWRITE_LOG, |value| Ok(vec![Argument::Switch(boolean(value)?)])),
+            ..Row::DEFAULT
+        },
         unserved("opentelemetry-operation-name", "shop", "Name of the span. Not served yet.", TRACING)
             .trust(Trust::Medium),
         unserved(

@@ -26,6 +26,12 @@ const SLASHED: [&str; 6] = ["$uri", "${uri}", "$document_uri", "${document_uri}"
 /// Headers with passwords, which the backend is not told.
 const SECRET_VARIABLES: [&str; 2] = ["http_authorization", "http_proxy_authorization"];
 
+/// Whether a variable says nothing but what the client sent anyway, passwords left out.
+pub fn is_harmless(name: &str) -> bool {
+    let is_known = VARIABLES.contains(&name) || VARIABLE_PREFIXES.iter().any(|start| name.starts_with(start));
+    is_known && !SECRET_VARIABLES.contains(&name) && name != "http_cookie"
+}
+
 /// What [`rewrite_target`] takes.
 pub const REWRITE_TARGET: Shape = Shape {
     name: "a path with $1 to $9 and variables that repeat what the client sent, without ? and ;",

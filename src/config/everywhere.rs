@@ -1,0 +1,311 @@
+//! The keys about what all hosts get: headers, who is turned away, sessions of TLS, connections to endpoints; it must not know files or layers.
+
+use std::time::Duration;
+
+use config::Value;
+
+use super::table::Row;
+use super::value::{Form, Setting, put, text};
+use crate::model::{ByteSize, HeaderName, LogLine, LogPart, Refused};
+use crate::nginx::{SetHeader, Test};
+use crate::render::headers::{HEADERS, Value as Told};
+use crate::translate::value::{byte_size, is_harmless};
+
+/// Their keys.
+pub const ROWS: &[Row] = &[
+    Row {
+        key: "headers.answers",
+        form: Form::List,
+        default: "[]",
+        doc: "Headers of all answers, each as `Name: value`, in the place of those of backends. A value may hold variables that tell what the client sent, such as `$host`.",
+        set: |settings, value| {
+            put(&mut settings.gate.everywhere.answer_headers, value)?;
+            answer_headers(&settings.gate.everywhere.answer_headers)
+        },
+    },
+    Row {
+        key: "headers.requests",
+        form: Form::List,
+        default: "[]",
+        doc: "Headers of all requests to backends, each as `Name: value`. What every backend is told anyway (docs/security.md) is not taken.",
+        set: |settings, value| {
+            put(&mut settings.gate.everywhere.request_headers, value)?;
+            request_headers(&settings.gate.everywhere.request_headers)
+        },
+    },
+    Row {
+        key: "headers.original-uri",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether backends are told the path and query as the client sent them, in `X-Original-Uri`.",
+        set: |settings, value| put(&mut settings.gate.everywhere.original_uri, value),
+    },
+    Row {
+        key: "headers.hidden",
+        form: Form::List,
+        default: "[]",
+        doc: "Headers of backends that do not reach clients, for example `X-Powered-By`.",
+        set: |settings, value| put(&mut settings.gate.everywhere.hidden_headers, value),
+    },
+    Row {
+        key: "access.client-header",
+        form: Form::Text,
+        default: r#""""#,
+        doc: "Header by which trusted proxies (`access.trusted-proxies`) tell the address of a client, for example `CF-Connecting-IP`. Empty is `X-Forwarded-For`.",
+        set: |settings, value| put(&mut settings.gate.everywhere.client_header, value),
+    },
+    Row {
+        key: "access.blocked-networks",
+        form: Form::List,
+        default: "[]",
+        doc: "Clients that are answered 403 by all hosts, whatever annotations say.",
+        set: |settings, value| put(&mut settings.gate.everywhere.blocked_networks, value),
+    },
+    Row {
+        key: "access.blocked-agents",
+        form: Form::List,
+        default: "[]",
+        doc: "Programs that are answered 403 by all hosts: the value of `User-Agent`, or an expression behind `~` (`~*` for small and large letters alike).",
+        set: |settings, value| put(&mut settings.gate.everywhere.blocked_agents, value),
+    },
+    Row {
+        key: "access.blocked-referers",
+        form: Form::List,
+        default: "[]",
+        doc: "The same by the value of `Referer`.",
+        set: |settings, value| put(&mut settings.gate.everywhere.blocked_referers, value),
+    },
+    Row {
+        key: "access.rate-status",
+        form: Form::Number,
+        default: "503",
+        doc: "Status of requests above a rate (`limit-rps`, `limit-rpm`), 400 to 599.",
+        set: |settings, value| {
+            put(&mut settings.gate.everywhere.rate_status, value)?;
+            error_status(settings.gate.everywhere.rate_status)
+        },
+    },
+    Row {
+        key: "access.connections-status",
+        form: Form::Number,
+        default: "503",
+        doc: "Status of requests of clients with too many connections (`limit-connections`), 400 to 599.",
+        set: |settings, value| {
+            put(&mut settings.gate.everywhere.connections_status, value)?;
+            error_status(settings.gate.everywhere.connections_status)
+        },
+    },
+    Row {
+        key: "tls.plain-paths",
+        form: Form::List,
+        default: "[]",
+        doc: "Beginnings of paths of Ingresses that send nobody to https. `/.well-known/acme-challenge` never does.",
+        set: |settings, value| put(&mut settings.gate.everywhere.plain_paths, value),
+    },
+    Row {
+        key: "tls.session-cache",
+        form: Form::Size,
+        default: r#""10m""#,
+        doc: "Memory for sessions of TLS that clients may take up again, for all hosts together, 0 for none.",
+        set: |settings, value| {
+            let size = byte_size(text(value)?, 0, 1 << 30).map_err(|refused| refused.to_string())?;
+            settings.gate.everywhere.session_cache = size;
+            match size {
+                // nginx needs several pages.
+                ByteSize(1..65_536) => Err("nginx takes 64k at least".to_owned()),
+                _ => Ok(()),
+            }
+        },
+    },
+    Row {
+        key: "tls.session-timeout",
+        form: Form::Duration,
+        default: r#""10m""#,
+        doc: "How long they may be taken up.",
+        set: |settings, value| {
+            put(&mut settings.gate.everywhere.session_timeout, value)?;
+            whole_seconds(settings.gate.everywhere.session_timeout)
+        },
+    },
+    Row {
+        key: "tls.session-tickets",
+        form: Form::Boolean,
+        default: "false",
+        doc: "Whether clients keep sessions themselves, encrypted with a key that nginx makes when it starts or reloads. Who learns that key can read what was sent with it.",
+        set: |settings, value| put(&mut settings.gate.everywhere.session_tickets, value),
+    },
+    Row {
+        key: "upstreams.keepalive-requests",
+        form: Form::Number,
+        default: "10000",
+        doc: "How many requests a connection to an endpoint may have.",
+        set: |settings, value| {
+            put(&mut settings.gate.everywhere.keepalive_requests, value)?;
+            match settings.gate.everywhere.keepalive_requests {
+                0 => Err("with 0 a connection would have no request".to_owned()),
+                _ => Ok(()),
+            }
+        },
+    },
+    Row {
+        key: "upstreams.keepalive-time",
+        form: Form::Duration,
+        default: r#""1h""#,
+        doc: "How long such a connection is used at most, since nginx 1.19.10.",
+        set: |settings, value| {
+            put(&mut settings.gate.everywhere.keepalive_time, value)?;
+            whole_seconds(settings.gate.everywhere.keepalive_time)
+        },
+    },
+    Row {
+        key: "upstreams.keepalive-timeout",
+        form: Form::Duration,
+        default: r#""60s""#,
+        doc: "How long such a connection may be idle.",
+        set: |settings, value| {
+            put(&mut settings.gate.everywhere.keepalive_timeout, value)?;
+            whole_seconds(settings.gate.everywhere.keepalive_timeout)
+        },
+    },
+];
+
+fn error_status(status: u16) -> Result<(), String> {
+    match status {
+        400..=599 => Ok(()),
+        other => Err(format!("{other} is not within 400 to 599")),
+    }
+}
+
+/// Up to a year.
+fn whole_seconds(time: Duration) -> Result<(), String> {
+    match time.subsec_nanos() == 0 && (1..=31_536_000).contains(&time.as_secs()) {
+        true => Ok(()),
+        false => Err("it is not whole seconds, from 1s to a year".to_owned()),
+    }
+}
+
+/// What nginx itself makes of each answer, and what says how it is sent.
+const OF_NGINX: [&str; 8] = [
+    "Connection",
+    "Content-Encoding",
+    "Content-Length",
+    "Content-Type",
+    "Date",
+    "Server",
+    "Strict-Transport-Security",
+    "Transfer-Encoding",
+];
+
+pub(super) fn answer_headers(headers: &[SetHeader]) -> Result<(), String> {
+    let of_nginx = |header: &&SetHeader| OF_NGINX.iter().any(|name| header.name.as_str().eq_ignore_ascii_case(name));
+    refuse(headers.iter().find(of_nginx), "nginx makes it of each answer")
+}
+
+pub(super) fn request_headers(headers: &[SetHeader]) -> Result<(), String> {
+    let is_told = |header: &&SetHeader| {
+        let same = |name: &str| header.name.as_str().eq_ignore_ascii_case(name);
+        let framing = ["Content-Length", "Transfer-Encoding", "TE", "X-Original-Uri"].into_iter().any(same);
+        framing
+            || HEADERS
+                .iter()
+                .any(|known| same(known.name) && !matches!((known.usual, known.detailed), (Told::Passed, Told::Passed)))
+    };
+    refuse(headers.iter().find(is_told), "every backend is told it already, or it says how requests are sent")
+}
+
+fn refuse(header: Option<&SetHeader>, why: &str) -> Result<(), String> {
+    header.map_or(Ok(()), |header| Err(format!("{} is refused: {why}", header.name)))
+}
+
+/// A name that nginx and everybody else reads alike.
+pub(super) fn header_name(text: &str) -> Result<HeaderName, Refused> {
+    match text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)) {
+        true => HeaderName::new(text),
+        false => Err(Refused::because("a name of a header is letters, digits, - and _")),
+    }
+}
+
+/// A header of this name and value.
+pub(super) fn header(name: &str, value: &str) -> Result<SetHeader, Refused> {
+    let (name, value) = (header_name(name.trim())?, LogLine::new(value)?);
+    let told = value.parts().iter().find(|part| match part {
+        LogPart::Text(_) => false,
+        LogPart::Nginx(name) => !is_harmless(name),
+        LogPart::Route(_) => true,
+    });
+    match told {
+        Some(variable) => Err(Refused(format!("{variable} is not a variable that may be told").into())),
+        None => Ok(SetHeader { name, value }),
+    }
+}
+
+impl Setting for SetHeader {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        let (name, value) = text.split_once(':').ok_or_else(|| format!("{text:?} is not of the form Name: value"))?;
+        header(name, value).map_err(|refused| format!("{text:?} is refused: {refused}"))
+    }
+}
+
+impl Setting for HeaderName {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        header_name(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
+    }
+}
+
+impl Setting for Test {
+    fn read(value: &Value) -> Result<Self, String> {
+        let text = text(value)?;
+        Test::new(text).map_err(|refused| format!("{text:?} is refused: {refused}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(key: &str, text: &str) -> Result<(), String> {
+        let row = ROWS.iter().find(|row| row.key == key).expect("the key is there");
+        row.prove(&Value::new(None, row.form.read_text(text)?))
+    }
+
+    #[test]
+    fn what_all_hosts_get_is_proven() {
+        for (key, text, why) in [
+            ("headers.answers", "X-Frame-Options: DENY, X-Host: $host", ""),
+            ("headers.answers", "Server: x", "nginx makes it"),
+            ("headers.answers", "X-A: $http_authorization", "may be told"),
+            ("headers.answers", "X-A: $ssl_session_id", "may be told"),
+            ("headers.answers", "X-A: $namespace", "may be told"),
+            ("headers.answers", "X-A", "Name: value"),
+            ("headers.answers", "X A: b", "letters, digits"),
+            ("headers.answers", "X-A: ", "empty"),
+            ("headers.requests", "X-Site: edge", ""),
+            ("headers.requests", "x-real-ip: 1", "already"),
+            ("headers.requests", "X-Request-ID: 1", "already"),
+            ("headers.requests", "Transfer-Encoding: chunked", "already"),
+            ("headers.hidden", "X-Powered-By", ""),
+            ("headers.hidden", "X;", "letters, digits"),
+            ("access.blocked-networks", "10.0.0.0/8, 192.0.2.1", ""),
+            ("access.blocked-networks", "x", "not a range"),
+            ("access.blocked-agents", "~*bot, curl/1", ""),
+            ("access.blocked-agents", "~(a*)*(", "refused"),
+            ("access.client-header", "CF-Connecting-IP", ""),
+            ("access.client-header", "X-A;", "letters, digits"),
+            ("access.rate-status", "429", ""),
+            ("access.rate-status", "200", "400 to 599"),
+            ("tls.plain-paths", "/a, /b", ""),
+            ("tls.plain-paths", "a", "begin with /"),
+            ("tls.session-cache", "0", ""),
+            ("tls.session-cache", "1k", "64k"),
+            ("tls.session-timeout", "1500ms", "whole seconds"),
+            ("upstreams.keepalive-requests", "0", "no request"),
+        ] {
+            match told(key, text) {
+                Ok(()) => assert_eq!(why, "", "{key} {text}"),
+                Err(told) => assert!(!why.is_empty() && told.contains(why), "{key} {text}: {told}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,385 @@
+//! A line of the access log: text and variables; it must not know where lines go, or how names of upstreams are made.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::catalogue::{Module, Version};
+use super::value::{LONGEST, Pattern, Refused, UrlPath};
+
+/// What an ingress-nginx writes where nobody says otherwise: parsers of its logs count on the order.
+pub const USUAL_LINE: &str = "$remote_addr - $remote_user [$time_local] \"$request\" $status $body_bytes_sent \
+    \"$http_referer\" \"$http_user_agent\" $request_length $request_time [$proxy_upstream_name] \
+    [$proxy_alternative_upstream_name] $upstream_addr $upstream_response_length $upstream_response_time \
+    $upstream_status $req_id";
+
+/// A piece of a line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum LogPart {
+    /// Text that stands for itself.
+    Text(Arc<str>),
+    /// A variable of nginx.
+    Nginx(Arc<str>),
+    /// What is known of the route that took the request.
+    Route(LogVariable),
+}
+
+/// What a line may tell besides the variables of nginx, by the names that ingress-nginx gives them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LogVariable {
+    /// The namespace of the Service that was asked.
+    Namespace,
+    /// The Ingress that asked for the route.
+    IngressName,
+    /// The Service that was asked.
+    ServiceName,
+    /// Its port.
+    ServicePort,
+    /// Namespace, Service and port, a hyphen between each two; `-` where nobody was asked.
+    Upstream,
+    /// The same of a canary that was asked in the place of the main backend.
+    Alternative,
+    /// What tells the request from all others: `X-Request-ID`, as the backend gets it.
+    RequestId,
+}
+
+/// Their names.
+const OF_ROUTES: [(&str, LogVariable); 7] = [
+    ("namespace", LogVariable::Namespace),
+    ("ingress_name", LogVariable::IngressName),
+    ("service_name", LogVariable::ServiceName),
+    ("service_port", LogVariable::ServicePort),
+    ("proxy_upstream_name", LogVariable::Upstream),
+    ("proxy_alternative_upstream_name", LogVariable::Alternative),
+    ("req_id", LogVariable::RequestId),
+];
+
+/// Variables of ingress-nginx for what nginx has a variable of its own.
+const OTHER_NAMES: [(&str, &str); 4] = [
+    ("best_http_host", "http_host"),
+    ("pass_access_scheme", "scheme"),
+    ("pass_server_port", "server_port"),
+    ("the_real_ip", "remote_addr"),
+];
+
+/// Variables of every nginx that is served at all, sorted.
+const VARIABLES: &[&str] = &[
+    "args",
+    "binary_remote_addr",
+    "body_bytes_sent",
+    "bytes_sent",
+    "connection",
+    "connection_requests",
+    "content_length",
+    "content_type",
+    "document_root",
+    "document_uri",
+    "gzip_ratio",
+    "host",
+    "hostname",
+    "https",
+    "is_args",
+    "limit_conn_status",
+    "limit_rate",
+    "limit_req_status",
+    "msec",
+    "nginx_version",
+    "pid",
+    "pipe",
+    "proxy_add_x_forwarded_for",
+    "proxy_host",
+    "proxy_port",
+    "proxy_protocol_addr",
+    "proxy_protocol_port",
+    "proxy_protocol_server_addr",
+    "proxy_protocol_server_port",
+    "query_string",
+    "remote_addr",
+    "remote_port",
+    "remote_user",
+    "request",
+    "request_body",
+    "request_body_file",
+    "request_completion",
+    "request_filename",
+    "request_id",
+    "request_length",
+    "request_method",
+    "request_time",
+    "request_uri",
+    "scheme",
+    "server_addr",
+    "server_name",
+    "server_port",
+    "server_protocol",
+    "status",
+    "time_iso8601",
+    "time_local",
+    "upstream_addr",
+    "upstream_bytes_received",
+    "upstream_bytes_sent",
+    "upstream_cache_status",
+    "upstream_connect_time",
+    "upstream_header_time",
+    "upstream_response_length",
+    "upstream_response_time",
+    "upstream_status",
+    "uri",
+];
+
+/// Families of such variables, by the beginning of their names.
+const FAMILIES: [&str; 9] = [
+    "arg_",
+    "cookie_",
+    "http_",
+    "sent_http_",
+    "sent_trailer_",
+    "upstream_cookie_",
+    "upstream_http_",
+    "upstream_trailer_",
+    "tcpinfo_",
+];
+
+/// Those that an nginx may lack, with what brings them.
+const WITH_NEEDS: &[(&str, Option<Module>, Version)] = &[
+    ("connection_time", None, Version(1, 19, 10)),
+    ("http2", Some(Module::Http2), Version(1, 18, 0)),
+    ("realip_remote_addr", Some(Module::RealIp), Version(1, 18, 0)),
+    ("realip_remote_port", Some(Module::RealIp), Version(1, 18, 0)),
+    ("ssl_alpn_protocol", Some(Module::Ssl), Version(1, 21, 4)),
+    ("ssl_cipher", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_ciphers", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_escaped_cert", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_fingerprint", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_i_dn", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_s_dn", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_serial", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_v_end", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_v_remain", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_v_start", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_client_verify", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_curve", Some(Module::Ssl), Version(1, 21, 5)),
+    ("ssl_curves", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_early_data", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_protocol", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_server_name", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_session_id", Some(Module::Ssl), Version(1, 18, 0)),
+    ("ssl_session_reused", Some(Module::Ssl), Version(1, 18, 0)),
+];
+
+/// Room for a variable of ours, whose name grows with that of the instance.
+const ROOM: usize = 100;
+
+/// What each line says.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LogLine(Vec<LogPart>);
+
+impl LogLine {
+    /// Reads the argument of a `log_format` as nginx would: text, and variables behind `$`. A break of the line is a blank.
+    pub fn new(text: &str) -> Result<Self, Refused> {
+        let (mut parts, mut literal, mut length) = (Vec::new(), String::new(), 0);
+        let mut rest = text.trim().chars();
+        while let Some(character) = rest.next() {
+            match character {
+                // What nginx takes for one character.
+                '\\' if rest.as_str().starts_with(['"', '\'', '\\']) => literal.extend(rest.next()),
+                '\n' => literal.push(' '),
+                '$' => {
+                    let (name, behind) = name(rest.as_str())?;
+                    rest = behind.chars();
+                    if !literal.is_empty() {
+                        parts.push(LogPart::Text(std::mem::take(&mut literal).into()));
+                    }
+                    length += name.len() + ROOM;
+                    parts.push(variable(&name)?);
+                }
+                control if control.is_control() || matches!(control, '\u{2028}' | '\u{2029}') => {
+                    return Err(Refused(format!("it holds the control character {}", control.escape_unicode()).into()));
+                }
+                plain => {
+                    length += 2;
+                    literal.push(plain);
+                }
+            }
+        }
+        if !literal.is_empty() {
+            parts.push(LogPart::Text(literal.into()));
+        }
+        match length {
+            0 => Err(Refused::because("it is empty")),
+            _ if length > LONGEST => Err(Refused::because("it is longer than nginx takes")),
+            _ => Ok(LogLine(parts)),
+        }
+    }
+
+    /// What it is made of, in order.
+    pub fn parts(&self) -> &[LogPart] {
+        &self.0
+    }
+
+    /// Whether it tells the first name of a server, which hosts may share.
+    pub fn tells_server_name(&self) -> bool {
+        self.0.iter().any(|part| matches!(part, LogPart::Nginx(name) if **name == *"server_name"))
+    }
+
+    /// Whether it tells this.
+    pub fn tells(&self, wanted: LogVariable) -> bool {
+        self.0.contains(&LogPart::Route(wanted))
+    }
+
+    /// The line with `-` in the place of variables that an nginx lacks, and their names.
+    pub fn fit(&self, has: impl Fn(Option<Module>, Version) -> bool) -> (Self, Vec<Arc<str>>) {
+        let mut missing = Vec::new();
+        let fitted = self.0.iter().map(|part| {
+            let needs = |name: &Arc<str>| WITH_NEEDS.iter().find(|(known, ..)| **known == **name);
+            match part {
+                LogPart::Nginx(name) if needs(name).is_some_and(|(_, module, since)| !has(*module, *since)) => {
+                    missing.push(Arc::clone(name));
+                    LogPart::Text("-".into())
+                }
+                part => part.clone(),
+            }
+        });
+        (LogLine(fitted.collect()), missing)
+    }
+}
+
+/// The name behind a `$`, and what follows it.
+fn name(text: &str) -> Result<(String, &str), Refused> {
+    let end = |text: &str| {
+        text.find(|character: char| !character.is_ascii_alphanumeric() && character != '_').unwrap_or(text.len())
+    };
+    let (name, behind) = match text.strip_prefix('{') {
+        Some(inner) => {
+            let (name, behind) = inner.split_at(end(inner));
+            (name, behind.strip_prefix('}').ok_or(Refused::because("it holds a ${ without its }"))?)
+        }
+        None => text.split_at(end(text)),
+    };
+    match name.is_empty() {
+        true => Err(Refused::because("it holds a $ that names no variable")),
+        // nginx does not tell small letters from others.
+        false => Ok((name.to_ascii_lowercase(), behind)),
+    }
+}
+
+fn variable(name: &str) -> Result<LogPart, Refused> {
+    if let Some((_, variable)) = OF_ROUTES.iter().find(|(known, _)| *known == name) {
+        return Ok(LogPart::Route(*variable));
+    }
+    let name = OTHER_NAMES.iter().find(|(known, _)| *known == name).map_or(name, |(_, instead)| instead);
+    let is_family = FAMILIES.iter().any(|start| name.strip_prefix(start).is_some_and(|rest| !rest.is_empty()));
+    let has_needs = WITH_NEEDS.iter().any(|(known, ..)| *known == name);
+    match VARIABLES.contains(&name) || is_family || has_needs {
+        true => Ok(LogPart::Nginx(name.into())),
+        false => Err(Refused(format!("${name} is no variable of nginx, and none that ingress-nginx has here").into())),
+    }
+}
+
+impl fmt::Display for LogPart {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LogPart::Text(text) => formatter.write_str(text),
+            LogPart::Nginx(name) => write!(formatter, "${{{name}}}"),
+            LogPart::Route(variable) => {
+                let name = OF_ROUTES.iter().find(|(_, known)| known == variable).map_or("", |(name, _)| name);
+                write!(formatter, "${{{name}}}")
+            }
+        }
+    }
+}
+
+/// Requests that are not logged, by path and query.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Unlogged {
+    /// This one alone.
+    Exact(UrlPath),
+    /// Those that match.
+    Expression {
+        /// The expression.
+        pattern: Pattern,
+        /// Whether small letters are told from others.
+        case_sensitive: bool,
+    },
+}
+
+impl Unlogged {
+    /// A path with its query, or an expression behind `~` or `~*`.
+    pub fn new(text: &str) -> Result<Self, Refused> {
+        let expression = |text: &str, case_sensitive| {
+            Pattern::new(text.trim()).map(|pattern| Unlogged::Expression { pattern, case_sensitive })
+        };
+        match (text.strip_prefix("~*"), text.strip_prefix('~')) {
+            (Some(text), _) => expression(text, false),
+            (_, Some(text)) => expression(text, true),
+            _ => UrlPath::new(text).map(Unlogged::Exact),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<String, String> {
+        let line = LogLine::new(text).map_err(|refused| refused.to_string())?;
+        Ok(line.parts().iter().map(|part| format!("<{part}>")).collect())
+    }
+
+    #[test]
+    fn a_line_is_text_and_variables() {
+        for (text, expected) in [
+            ("$remote_addr - ${Status}x", "<${remote_addr}>< - ><${status}><x>"),
+            (
+                "{\"ip\":\"$the_real_ip\",\n\"id\":\"$req_id\"}",
+                "<{\"ip\":\"><${remote_addr}><\", \"id\":\"><${req_id}><\"}>",
+            ),
+            (r#"\"a\\ \'b"#, r#"<"a\ 'b>"#),
+            ("a;b}#", "<a;b}#>"),
+            (
+                "$http_x_real_ip$upstream_http_x$ssl_protocol",
+                "<${http_x_real_ip}><${upstream_http_x}><${ssl_protocol}>",
+            ),
+        ] {
+            assert_eq!(read(text).as_deref(), Ok(expected), "{text}");
+        }
+        assert!(LogLine::new(USUAL_LINE).is_ok_and(|line| line.tells(LogVariable::Upstream)));
+    }
+
+    #[test]
+    fn what_is_no_line_is_refused() {
+        for (text, why) in [
+            (" ", "empty"),
+            ("a $", "names no variable"),
+            ("$ a", "names no variable"),
+            ("${status", "without its }"),
+            ("$nonsense", "$nonsense is no variable"),
+            ("$ingressd_dollar", "no variable"),
+            ("$http_", "no variable"),
+            ("a\tb", "control character"),
+            ("a\rb", "control character"),
+            (&"x".repeat(3000), "longer"),
+            (&"$status".repeat(60), "longer"),
+        ] {
+            assert!(read(text).is_err_and(|refused| refused.contains(why)), "{text}: {:?}", read(text));
+        }
+    }
+
+    #[test]
+    fn what_an_nginx_lacks_is_a_dash() {
+        let line = LogLine::new("$ssl_curve $status").unwrap();
+        let (fitted, missing) = line.fit(|_, since| since <= Version(1, 20, 0));
+        assert_eq!(fitted.parts().iter().map(ToString::to_string).collect::<String>(), "- ${status}");
+        assert_eq!(missing, ["ssl_curve".into()]);
+        assert_eq!(line.fit(|_, _| true), (line.clone(), Vec::new()));
+    }
+
+    #[test]
+    fn what_is_not_logged_is_a_path_or_an_expression() {
+        assert!(matches!(Unlogged::new("/healthz?x=1"), Ok(Unlogged::Exact(_))));
+        assert!(matches!(Unlogged::new("~* ^/ping"), Ok(Unlogged::Expression { case_sensitive: false, .. })));
+        assert!(matches!(Unlogged::new("~^/ping"), Ok(Unlogged::Expression { case_sensitive: true, .. })));
+        for text in ["default", "", "~", "~(a*)*(", "/a\nb"] {
+            assert!(Unlogged::new(text).is_err(), "{text:?}");
+        }
+    }
+}
