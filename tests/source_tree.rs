@@ -74,7 +74,7 @@ const WITHIN_TRANSLATE: &[(&str, &[&str])] = &[
 const WIRING: &str = "tables";
 
 /// Who may ask there.
-const MAY_WIRE: &[&str] = &["memory", "mod", "options"];
+const MAY_WIRE: &[&str] = &["memory", "mod", "names", "options"];
 
 /// Crates that only some rooms may name.
 const KEPT_CRATES: &[(&str, &[&str])] = &[

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use toml_edit::Value;
 
 use super::controller::{Argument, Controller};
-use super::flags::{Entries, FLAGS, Flag, Place};
+use super::flags::{Counterpart, Entries, FLAGS, Flag};
 use super::item::{Item, Verdict};
 use crate::config::{self, Sources};
 use crate::finding::on_one_line;
@@ -50,8 +50,8 @@ pub fn drop_in(controller: &Controller) -> DropIn {
     let is_scope = |flag: &&Flag| flag.name.starts_with("watch-namespace");
     for flag in FLAGS.iter().filter(is_scope).chain(FLAGS.iter().filter(|flag| !is_scope(flag))) {
         let given = controller.arguments.iter().find(|argument| argument.name == flag.name);
-        match (flag.place, given) {
-            (Place::Class(column, set), _) => {
+        match (flag.counterpart, given) {
+            (Counterpart::Class(column, set), _) => {
                 let value = controller.value_or_default(flag.name);
                 let done = set(&mut class, value);
                 of_class.extend(given.map(|argument| (argument, column, done.err())));
@@ -82,8 +82,8 @@ impl DropIn {
     /// Writes what a flag becomes.
     fn add(&mut self, argument: &Argument, flag: &Flag) -> Item {
         let name = argument.written();
-        match flag.place {
-            Place::Settings(_, write, compared) => {
+        match flag.counterpart {
+            Counterpart::Settings(_, write, compared) => {
                 match write(&argument.value).and_then(|entries| self.proven(&entries)) {
                     Ok(lines) if lines.is_empty() => {
                         self.note(argument, "this is how it is anyway");
@@ -112,15 +112,15 @@ impl DropIn {
                     }
                 }
             }
-            Place::Nothing(why) => {
+            Counterpart::Nothing(why) => {
                 self.note(argument, &format!("nothing is needed: {why}"));
                 Item { name, why: format!("nothing is needed: {why}"), ..Item::default() }
             }
-            Place::Refused(instead) if !argument.value.is_empty() && argument.value != flag.default => {
+            Counterpart::Refused(instead) if !argument.value.is_empty() && argument.value != flag.default => {
                 self.note(argument, &format!("nothing takes its place: {instead}"));
                 Item::of_key(&name, "", Compared::Refused("Nothing takes its place.", instead))
             }
-            Place::Refused(_) | Place::Class(..) => {
+            Counterpart::Refused(_) | Counterpart::Class(..) => {
                 self.note(argument, "this is how it is anyway");
                 Item { name, ..Item::default() }
             }

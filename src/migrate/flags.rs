@@ -24,7 +24,7 @@ pub type Write = fn(&str) -> Result<Entries, String>;
 
 /// What takes the place of a flag.
 #[derive(Debug, Clone, Copy)]
-pub enum Place {
+pub enum Counterpart {
     /// These settings; what else is to be known of them.
     Settings(&'static [&'static str], Write, Compared),
     /// A key of the table in `classes`.
@@ -45,7 +45,7 @@ pub struct Flag {
     /// Its default; empty for none.
     pub default: &'static str,
     /// What takes its place.
-    pub place: Place,
+    pub counterpart: Counterpart,
 }
 
 impl Flag {
@@ -56,11 +56,11 @@ impl Flag {
 
     /// What takes its place, for documentation.
     pub fn words(&self) -> String {
-        match self.place {
-            Place::Settings(keys, ..) => keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", "),
-            Place::Class(column, _) => format!("`{column}` of a table in `classes`"),
-            Place::Nothing(why) => format!("nothing is needed: {why}"),
-            Place::Refused(instead) => format!("nothing: {instead}"),
+        match self.counterpart {
+            Counterpart::Settings(keys, ..) => keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(", "),
+            Counterpart::Class(column, _) => format!("`{column}` of a table in `classes`"),
+            Counterpart::Nothing(why) => format!("nothing is needed: {why}"),
+            Counterpart::Refused(instead) => format!("nothing: {instead}"),
         }
     }
 }
@@ -74,7 +74,7 @@ fn quoted(key: &str) -> String {
 }
 
 const fn settings(name: &'static str, keys: &'static [&'static str], write: Write) -> Flag {
-    Flag { name, takes: Takes::Value, default: "", place: Place::Settings(keys, write, Compared::Equal) }
+    Flag { name, takes: Takes::Value, default: "", counterpart: Counterpart::Settings(keys, write, Compared::Equal) }
 }
 
 const fn switch(name: &'static str, keys: &'static [&'static str], write: Write) -> Flag {
@@ -82,15 +82,15 @@ const fn switch(name: &'static str, keys: &'static [&'static str], write: Write)
 }
 
 const fn class(name: &'static str, column: &'static str, set: fn(&mut Class, &str) -> Result<(), String>) -> Flag {
-    Flag { name, takes: Takes::Value, default: "", place: Place::Class(column, set) }
+    Flag { name, takes: Takes::Value, default: "", counterpart: Counterpart::Class(column, set) }
 }
 
 const fn nothing(name: &'static str, takes: Takes, why: &'static str) -> Flag {
-    Flag { name, takes, default: "", place: Place::Nothing(why) }
+    Flag { name, takes, default: "", counterpart: Counterpart::Nothing(why) }
 }
 
 const fn refused(name: &'static str, takes: Takes, instead: &'static str) -> Flag {
-    Flag { name, takes, default: "", place: Place::Refused(instead) }
+    Flag { name, takes, default: "", counterpart: Counterpart::Refused(instead) }
 }
 
 impl Flag {
@@ -103,8 +103,10 @@ impl Flag {
     }
 
     const fn compared(self, compared: Compared) -> Self {
-        match self.place {
-            Place::Settings(keys, write, _) => Flag { place: Place::Settings(keys, write, compared), ..self },
+        match self.counterpart {
+            Counterpart::Settings(keys, write, _) => {
+                Flag { counterpart: Counterpart::Settings(keys, write, compared), ..self }
+            }
             _ => self,
         }
     }

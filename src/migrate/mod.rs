@@ -15,7 +15,7 @@ mod tests;
 pub use controller::{Argument, Controller, controllers};
 pub use document::document;
 pub use drop_in::{Class, DropIn, drop_in};
-pub use flags::{FLAGS, Flag, Place, Takes};
+pub use flags::{Counterpart, FLAGS, Flag, Takes};
 pub use html::page;
 pub use item::{Item, Known, Verdict};
 pub use judge::{Judged, judge};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::controller::{Argument, Controller, controllers};
-use super::flags::{FLAGS, Place, Takes};
+use super::flags::{Counterpart, FLAGS, Takes};
 use super::*;
 use crate::config::{Settings, Sources, rows};
 use crate::finding::{Finding, Reason, Severity};
@@ -33,7 +33,7 @@ fn the_table_is_sorted_and_names_settings_that_there_are() {
     assert!(FLAGS.windows(2).all(|pair| pair[0].name < pair[1].name), "sorted, each once");
     let keys: BTreeSet<_> = rows().map(|row| row.key).collect();
     for flag in FLAGS {
-        if let Place::Settings(named, write, _) = flag.place {
+        if let Counterpart::Settings(named, write, _) = flag.counterpart {
             // Another part of the house adds that one.
             let known = |key: &&&str| keys.contains(**key) || **key == "tls.passthrough";
             assert!(named.iter().all(|key| known(&key)), "{}: {named:?}", flag.name);
@@ -62,8 +62,8 @@ fn the_table_is_sorted_and_names_settings_that_there_are() {
         "controller-class",
         "ingress-class",
     ] {
-        let place = Flag::find(flag).unwrap_or_else(|| panic!("{flag} is missing")).place;
-        assert!(matches!(place, Place::Settings(..) | Place::Class(..)), "{flag} has no setting");
+        let place = Flag::find(flag).unwrap_or_else(|| panic!("{flag} is missing")).counterpart;
+        assert!(matches!(place, Counterpart::Settings(..) | Counterpart::Class(..)), "{flag} has no setting");
     }
 }
 

@@ -230,7 +230,7 @@ impl Cost {
 
     /// What a path costs more for the same.
     pub fn of_path_with_error_pages(statuses: usize) -> Self {
-        times(DIRECTIVE, 2 * (statuses + 5))
+        times(DIRECTIVE, if statuses == 0 { 0 } else { 2 * (statuses + 5) })
     }
 
     /// What a path costs more whose locations say for themselves that paths have to be strict.

@@ -15,4 +15,4 @@ pub use capabilities::{Capabilities, UnknownBuild};
 pub use everywhere::{Everywhere, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT, SetHeader, Test};
 pub use gate::gate;
 pub use other_sites::{HostConfiguration, OtherSites, ParsedFile, SiteListen, SiteName, StreamListen, survey};
-pub use plan::{Decisions, Entrance, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};
+pub use plan::{ConnectedBy, Decisions, GateOptions, Http2, Inside, Listen, NamesHash, Plan, Preread, Reset};

@@ -90,12 +90,12 @@ pub struct Listen {
     /// Whether our catch-all server is the default of this socket.
     pub default_server: bool,
     /// Who connects to it.
-    pub entrance: Entrance,
+    pub connected_by: ConnectedBy,
 }
 
 /// Who connects to a socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Entrance {
+pub enum ConnectedBy {
     /// Clients.
     #[default]
     Outside,
@@ -105,10 +105,10 @@ pub enum Entrance {
     InsideTrusted,
 }
 
-impl Entrance {
+impl ConnectedBy {
     /// Whether nginx itself connects there.
     pub fn is_inside(self) -> bool {
-        self != Entrance::Outside
+        self != ConnectedBy::Outside
     }
 }
 

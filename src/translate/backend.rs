@@ -5,10 +5,10 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use super::endpoint::SliceIndex;
-use super::external_name::ExternalName;
 use super::mode::{self, Reach, Unreachable};
 use super::port::{self, PortReference};
 use super::target::{self, Chosen};
+use super::value::ExternalName;
 use super::value::{Whereabouts, excerpt};
 use super::{Dialect, EndpointMode, Names, Namespaces, Options, RequestedAuthentication};
 use crate::finding::Reason;

@@ -15,7 +15,6 @@ pub mod claims;
 mod class;
 mod client_certificates;
 mod endpoint;
-mod external_name;
 mod host;
 mod ingress_nginx;
 mod key;
@@ -52,11 +51,11 @@ pub use names::{Answer, Chosen, Names, Namespaces, Wanted};
 pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership, Hsts, Options};
 pub use places::Places;
 pub use reading::{
-    AppRoot, ClientRule, ErrorOptions, HostAliases, HostOptions, Reading, RequestedAuthentication, RequestedBackendTls,
-    RequestedSession,
+    AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
+    RequestedBackendTls, RequestedSession,
 };
 pub use streams::StreamOptions;
-pub use tables::{ANNOTATIONS, Everywhere, PREFIX, everywhere, judge_default};
+pub use tables::{ANNOTATIONS, PREFIX, everywhere, judge_default};
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

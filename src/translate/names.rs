@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use k8s_openapi::api::networking::v1::{Ingress, IngressBackend};
 
-use super::external_name::ExternalName;
-use super::ingress_nginx::external_authentication;
+use super::tables;
+use super::value::ExternalName;
 use super::{Options, class};
 use crate::model::HostName;
 use crate::source::Snapshot;
@@ -90,20 +90,8 @@ impl Wanted {
     /// The names of services that say who may pass, as far as objects of ours or the administrator name them.
     fn of_authentication(snapshot: &Snapshot, options: &Options) -> Self {
         let mut wanted = Wanted::default();
-        let mut add = |value: &str, namespace: &Arc<str>| {
-            if let Some(name) = external_authentication::name(value) {
-                wanted.referred.entry(name).or_default().insert(Arc::clone(namespace));
-            }
-        };
-        let everywhere = options.defaults.iter().filter(|default| default.key == external_authentication::KEY);
-        everywhere.for_each(|default| add(&default.value, &default.origin.object.namespace));
-        for stored in snapshot.ingresses.iter() {
-            let Some(annotations) = &stored.object.metadata.annotations else { continue };
-            // Whatever dialect reads it, it is a key of the table.
-            let Some(value) = annotations.get(external_authentication::FULL_KEY) else { continue };
-            if class::select(stored, snapshot, options).is_ok() {
-                add(value, &stored.id.namespace);
-            }
+        for (name, namespace) in tables::hosts_of_services(snapshot, options) {
+            wanted.referred.entry(name).or_default().insert(Arc::clone(namespace));
         }
         wanted
     }

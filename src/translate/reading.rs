@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::Canary;
 use super::value::Whereabouts;
+use super::{Canary, Dialect};
 use crate::finding::Finding;
 use crate::model::{
     AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath,
@@ -145,4 +145,17 @@ pub struct Reading {
     pub refused: bool,
     /// What is wrong with the values.
     pub findings: Vec<Finding>,
+}
+
+/// What the administrator asks for where no object has a say.
+#[derive(Debug)]
+pub struct Everywhere {
+    /// Whose semantics count.
+    pub dialect: Dialect,
+    /// How requests are served.
+    pub behaviour: Arc<Behaviour>,
+    /// Something that protects everything is wrong.
+    pub closed: bool,
+    /// The service that is asked about clients.
+    pub authentication: Option<Arc<RequestedAuthentication>>,
 }

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 
 use super::annotation::{self, Context};
-use super::{ClassRule, DefaultValue, Dialect, Options, Reading, RequestedAuthentication};
-use crate::model::{Behaviour, Kind, ObjectId};
+use super::ingress_nginx::external_authentication;
+use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
+use crate::model::{HostName, Kind, ObjectId};
 use crate::source::{Snapshot, Stored};
 
 pub use super::annotation::{Table, Trust};
@@ -21,19 +22,6 @@ pub fn read(ingress: &Stored<Ingress>, rule: &ClassRule, snapshot: &Snapshot, op
     let (object, namespace) = (&ingress.id, &*ingress.id.namespace);
     let (dialect, table) = (rule.dialect, rule.annotations);
     annotation::read(&Context { object, namespace, dialect, table, snapshot, options }, annotations)
-}
-
-/// What the administrator asks for where no object has a say.
-#[derive(Debug)]
-pub struct Everywhere {
-    /// Whose semantics count.
-    pub dialect: Dialect,
-    /// How requests are served.
-    pub behaviour: Arc<Behaviour>,
-    /// Something that protects everything is wrong.
-    pub closed: bool,
-    /// The service that is asked about clients.
-    pub authentication: Option<Arc<RequestedAuthentication>>,
 }
 
 /// What the administrator asks for where no object has a say.
@@ -51,4 +39,19 @@ pub fn everywhere(snapshot: &Snapshot, options: &Options) -> Everywhere {
 /// Whether a default of an annotation of ingress-nginx can be used: what is wrong with it, and whether it protects something.
 pub fn judge_default(default: &DefaultValue, under: &Options) -> Reading {
     annotation::judge(&ANNOTATIONS, Dialect::IngressNginx, default, under)
+}
+
+/// The hosts of services that say who may pass, as far as objects of ours or the administrator name them, with the namespaces that do.
+pub fn hosts_of_services<'a>(snapshot: &'a Snapshot, options: &'a Options) -> Vec<(HostName, &'a Arc<str>)> {
+    let everywhere = options.defaults.iter().filter(|default| default.key == external_authentication::KEY);
+    let everywhere = everywhere.map(|default| (&*default.value, &default.origin.object.namespace));
+    let of_objects = snapshot.ingresses.iter().filter_map(|stored| {
+        let annotations = stored.object.metadata.annotations.as_ref()?;
+        // Whatever dialect reads it, it is a key of the table.
+        let value = annotations.get(external_authentication::FULL_KEY)?;
+        class::select(stored, snapshot, options).ok()?;
+        Some((value.as_str(), &stored.id.namespace))
+    });
+    let all = everywhere.chain(of_objects);
+    all.filter_map(|(value, namespace)| Some((external_authentication::name(value)?, namespace))).collect()
 }

@@ -137,6 +137,8 @@ fn is_required(settings: &Settings, resource: &str) -> bool {
     let by_node =
         publish.mode != Mode::Service && publish.addresses.iter().any(|entry| matches!(entry, Announced::Node(_)));
     match resource {
+        // Those that objects name; where the settings name some, they have a row of their own.
+        "configmaps" => false,
         "nodes" => by_node || modes.into_iter().any(|mode| mode == EndpointMode::NodePort),
         "namespaces" => settings.cluster.namespace_selector.is_some() || translate.needs_labels(),
         "ingresses/status" => settings.publish.status,
@@ -160,17 +162,17 @@ mod tests {
         // The table says so of these, and of no others.
         let may_be = access::everywhere().into_iter().filter(|row| row.purpose.contains("may be left out"));
         let may_be: Vec<_> = may_be.map(|row| row.resource).collect();
-        assert_eq!(optional(&settings), ["nodes", "namespaces"]);
+        assert_eq!(optional(&settings), ["configmaps", "nodes", "namespaces"]);
         settings.publish.status = false;
         settings.publish.events = false;
         assert_eq!(optional(&settings), may_be);
         settings.cluster.namespace_selector = Some("a=b".to_owned());
         settings.translate.endpoints = EndpointMode::NodePort;
-        assert_eq!(optional(&settings), ["ingresses/status", "events"]);
+        assert_eq!(optional(&settings), ["configmaps", "ingresses/status", "events"]);
         settings.cluster.namespace_selector = None;
         let selecting = AllowedHosts { selector: "team=a".parse().ok(), ..AllowedHosts::default() };
         settings.translate.allowed_hosts = vec![selecting];
-        assert_eq!(optional(&settings), ["ingresses/status", "events"]);
+        assert_eq!(optional(&settings), ["configmaps", "ingresses/status", "events"]);
     }
 
     /// The namespaces that each permission is asked for in, with a name where it is for one object alone.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::Module;
 use crate::model::{Model, Transport};
-use crate::nginx::{Capabilities, Entrance, GateOptions, Inside, Listen, OtherSites, Preread};
+use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Inside, Listen, OtherSites, Preread};
 
 use super::sockets::Sockets;
 use super::{host, routes, streams};
@@ -54,15 +54,15 @@ pub fn fit(
 
 /// Where TLS is opened that comes through the stream server.
 fn inside(believes: bool, options: &GateOptions) -> Vec<Listen> {
-    let listen = |address, entrance| Listen {
+    let listen = |address, connected_by| Listen {
         address: SocketAddr::new(address, options.passthrough_port),
         ssl: true,
         proxy_protocol: true,
         default_server: true,
-        entrance,
+        connected_by,
     };
-    let clients = listen(Inside::HTTPS, Entrance::Inside);
-    [clients].into_iter().chain(believes.then(|| listen(Inside::TRUSTED, Entrance::InsideTrusted))).collect()
+    let clients = listen(Inside::HTTPS, ConnectedBy::Inside);
+    [clients].into_iter().chain(believes.then(|| listen(Inside::TRUSTED, ConnectedBy::InsideTrusted))).collect()
 }
 
 /// Goes on listening inside for one generation: workers of the one in place have taken connections that they have yet to pass on.

@@ -9,7 +9,7 @@ use crate::model::{
     Action, HostName, Passthrough, PathMatch, Route, Server, ServerName, StreamUpstream, StreamUpstreamId, Transport,
     UrlPath,
 };
-use crate::nginx::{Entrance, Inside, StreamListen};
+use crate::nginx::{ConnectedBy, Inside, StreamListen};
 
 /// The hosts `a.example`, whose TLS is passed on, and `b.example`.
 fn both() -> Model {
@@ -52,7 +52,7 @@ fn closed(plan: &Plan) -> Vec<String> {
 fn tls(plan: &Plan) -> String {
     let listens = plan.decisions.listens.iter().filter(|listen| listen.ssl);
     let one = |listen: &crate::nginx::Listen| {
-        assert_eq!(listen.entrance.is_inside(), listen.address.port() == 10247, "{listen:?}");
+        assert_eq!(listen.connected_by.is_inside(), listen.address.port() == 10247, "{listen:?}");
         format!("{}{}", listen.address, if listen.proxy_protocol { "<" } else { "" })
     };
     listens.map(one).collect::<Vec<_>>().join(" ")
@@ -85,7 +85,7 @@ fn a_stream_server_stands_in_front_where_a_host_needs_it() {
         let mut model = both();
         model.passthroughs.hosts.clear();
         let (plan, _) = with(model);
-        let own = plan.decisions.listens.iter().all(|listen| listen.entrance == Entrance::Outside);
+        let own = plan.decisions.listens.iter().all(|listen| listen.connected_by == ConnectedBy::Outside);
         assert!(own && plan.decisions.preread.is_none() && plan.model.stream_upstreams.is_empty());
     }
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::finding::{Finding, Reason};
 use crate::model::catalogue::{self, Module};
 use crate::model::{Model, Transport};
-use crate::nginx::{Capabilities, Entrance, GateOptions, Http2, Listen, OtherSites, SiteListen, StreamListen};
+use crate::nginx::{Capabilities, ConnectedBy, GateOptions, Http2, Listen, OtherSites, SiteListen, StreamListen};
 
 use super::{host, streams};
 
@@ -148,7 +148,7 @@ fn socket(
         }
         (None, None) => true,
     };
-    Some(Listen { address, ssl, proxy_protocol, default_server, entrance: Entrance::Outside })
+    Some(Listen { address, ssl, proxy_protocol, default_server, connected_by: ConnectedBy::Outside })
 }
 
 fn http2(

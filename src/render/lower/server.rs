@@ -8,7 +8,7 @@ use crate::model::{
     Action, ByteSize, CertificateId, ClientCertificates, Directive, Forwarded, Handover, HostName, Origin, Refused,
     Server, ServerName, StrictPaths, TlsTermination, expression,
 };
-use crate::nginx::{Decisions, Entrance, Http2, Listen, Reset};
+use crate::nginx::{ConnectedBy, Decisions, Http2, Listen, Reset};
 use crate::render::crowds::Crowds;
 use crate::render::engine::Engine;
 use crate::render::file_set::{File, FilePath};
@@ -131,18 +131,18 @@ pub fn write<'a>(
     writer: &mut Writer,
 ) -> Result<(), Refused> {
     let names: Vec<_> = names.into_iter().collect();
-    for sockets in entrances(&facts.decisions.listens) {
+    for sockets in sockets_by_origin(&facts.decisions.listens) {
         write_one(server, &sockets, &names, backends, facts, engine, writer)?;
     }
     Ok(())
 }
 
 /// The sockets of each block of a server: one block believes either headers about clients or nginx itself.
-fn entrances(listens: &[Listen]) -> Vec<Vec<&Listen>> {
-    if !listens.iter().any(|listen| listen.entrance == Entrance::InsideTrusted) {
+fn sockets_by_origin(listens: &[Listen]) -> Vec<Vec<&Listen>> {
+    if !listens.iter().any(|listen| listen.connected_by == ConnectedBy::InsideTrusted) {
         return vec![listens.iter().collect()];
     }
-    let (apart, together) = listens.iter().partition(|listen| listen.entrance == Entrance::Inside);
+    let (apart, together) = listens.iter().partition(|listen| listen.connected_by == ConnectedBy::Inside);
     vec![together, apart]
 }
 
@@ -350,8 +350,8 @@ fn head(
 /// administrator names.
 fn real_ip(sockets: &[&Listen], facts: &Facts<'_>) -> Vec<view::RealIp> {
     let decisions = facts.decisions;
-    let has = |entrance| sockets.iter().any(|listen| listen.entrance == entrance);
-    let (header, believed) = match has(Entrance::Inside) || !decisions.proxies.is_empty() {
+    let has = |connected_by| sockets.iter().any(|listen| listen.connected_by == connected_by);
+    let (header, believed) = match has(ConnectedBy::Inside) || !decisions.proxies.is_empty() {
         true => (Word::fixed("proxy_protocol"), &decisions.proxies),
         false => {
             let told = decisions.everywhere.client_header.as_ref();
@@ -359,7 +359,7 @@ fn real_ip(sockets: &[&Listen], facts: &Facts<'_>) -> Vec<view::RealIp> {
             (told.unwrap_or(Word::fixed("X-Forwarded-For")), &facts.forwarded.trusted)
         }
     };
-    let inside = sockets.iter().any(|listen| listen.entrance.is_inside()).then(|| Word::fixed(ITSELF));
+    let inside = sockets.iter().any(|listen| listen.connected_by.is_inside()).then(|| Word::fixed(ITSELF));
     let networks: Vec<_> = inside.into_iter().chain(believed.iter().map(Word::network)).collect();
     let real_ip = (decisions.real_ip && !networks.is_empty()).then_some(view::RealIp { header, networks });
     real_ip.into_iter().collect()

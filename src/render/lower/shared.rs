@@ -44,7 +44,7 @@ fn shared_view(plan: &Plan) -> Result<view::Shared, Refused> {
     let trusted = plan.trusted();
     let peer = Word::fixed(if decisions.real_ip { "$realip_remote_addr" } else { "$remote_addr" });
     let inside: Vec<_> =
-        decisions.listens.iter().filter(|_| trusts_proxies).filter(|listen| listen.entrance.is_inside()).collect();
+        decisions.listens.iter().filter(|_| trusts_proxies).filter(|listen| listen.connected_by.is_inside()).collect();
     let addresses: Vec<_> = inside.iter().map(|listen| Word::address(listen.address)).collect();
     let inside: Vec<_> =
         (!addresses.is_empty()).then(|| view::Inside { peer: peer.clone(), addresses }).into_iter().collect();

@@ -119,6 +119,7 @@ pub static FAMILY: Family = Family {
         Row {
             key: "satisfy",
             on_error: OnError::Close,
+            form: Form::Word(&["all", "any"]),
             documentation: "How address lists, passwords and external authentication go together: with all, the default, a client \
                 has to be let in by each of them that is set, with any by one of them. Client certificates are asked for in any \
                 case. With any, clients of a denied address are let in who are let in otherwise.",

@@ -8,11 +8,11 @@ use crate::model::{
 };
 use crate::translate::RequestedAuthentication;
 use crate::translate::annotation::{
-    Context, Draft, Effect, ExternalDraft, Family, Gives, OnError, Row, SecretReference, Trust, unserved,
+    Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, SecretReference, Shape, Trust, unserved,
 };
 use crate::translate::value::{
-    TemplateUse, answer_durations, boolean, excerpt, header_names, method, name_of_service, parameter,
-    secret_reference, service_url, sign_in, template,
+    HEADER_NAME, SECRET_REFERENCE, TemplateUse, answer_durations, boolean, excerpt, header_names, method,
+    name_of_service, parameter, secret_reference, service_url, sign_in, template,
 };
 
 const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
@@ -43,6 +43,30 @@ const MOST_HEADERS: usize = 32;
 /// The longest name of a header that nginx's tables take, of which that for gRPC is the smallest.
 const LONGEST_NAME: usize = 46;
 
+/// Statuses with the time behind them.
+const DURATION: Shape = Shape {
+    name: "statuses with the time behind them",
+    pattern: "(?:[2-5][0-9]{2}[ \t]+)*[0-9]{1,6}[smhd]?",
+    ..Shape::DEFAULT
+};
+/// What tells clients apart.
+const CACHE_KEY: Shape = Shape { name: "text with a variable", pattern: "[!-~]*[$][!-~]*", ..Shape::DEFAULT };
+/// The name of a parameter of a query.
+const PARAMETER: Shape = Shape {
+    name: "the name of a parameter",
+    pattern: "[A-Za-z0-9._~-]+",
+    longest: 64,
+    verbatim: true,
+    ..Shape::DEFAULT
+};
+/// A URL that may hold variables.
+const URL_WITH_VARIABLES: Shape = Shape {
+    name: "a URL of http or https",
+    pattern: "(?:https?|[$]scheme|[$]pass_access_scheme)://[!-~]+",
+    verbatim: true,
+    ..Shape::DEFAULT
+};
+
 /// What keys have in common that count together with `auth-url` alone.
 const BELONGING: Row = Row { on_error: OnError::Close, stands_alone: true, beside: BESIDE, ..Row::DEFAULT };
 
@@ -54,6 +78,7 @@ pub static FAMILY: Family = Family {
     rows: &[
         Row {
             key: "auth-always-set-cookie",
+            form: Form::Boolean,
             documentation: "Cookies of the service at auth-url reach the client whatever the status of the answer; \
                 otherwise with answers below 400 alone.",
             tries: &[
@@ -72,6 +97,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-cache-duration",
+            form: Form::Partly(&Form::List(&DURATION), "which statuses and times there may be"),
             trust: Trust::Medium,
             documentation: "For how long answers of auth-url are remembered where auth-cache-key is set: statuses with a time \
                 behind them, such as 200 202 5m, 401 10s, a comma between two of these. The default is 200 202 401 5m; a \
@@ -95,6 +121,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-cache-key",
+            form: Form::Partly(&Form::Text(&CACHE_KEY), "the variables that it may hold"),
             trust: Trust::Medium,
             documentation: "Answers of auth-url are remembered, and not asked for again, for requests to the same host for which \
                 this is the same: text and variables, of which one at least tells clients apart, such as $http_authorization \
@@ -123,6 +150,7 @@ pub static FAMILY: Family = Family {
         unserved("auth-keepalive-timeout", "30", "Seconds that an idle connection to the service at auth-url is kept. It belongs to auth-keepalive, which is not served.", KEEPALIVE).unless("60"),
         Row {
             key: "auth-method",
+            form: Form::Word(&["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
             documentation: "The method of the question to auth-url: GET, the default, HEAD, POST, PUT, PATCH, DELETE or OPTIONS. \
                 The question has no body, whatever the method.",
             tries: &[
@@ -141,6 +169,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-proxy-set-headers",
+            form: Form::Partly(&Form::Text(&SECRET_REFERENCE), "whether the ConfigMap is there, may be named and what it holds"),
             trust: Trust::Medium,
             documentation: "A ConfigMap with further headers for the question to auth-url: name, or namespace/name. Each key is \
                 the name of a header, each value its value, in which the variables of rewrite-target may stand but for those \
@@ -168,6 +197,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-request-redirect",
+            form: Form::NotJudged("the variables that it may hold are known to the parser alone"),
             trust: Trust::Medium,
             documentation: "What the service at auth-url is told in X-Auth-Request-Redirect; otherwise that is the path and \
                 query that the client asked for.",
@@ -187,6 +217,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-response-headers",
+            form: Form::Partly(&Form::List(&HEADER_NAME), "headers that frame a request, and how many and how long they are"),
             trust: Trust::Medium,
             documentation: "Headers of the answer of auth-url that the backend is told, a comma-separated list of at most 32. \
                 What the client sent under these names does not reach the backend. Headers that frame a request, such as \
@@ -216,6 +247,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-signin",
+            form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
             trust: Trust::High,
             documentation: "Where clients are sent, with 302, whom the service at auth-url answers 401: an absolute URL, whose \
                 host is written out or is $host. Where its query has no parameter of the name in auth-signin-redirect-param, \
@@ -249,6 +281,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-signin-redirect-param",
+            form: Form::Text(&PARAMETER),
             trust: Trust::Medium,
             documentation: "The name of the parameter of auth-signin with the address that brings clients back; rd by default.",
             beside: &[URL, ("auth-signin", "https://login.example.com/start")],
@@ -272,6 +305,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "auth-url",
+            form: Form::Partly(&Form::Text(&URL_WITH_VARIABLES), "the variables that it may hold, and its host"),
             documentation: "Asks this URL whether a request may pass: with a status from 200 to 299 it does, 401 and 403 go to \
                 the client, and anything else is answered 500. The host is a name or an address, NAME.NAMESPACE.svc or \
                 NAME.NAMESPACE.svc.cluster.local for a Service of the cluster, or $host for a path of the same host; another \
@@ -302,6 +336,7 @@ pub static FAMILY: Family = Family {
         },
         Row {
             key: "enable-global-auth",
+            form: Form::Boolean,
             on_error: OnError::Close,
             documentation: "With false, the service that the administrator names for all objects (global-auth-url) is not asked \
                 about the routes of the object.",

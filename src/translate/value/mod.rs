@@ -2,6 +2,7 @@
 //! key is read.
 
 mod address;
+mod external_name;
 mod form;
 mod name;
 mod number;
@@ -12,6 +13,7 @@ mod target;
 mod template;
 
 pub use address::address_list;
+pub use external_name::ExternalName;
 pub use form::{Form, Shape};
 pub use name::{
     HEADER_NAME, HOST_NAME, METHOD, REALM, SECRET_REFERENCE, header_names, methods, realm, secret_reference,

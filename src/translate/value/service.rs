@@ -4,9 +4,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ExternalName;
 use super::template::{TemplateUse, template};
 use crate::model::{AnswerDuration, HeaderName, HostName, Protocol, Refused, Template, TemplatePart, is_label};
-use crate::translate::external_name::ExternalName;
 
 /// Where a service is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -10,11 +10,12 @@ fn a_row_sets_nothing_outside_of_its_scope() {
         let without = given(row.beside);
         for (value, _) in row.tries() {
             let with = tried(row, row.key, value);
-            let says_of_hosts = with.host != without.host;
+            let says_of_hosts = (&with.host, &with.passthrough) != (&without.host, &without.passthrough);
             let matches_otherwise =
                 (with.use_regex, &with.rewrite_target) != (without.use_regex, &without.rewrite_target);
             let rest = |reading: &Reading| Reading {
                 host: Default::default(),
+                passthrough: None,
                 // A closed route follows.
                 behaviour: Behaviour { strict_paths: false, ..reading.behaviour.clone() },
                 use_regex: false,
