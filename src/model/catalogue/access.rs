@@ -18,6 +18,7 @@ rows! {
     AUTH_BASIC = row("auth_basic", HTTP_TO_LOCATION, Form::Text, Module::AuthBasic).default("off").protection(None, "off");
     AUTH_BASIC_USER_FILE = row("auth_basic_user_file", HTTP_TO_LOCATION, Form::Path, Module::AuthBasic);
     AUTH_REQUEST = row("auth_request", HTTP_TO_LOCATION, Form::Word, Module::AuthRequest).default("off").protection(None, "off");
+    AUTH_REQUEST_SET = row("auth_request_set", HTTP_TO_LOCATION, Form::Words, Module::AuthRequest);
     LIMIT_CONN = row("limit_conn", HTTP_TO_LOCATION, Form::Words, Module::LimitConn).protection(None, UNLIMITED_CONNECTIONS);
     LIMIT_REQ = row("limit_req", HTTP_TO_LOCATION, Form::Words, Module::LimitReq).protection(None, UNLIMITED_REQUESTS);
     LIMIT_CONN_STATUS = row("limit_conn_status", HTTP_TO_LOCATION, Form::Number, Module::LimitConn).default("503");

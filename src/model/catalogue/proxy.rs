@@ -1,6 +1,6 @@
 //! How HTTP backends are asked.
 
-use super::context::{HTTP_TO_IF, HTTP_TO_LOCATION};
+use super::context::{HTTP, HTTP_TO_IF, HTTP_TO_LOCATION};
 use super::{Context, Contexts, DirectiveRow, Form, InTests, Module, Said, Version, rows};
 
 const fn row(name: &'static str, form: Form) -> DirectiveRow {
@@ -41,6 +41,9 @@ rows! {
         .reset()
         .by_route();
     PROXY_CACHE = row("proxy_cache", Form::Word).default("off").reset();
+    PROXY_CACHE_KEY = row("proxy_cache_key", Form::Text);
+    PROXY_CACHE_PATH = DirectiveRow::new("proxy_cache_path", HTTP, Form::Words).of(Module::Proxy);
+    PROXY_CACHE_VALID = row("proxy_cache_valid", Form::Words);
     /// Time to connect to an endpoint.
     pub PROXY_CONNECT_TIMEOUT =
         row("proxy_connect_timeout", Form::Time).default("60s").twin("grpc_connect_timeout").by_route().said(Said::Always);

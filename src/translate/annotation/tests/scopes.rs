@@ -27,7 +27,8 @@ fn a_row_sets_nothing_outside_of_its_scope() {
             };
             let is_otherwise = rest(&with) != rest(&without);
             let expected = match row.scope {
-                Scope::Server => (says_of_hosts, false, false),
+                // What is passed through speaks TLS to its backend by plain http too.
+                Scope::Server => (says_of_hosts, false, is_otherwise && with.passthrough.is_some()),
                 Scope::Matching => (false, matches_otherwise, false),
                 Scope::Route | Scope::Upstream => (false, false, is_otherwise),
             };
