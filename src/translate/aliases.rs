@@ -48,9 +48,14 @@ impl Expanded {
             }
         }
         let mut expanded = Expanded { snapshot: snapshot.clone(), fields: HashMap::new() };
+        let of_rules = |(stored, ..): &Named<'_>| {
+            let namespace = Arc::clone(&stored.id.namespace);
+            hosts(stored).map(move |name| (Arc::clone(&namespace), name)).collect::<Vec<_>>()
+        };
+        let named: BTreeSet<(Arc<str>, ServerName)> = objects.iter().flat_map(of_rules).collect();
         let edited = expanded.snapshot.ingresses.edit();
         for (stored, ..) in objects {
-            let further = further_rules(stored, &decided);
+            let further = further_rules(stored, &decided, &named);
             let index = edited.binary_search_by(|other| other.id.cmp(&stored.id));
             if let (Some((_, origin)), Ok(index)) = (further.first(), index) {
                 let own = rules(stored).len();
@@ -87,18 +92,19 @@ fn hosts(stored: &Stored<Ingress>) -> impl Iterator<Item = ServerName> {
     rules(stored).iter().filter_map(|rule| host::server_name(rule.host.as_deref()?).ok())
 }
 
-/// The rules of an object for the aliases of its hosts, each with the field that names the alias. What it has a rule for anyway is
-/// no alias.
+/// The rules of an object for the aliases of its hosts, each with the field that names the alias. What the namespace has a rule for
+/// anyway is no alias.
 fn further_rules(
     stored: &Stored<Ingress>,
     decided: &BTreeMap<(&str, ServerName), (&Stored<Ingress>, &HostAliases)>,
+    named: &BTreeSet<(Arc<str>, ServerName)>,
 ) -> Vec<(IngressRule, Origin)> {
-    let own: BTreeSet<_> = hosts(stored).collect();
+    let is_named = |alias: &ServerName| named.contains(&(Arc::clone(&stored.id.namespace), alias.clone()));
     let mut further = Vec::new();
     for rule in rules(stored) {
         let Some(name) = rule.host.as_deref().and_then(|written| host::server_name(written).ok()) else { continue };
         let Some((_, aliases)) = decided.get(&(&*stored.id.namespace, name)) else { continue };
-        for alias in aliases.names.iter().filter(|alias| !own.contains(*alias)) {
+        for alias in aliases.names.iter().filter(|alias| !is_named(alias)) {
             further.push((IngressRule { host: Some(host::written(alias)), ..rule.clone() }, aliases.origin.clone()));
         }
     }

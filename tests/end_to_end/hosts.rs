@@ -149,6 +149,7 @@ fn load_balancers_are_answered_whatever_host_they_ask_for() {
         let rest = ingress("rest").class("nginx").path("", "Prefix", "/", "rest");
         rig.manifests.write("rest.yaml", &[rest.clone().build()]);
         get("http://unknown.test/").send_until("the rest", |reply| rig.who(reply) == "rest").await;
+        rig.daemon.confirmed("rest").await;
         rig.expect(rows("rest")).await;
         // Whoever has the path says what it means.
         rig.manifests.write("rest.yaml", &[rest.path("", "Exact", "/healthz", "own").build()]);

@@ -39,7 +39,7 @@ fn rich(name: &str) -> Ingress {
         .annotation("ssl-redirect", "false")
         .annotation("enable-cors", "true")
         .annotation("cors-allow-origin", "https://a.example, https://b.example")
-        .annotation("x-forwarded-prefix", "/$prefix")
+        .annotation("x-forwarded-prefix", "/app")
         .annotation("limit-rps", "100")
         .annotation("limit-connections", "100")
 }

@@ -83,7 +83,9 @@ fn judge(cases: &[(&Field, &str, &Allowed)], class: &str, version: usize) -> Vec
     let (outcome, ends) = run(&planted, class, VERSIONS[version]);
     outcome.check();
     let mut wrong = Vec::new();
-    if outcome.bytes("bystander.test").as_ref() != Some(&UNDISTURBED[version]) {
+    // Where TLS of some host is passed on, nginx listens elsewhere for all of them; tests/tenants asks what others get then.
+    let moves_listeners = cases.iter().any(|(field, ..)| field.name.ends_with("/ssl-passthrough"));
+    if !moves_listeners && outcome.bytes("bystander.test").as_ref() != Some(&UNDISTURBED[version]) {
         wrong.push(format!("{}: the files of another tenant changed", cases[0].0.name));
     }
     let told = told(&outcome, &ends);

@@ -155,7 +155,7 @@ fn where_it_cannot_be_had_those_hosts_alone_are_closed() {
         let told: Vec<_> = findings.iter().filter(|finding| finding.note.contains("unopened")).collect();
         match words.is_empty() {
             true => {
-                assert!(told.is_empty() && closed(&plan).is_empty() && plan.decisions.preread.is_some(), "{told:?}")
+                assert!(told.is_empty() && closed(&plan).is_empty() && plan.decisions.preread.is_some(), "{told:?}");
             }
             false => {
                 assert_eq!(closed(&plan), ["a.example"], "{words}: {findings:?}");
@@ -191,5 +191,5 @@ fn an_address_of_a_foreign_stream_block_is_left_to_it() {
         let conflicts = findings.iter().filter(|finding| finding.note.contains("stream.conf:2"));
         assert_eq!(conflicts.count(), told, "{findings:?}");
     }
-    assert!(Inside::ALL.iter().all(|address| address.is_loopback()));
+    assert!(Inside::ALL.iter().all(std::net::IpAddr::is_loopback));
 }

@@ -47,7 +47,8 @@ pub const ROWS: &[Row] = &[
         victim: asks_its_host,
         attack: |scene| vec![scene.of_evil("attack").path(&scene.host("shop"), "Prefix", "/oauth2", "web").build()],
         clients: &[ask("http://shop.{h}/").gets("503"), ask("http://shop.{h}/deep/er").gets("503")],
-        during: &[ask("http://shop.{h}/oauth2/auth").gets("evil").only(Shared)],
+        // Nothing younger of another namespace lies below what is protected.
+        during: &[ask("http://shop.{h}/oauth2/auth").gets("503").only(Shared)],
         told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["CrossNamespace", "ClosedRoute", "MissingService", "SharedHost"],
         ..ROW
@@ -64,7 +65,7 @@ pub const ROWS: &[Row] = &[
             vec![attack.annotation("auth-url", "http://10.244.2.1:8080/").build()]
         },
         clients: &[ask("http://shop.{h}/").gets("403"), ask("http://shop.{h}/deep/er").gets("403")],
-        during: &[ask("http://shop.{h}/mine").gets("evil").only(Shared)],
+        during: &[ask("http://shop.{h}/mine").gets("403").only(Shared)],
         told: &[told("Ingress attack", &["HostOwned"]).only(Namespace)],
         allowed: &["SharedHost"],
         ..ROW
