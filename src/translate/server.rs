@@ -146,6 +146,10 @@ impl<'a> Servers<'a> {
 
     /// Sends requests for `/` elsewhere, where that is asked for and no other namespace has them.
     fn app_root(&mut self, name: &ServerName, site: &Site<'_, 'a>, routes: &mut Vec<Route>) {
+        // All its requests are sent on, and those for `/` from there.
+        if site.redirect.is_some() {
+            return;
+        }
         let Some(root) = site::settle(name, site, |host| host.app_root.as_ref(), &mut self.findings) else { return };
         let is_root = |claim: &&Claim<'_, 'a>| claim.matching != Matching::Regex && claim.path.as_str() == "/";
         let is_foreign = |claim: &Claim<'_, 'a>| Some(&*claim.subject.id().namespace) != site.home();
