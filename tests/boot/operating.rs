@@ -28,7 +28,7 @@ fn from_installation_to_purge(release: &'static str) {
         takes_new_settings(&node).await;
         is_restarted_unnoticed(&node).await;
 
-        node.neighbour = Some(node.around.start_other_node(&kubeconfig).await);
+        node.other_node = Some(node.around.start_other_node(&kubeconfig).await);
         node.until_published().await;
         is_stopped_for_a_while_unnoticed(&node).await;
         is_withdrawn_after_the_grace_period(&node).await;
