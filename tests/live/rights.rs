@@ -7,7 +7,7 @@ use crate::cluster::objects::ADDRESS;
 use crate::cluster::proxy::Action;
 use crate::cluster::{self, Cluster, rights};
 use crate::rig::client::{Reply, get};
-use crate::rig::manifests::{ingress, tls_secret};
+use crate::rig::manifests::{Ingress, ingress, tls_secret};
 use crate::rig::status::{notes, tells, watch};
 use crate::rig::wait;
 
@@ -240,7 +240,8 @@ async fn until_denied(cluster: &Cluster, rule: &Value, verb: &str) {
 
 /// Whether something is told to fail: a watch of a kind, or what is published.
 fn fails(status: &Value, resource: &str, verb: &str) -> bool {
-    let kinds = NEEDED.into_iter().chain([("nodes", "Node"), ("namespaces", "Namespace")]);
+    let others = [("nodes", "Node"), ("namespaces", "Namespace"), ("configmaps", "ConfigMap")];
+    let kinds = NEEDED.into_iter().chain(others);
     let kind = kinds.into_iter().find(|(name, _)| *name == resource).map(|(_, kind)| kind);
     let refused = |watch: &Value| watch["state"] == "refused" && watch["kind"].as_str() == kind;
     let published =
@@ -252,8 +253,15 @@ fn fails(status: &Value, resource: &str, verb: &str) -> bool {
         ("leases", _) => published("the Lease of this node cannot be written"),
         // The route goes without its certificate.
         ("secrets", "get") => tells(status, "Ingress later", "MissingSecret"),
+        ("configmaps", "get") => tells(status, "Ingress asks-later", "MissingConfigMap"),
         _ => status["watches"].as_array().into_iter().flatten().any(refused),
     }
+}
+
+/// An object that asks another service about its clients, with headers of a ConfigMap.
+fn asks(name: &str, headers: &str) -> Ingress {
+    let ingress = ingress(name).class("nginx").host(&format!("{name}.example"), "web");
+    ingress.annotation("auth-url", "http://10.244.0.1:8080/").annotation("auth-proxy-set-headers", headers)
 }
 
 #[test]
@@ -263,6 +271,12 @@ fn each_verb_of_each_rule_is_needed() {
         cluster.objects.apply(tls_secret("other", &["later.example"])).await;
         // Whoever leads tells of it.
         cluster.objects.apply(ingress("wrong").host("wrong.example", "missing")).await;
+        for name in ["headers", "more"] {
+            let data = json!({"X-Realm": "staff"});
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data});
+            cluster.objects.apply(map).await;
+        }
+        cluster.objects.apply(asks("asks", "headers")).await;
         let mark = cluster.objects.namespace().to_owned();
         cluster.objects.merge("Namespace", &mark, json!({"metadata": {"labels": {"served": mark}}})).await;
         cluster.daemon.set("namespace-selector", &format!("served={mark}"));
@@ -288,6 +302,10 @@ fn each_verb_of_each_rule_is_needed() {
                         let later = ingress("later").host("later.example", "web").tls(&["later.example"], "other");
                         cluster.objects.apply(later).await;
                     }
+                    if (resource, verb) == ("configmaps", "get") {
+                        cluster.daemon.ready().await;
+                        cluster.objects.apply(asks("asks-later", "more")).await;
+                    }
                     let what = format!("what fails without {verb} {resource}");
                     cluster.daemon.status_when(&what, |status| fails(status, resource, verb)).await;
                     let refused = format!(r#"ingressd_api_requests_total{{verb="{verb}",code="403"}}"#);
@@ -297,6 +315,6 @@ fn each_verb_of_each_rule_is_needed() {
                 }
             }
         }
-        assert_eq!(count, 22, "as many as there are: see packaging/rbac/ingressd.yaml");
+        assert_eq!(count, 25, "as many as there are: see packaging/rbac/ingressd.yaml");
     });
 }

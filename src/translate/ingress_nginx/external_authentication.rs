@@ -467,7 +467,7 @@ fn headers(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(Heade
     }
     let Some(map) = context.snapshot.config_map(namespace, name) else {
         let note = format!("ConfigMap {namespace}/{name} does not exist, or may not be read");
-        return Err(fault(Reason::ClosedRoute, note));
+        return Err(fault(Reason::MissingConfigMap, note));
     };
     let entries = map.object.data.iter().flatten();
     if map.object.data.as_ref().is_some_and(|data| data.len() > MOST_HEADERS) {
