@@ -166,10 +166,15 @@ impl Translator {
         let claims_on_ports = streams::settle(claims_on_ports, &options.streams, &mut translation.findings);
         let options = &*streams::with_ports(options, &claims_on_ports);
         translation.findings.extend(allowed::unseen(snapshot, options));
-        let expanded = with_aliases(snapshot, options, memory, &mut translation.findings);
-        let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
         let everywhere = tables::everywhere(snapshot, options);
-        let (subjects, mut withheld) = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
+        let first = subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation);
+        let expanded = with_aliases(snapshot, options, &first, memory, &mut translation.findings);
+        let snapshot = expanded.as_ref().map_or(snapshot, |expanded| &expanded.snapshot);
+        let (subjects, mut withheld) = match &expanded {
+            // What was told of the objects is told again in the same words, and stands once in the end.
+            Some(_) => subjects(snapshot, options, &everywhere.behaviour, memory, &mut translation),
+            None => first,
+        };
         let mut admission = budget::admit(subjects, &options.limits);
         let subjects = std::mem::take(&mut admission.subjects);
         withheld.append(&mut admission.withheld);
@@ -275,12 +280,19 @@ type Withheld<'a> = (&'a Stored<Ingress>, &'a ClassRule);
 fn with_aliases(
     snapshot: &Snapshot,
     options: &Options,
+    (subjects, withheld): &(Vec<Subject<'_>>, Vec<Withheld<'_>>),
     memory: &mut Memory,
     findings: &mut Vec<Finding>,
 ) -> Option<Expanded> {
+    let names_any = |reading: &Reading| reading.host.aliases.is_some();
+    // Nearly always nobody names one: then nothing is looked at again.
+    if !subjects.iter().any(|subject| names_any(&subject.reading))
+        && !withheld.iter().any(|(stored, rule)| names_any(&memory.read(stored, rule, snapshot, options).0))
+    {
+        return None;
+    }
     let ours = |stored| Some((stored, class::select(stored, snapshot, options).ok()?));
     let selected: Vec<_> = snapshot.ingresses.iter().filter_map(ours).collect();
-    memory.prepare(&selected, snapshot, options);
     let readings: Vec<_> =
         selected.iter().map(|(stored, rule)| memory.read(stored, rule, snapshot, options).0).collect();
     let named =
