@@ -379,7 +379,7 @@ impl<'a> Servers<'a> {
     /// The backend that an object names for answers of others, else that of the settings.
     fn other_backend(&mut self, subject: &Subject<'a>, origin: &Origin) -> Option<Action> {
         let dialect = subject.rule.dialect;
-        let named = subject.reading.errors.default_backend.as_ref();
+        let (named, http) = (subject.reading.errors.default_backend.as_ref(), Some(Protocol::Http));
         let found = match named {
             Some((service, _)) => {
                 // The reading lives as long as what was read; a name of the snapshot lives as long as everything.
@@ -390,7 +390,7 @@ impl<'a> Servers<'a> {
                     self.findings.push(Finding::new(Reason::MissingService, origin.clone(), note));
                     return None;
                 };
-                self.other(&id.namespace, service, subject.mode(self.options), dialect, origin)
+                self.first_port(&id.namespace, service, subject.mode(self.options), dialect, http, origin)
             }
             None => {
                 let Some((namespace, service)) = &self.options.default_backend else {
@@ -399,18 +399,20 @@ impl<'a> Servers<'a> {
                     self.findings.push(Finding::new(Reason::UnsupportedAnnotation, origin.clone(), note));
                     return None;
                 };
-                self.other(namespace, service, self.options.endpoints, dialect, origin)
+                self.first_port(namespace, service, self.options.endpoints, dialect, http, origin)
             }
         };
         Some(found).filter(|action| action.upstream().is_some())
     }
 
-    fn other(
+    /// To the first port of a Service.
+    fn first_port(
         &mut self,
         namespace: &'a str,
         service: &'a str,
         mode: EndpointMode,
         dialect: Dialect,
+        protocol: Option<Protocol>,
         origin: &Origin,
     ) -> Action {
         let reference = BackendReference {
@@ -420,7 +422,7 @@ impl<'a> Servers<'a> {
             dialect,
             mode,
             by_cluster_address: false,
-            protocol: Some(Protocol::Http),
+            protocol,
             balance: None,
             tls: None,
         };
@@ -481,19 +483,7 @@ impl<'a> Servers<'a> {
 
     fn daemon_backend(&mut self, dialect: Dialect) -> Action {
         let Some((namespace, service)) = &self.options.default_backend else { return NOT_FOUND };
-        let mode: EndpointMode = self.options.endpoints;
-        let reference = BackendReference {
-            namespace,
-            service,
-            port: PortReference::First,
-            dialect,
-            mode,
-            by_cluster_address: false,
-            protocol: None,
-            balance: None,
-            tls: None,
-        };
-        self.proxy(&reference, &Origin::object(&settings()))
+        self.first_port(namespace, service, self.options.endpoints, dialect, None, &Origin::object(&settings()))
     }
 
     fn hsts(&self, dialect: Dialect) -> Option<Hsts> {
