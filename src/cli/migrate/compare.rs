@@ -112,7 +112,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     let choice = chooser.choose(usize::try_from(arguments.most).unwrap_or(usize::MAX));
     if choice.requests.is_empty() {
         let why = choice.left_out.counts().map(|(_, why, count)| (why, count));
-        let why = why.iter().filter(|(_, count)| *count > 0).map(|(why, count)| format!("{count} {why}"));
+        let why = why.iter().filter(|(_, count)| *count > 0).map(|(why, count)| format!("{why} ({count})"));
         let why = why.collect::<Vec<_>>().join(", ");
         complain!("ingressd: there is nothing to ask{}", if why.is_empty() { why } else { format!(": {why}") });
         return Err(Exit::NoInput);
@@ -248,7 +248,7 @@ impl Asking {
             let ingress = site.and_then(|site| site.route(request.path())).map(|route| route.ingress.clone());
             let others = site.map_or(&[][..], |site| &site.ingresses);
             let parts = different.into_iter().map(|(part, controller, ingressd)| {
-                let because = explain(&part, ingress.as_deref(), others, report);
+                let because = explain(&part, [&controller, &ingressd], ingress.as_deref(), others, report);
                 DifferentPart { part, controller, ingressd, because }
             });
             comparison.different.push(Difference { parts: parts.collect(), request: request.clone(), ingress });

@@ -31,15 +31,15 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Each with its name for machines and a sentence for people.
+    /// Each with its name for machines, and in words.
     pub fn counts(&self) -> [(&'static str, &'static str, u64); 6] {
         [
-            ("unreadable", "lines are not of the log's format", self.unreadable),
-            ("unsafeMethod", "lines have a method that may change something", self.unsafe_method),
-            ("withoutHost", "lines tell no host and no backend of an Ingress", self.without_host),
-            ("notSendable", "lines have a host or path that cannot be sent", self.not_sendable),
-            ("own", "lines are of an earlier comparison", self.own),
-            ("beyond", "requests are more than were to be sent (--most)", self.beyond),
+            ("unreadable", "lines that are not of the log's format", self.unreadable),
+            ("unsafeMethod", "lines with a method that may change something", self.unsafe_method),
+            ("withoutHost", "lines that tell no host and no backend of an Ingress", self.without_host),
+            ("notSendable", "lines with a host or path that cannot be sent", self.not_sendable),
+            ("own", "lines of an earlier comparison", self.own),
+            ("beyond", "requests beyond those that were to be sent, see --most", self.beyond),
         ]
     }
 }

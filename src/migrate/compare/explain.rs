@@ -41,13 +41,9 @@ pub struct Because {
     pub ingress: String,
     /// What the report says of it.
     pub item: Item,
-}
-
-impl Because {
-    /// Whether the report says that it is not as before; otherwise it only has to do with what differs.
-    pub fn is_known(&self) -> bool {
-        self.item.verdict != Verdict::Equal
-    }
+    /// Whether the report foresees the difference: it is not as before, and can have this effect. Otherwise it only has to do with what
+    /// differs.
+    pub is_foreseen: bool,
 }
 
 /// What an annotation or key can change in an answer.
@@ -174,6 +170,9 @@ const TOPICS: &[(&str, Topic)] = &[
     ("x-forwarded-prefix", Topic::Backend),
 ];
 
+/// The statuses that have to do with who may ask, and how often.
+const OF_ACCESS: [&str; 9] = ["302", "400", "401", "403", "429", "495", "496", "500", "503"];
+
 impl Topic {
     fn of(because: &Because) -> Self {
         let name = &because.item.name;
@@ -183,20 +182,21 @@ impl Topic {
         known.unwrap_or(unknown)
     }
 
-    /// Whether a difference in this part may come of it.
-    fn may_change(self, part: &Part) -> bool {
+    /// Whether this difference in a part may come of it.
+    fn may_cause(self, part: &Part, values: [&str; 2]) -> bool {
         let header = match part {
             Part::Header(name) => name.as_str(),
             _ => "",
         };
         let is_cors = header.starts_with("access-control-") || header == "vary";
         match self {
-            Topic::Anything => true,
+            Topic::Anything => !matches!(part, Part::Certificate),
             Topic::Nothing => false,
-            Topic::Access => {
-                matches!(part, Part::Answer | Part::Status | Part::Location | Part::Body | Part::Cookie(_))
-                    || ["www-authenticate", "retry-after"].contains(&header)
-            }
+            Topic::Access => match part {
+                Part::Status => values.iter().any(|value| OF_ACCESS.contains(value)),
+                Part::Answer | Part::Location | Part::Body | Part::Cookie(_) => true,
+                _ => ["www-authenticate", "retry-after"].contains(&header),
+            },
             Topic::Backend => !matches!(part, Part::Certificate) && !is_cors && header != "strict-transport-security",
             Topic::Tls => matches!(part, Part::Answer | Part::Certificate | Part::Status | Part::Location),
             Topic::Routing => matches!(part, Part::Status | Part::Location | Part::Body) || header == "content-type",
@@ -211,24 +211,32 @@ impl Topic {
     }
 }
 
-/// What explains that a part differs: what the report says not to be as before, of the Ingress whose route was taken first, then of
-/// the others of the host, of the ConfigMap and of the flags; where there is no such thing, what has to do with the part at all.
-pub fn explain(part: &Part, ingress: Option<&str>, others: &[String], report: &Report) -> Vec<Because> {
-    let own = ingress.into_iter().map(str::to_owned);
-    let others = others.iter().filter(|other| Some(other.as_str()) != ingress).cloned();
-    let mut groups: Vec<Vec<Because>> = own.map(|name| of_ingress(report, &name)).collect();
-    groups.push(others.flat_map(|name| of_ingress(report, &name)).collect());
-    let of = |kind: Kind| move |item: &Item| Because { kind, ingress: String::new(), item: item.clone() };
+/// What explains that a part differs, with what the controller and ingressd say: what the report says not to be as before, of the Ingress
+/// whose route was taken first, then of the others of the host, then of the ConfigMap and the flags; where there is no such thing, what
+/// has to do with the part at all.
+pub fn explain(
+    part: &Part,
+    values: [&str; 2],
+    ingress: Option<&str>,
+    others: &[String],
+    report: &Report,
+) -> Vec<Because> {
+    let own = ingress.into_iter().flat_map(|name| of_ingress(report, name));
+    let others = others.iter().filter(|other| Some(other.as_str()) != ingress);
+    let others = others.flat_map(|name| of_ingress(report, name));
+    let of = |kind: Kind| move |item: &Item| because(kind, "", item);
     let keys = report.config_map.iter().flat_map(|(_, items)| items).map(of(Kind::Key));
-    groups.push(keys.chain(report.flags.iter().map(of(Kind::Flag))).collect());
-    let concerns = |because: &&Because| Topic::of(because).may_change(part);
-    let known = groups.iter().map(|group| group.iter().filter(concerns).filter(|because| because.is_known()));
-    let mut found: Vec<Because> =
-        known.map(Iterator::cloned).map(Vec::from_iter).find(|found| !found.is_empty()).unwrap_or_default();
-    if found.is_empty() {
-        let is_about = |because: &&Because| Topic::of(because) != Topic::Anything;
-        found = groups.iter().flatten().filter(concerns).filter(is_about).cloned().collect();
-    }
+    let of_all = keys.chain(report.flags.iter().map(of(Kind::Flag)));
+    let groups: [Vec<Because>; 3] = [own.collect(), others.collect(), of_all.collect()];
+    let concerns = |because: &&Because| Topic::of(because).may_cause(part, values);
+    let groups = groups.map(|group| group.iter().filter(concerns).cloned().collect::<Vec<_>>());
+    let foreseen = groups.iter().map(|group| group.iter().filter(|because| because.is_foreseen).cloned());
+    let foreseen = foreseen.map(Vec::from_iter).find(|found| !found.is_empty());
+    let mut found = foreseen.unwrap_or_else(|| {
+        let is_about =
+            |because: &&Because| Topic::of(because) != Topic::Anything || because.item.verdict != Verdict::Equal;
+        groups.iter().flatten().filter(is_about).cloned().collect()
+    });
     found.sort_by_key(|because| {
         let is_vague = Topic::of(because) == Topic::Anything;
         (std::cmp::Reverse(because.item.verdict), is_vague)
@@ -237,14 +245,20 @@ pub fn explain(part: &Part, ingress: Option<&str>, others: &[String], report: &R
     found
 }
 
+fn because(kind: Kind, ingress: &str, item: &Item) -> Because {
+    let because = Because { kind, ingress: ingress.to_owned(), item: item.clone(), is_foreseen: false };
+    // What holds for all and can change anything explains nothing by itself.
+    let is_vague = ingress.is_empty() && Topic::of(&because) == Topic::Anything;
+    Because { is_foreseen: item.verdict != Verdict::Equal && !is_vague, ..because }
+}
+
 /// Everything that the report says of an Ingress.
 fn of_ingress(report: &Report, name: &str) -> Vec<Because> {
     let is_meant = |one: &&crate::migrate::report::Ingress| name.split_once('/') == Some((&one.namespace, &one.name));
     let items = report.ingresses.iter().filter(is_meant).flat_map(|ingress| &ingress.items);
-    let because = |item: &Item| {
+    let of = |item: &Item| {
         let is_field = item.name.contains(['.', '[', ' ', '/']);
-        let kind = if is_field { Kind::Field } else { Kind::Annotation };
-        Because { kind, ingress: name.to_owned(), item: item.clone() }
+        because(if is_field { Kind::Field } else { Kind::Annotation }, name, item)
     };
-    items.map(because).collect()
+    items.map(of).collect()
 }

@@ -90,8 +90,8 @@ impl Format {
     /// What a line says; `None` when it is of another form.
     pub fn read(&self, line: &str) -> Option<Logged> {
         let line = line.trim();
-        let fields = self.fields(line).or_else(|| of_json(line))?;
-        Logged::of(&fields)
+        let of_format = self.fields(line).as_ref().and_then(Logged::of);
+        of_format.or_else(|| Logged::of(&of_json(line)?))
     }
 
     /// Each variable ends where the text behind it begins: what clients send is escaped, so that it cannot hold a quote.

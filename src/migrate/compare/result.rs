@@ -67,7 +67,7 @@ pub struct DifferentPart {
 impl DifferentPart {
     /// Whether the report says beforehand that it would differ.
     pub fn is_explained(&self) -> bool {
-        self.because.iter().any(Because::is_known)
+        self.because.iter().any(|because| because.is_foreseen)
     }
 }
 
@@ -159,6 +159,7 @@ fn because(because: &Because) -> Value {
         "name": because.item.name,
         "value": because.item.value,
         "verdict": because.item.verdict.name(),
+        "foreseen": because.is_foreseen,
         "why": because.item.why,
         "remedy": because.item.remedy,
     })

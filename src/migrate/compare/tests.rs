@@ -388,6 +388,7 @@ fn report() -> Report {
                 "web",
                 vec![
                     item("affinity", Verdict::Different),
+                    item("auth-secret", Verdict::Stricter),
                     item("enable-cors", Verdict::Equal),
                     item("ssl-redirect", Verdict::Equal),
                     item("mirror-target", Verdict::Refused),
@@ -407,18 +408,25 @@ fn report() -> Report {
 fn a_difference_is_explained_by_what_can_cause_it() {
     let header = |name: &str| Part::Header(name.to_owned());
     let others = ["shop/other".to_owned(), "shop/web".to_owned()];
-    for (part, others, expected) in [
-        (Part::Cookie("a".to_owned()), &others[..], &["annotation affinity !"][..]),
+    for (part, values, others, expected) in [
+        (Part::Cookie("a".to_owned()), ["", ""], &others[..], &["annotation affinity !"][..]),
         // Not of the route itself, but of another object of its host.
-        (header("x-frame-options"), &others, &["annotation custom-headers !", "annotation configuration-snippet !"]),
-        (header("x-frame-options"), &[], &["key of the ConfigMap http-snippet !"]),
-        (Part::Certificate, &[], &["flag --default-ssl-certificate=a/b !", "key of the ConfigMap http-snippet !"]),
-        (Part::Status, &others, &["annotation configuration-snippet !"]),
+        (
+            header("x-frame-options"),
+            ["DENY", ""],
+            &others,
+            &["annotation custom-headers !", "annotation configuration-snippet !"],
+        ),
+        // What can be anything and is of no object explains nothing by itself.
+        (header("x-frame-options"), ["DENY", ""], &[], &["key of the ConfigMap http-snippet"]),
+        (Part::Certificate, ["", ""], &[], &["flag --default-ssl-certificate=a/b !"]),
+        (Part::Status, ["200", "401"], &others, &["annotation auth-secret !"]),
+        (Part::Status, ["200", "404"], &others, &["annotation configuration-snippet !"]),
     ] {
-        let found = explain(&part, Some("shop/web"), others, &report());
+        let found = explain(&part, values, Some("shop/web"), others, &report());
         let found: Vec<_> = found
             .iter()
-            .map(|one| format!("{} {}{}", one.kind.name(), one.item.name, if one.is_known() { " !" } else { "" }))
+            .map(|one| format!("{} {}{}", one.kind.name(), one.item.name, if one.is_foreseen { " !" } else { "" }))
             .collect();
         let (mut found, mut expected): (Vec<String>, Vec<String>) =
             (found, expected.iter().map(|one| (*one).to_owned()).collect());
@@ -428,9 +436,12 @@ fn a_difference_is_explained_by_what_can_cause_it() {
     }
     // Where the report knows of nothing, it says what has to do with it.
     let bare = Report { config_map: None, flags: Vec::new(), ..report() };
-    let found = explain(&header("access-control-allow-origin"), Some("shop/web"), &[], &bare);
-    assert_eq!(found.iter().map(|one| (&*one.item.name, one.is_known())).collect::<Vec<_>>(), [("enable-cors", false)]);
-    assert_eq!(explain(&header("x-a"), None, &[], &bare), []);
+    let found = explain(&header("access-control-allow-origin"), ["*", ""], Some("shop/web"), &[], &bare);
+    assert_eq!(
+        found.iter().map(|one| (&*one.item.name, one.is_foreseen)).collect::<Vec<_>>(),
+        [("enable-cors", false)]
+    );
+    assert_eq!(explain(&header("x-a"), ["b", ""], None, &[], &bare), []);
 }
 
 #[test]
@@ -447,7 +458,7 @@ fn the_result_says_whether_it_is_clean() {
     assert_eq!(json["ingressd"], json!({"address": "192.0.2.1", "httpPort": 8080, "httpsPort": 8443}));
     assert!(!Comparison { unanswered: 3, ..clean.clone() }.is_clean(), "nobody answered");
     let request = Request::new(Method::Get, Scheme::Http, "a.test", "/").unwrap();
-    let because = explain(&Part::Status, None, &["shop/other".to_owned()], &report());
+    let because = explain(&Part::Status, ["200", "404"], None, &["shop/other".to_owned()], &report());
     let part = DifferentPart { part: Part::Status, controller: "200".to_owned(), ingressd: "404".to_owned(), because };
     let difference = Difference { request, ingress: None, parts: vec![part] };
     let json = Comparison { different: vec![difference], ..clean }.json();

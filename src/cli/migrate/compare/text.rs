@@ -98,8 +98,8 @@ fn explained(because: &Because, own: Option<&str>, blanks: &str, width: Option<u
         name += &format!(" (of {})", on_one_line(&because.ingress));
     }
     let mut text = format!("  {}\n", wrapped(&name, width, INDENT, INDENT));
-    if !because.is_known() {
-        text += &format!("{blanks}{}\n", styled(FAINT, "it has to do with this, and the report calls it equal"));
+    if !because.is_foreseen {
+        text += &format!("{blanks}{}\n", styled(FAINT, "it may have to do with this, and the report does not say so"));
     }
     if !item.why.is_empty() {
         text += &format!("{blanks}{}\n", styled(FAINT, &wrapped(&on_one_line(&item.why), width, INDENT, INDENT)));
@@ -127,7 +127,7 @@ fn summary(comparison: &Comparison, width: Option<usize>) -> String {
     }
     let mut text = wrapped(&format!("{asked}: {}", words.join(", ")), width, 0, 0) + "\n";
     for (_, why, count) in comparison.left_out.counts().into_iter().filter(|(.., count)| *count > 0) {
-        text += &format!("{}\n", styled(FAINT, &wrapped(&format!("not sent: {count} {why}"), width, 0, 0)));
+        text += &format!("{}\n", styled(FAINT, &wrapped(&format!("not sent: {why} ({count})"), width, 0, 0)));
     }
     text
 }
