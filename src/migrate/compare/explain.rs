@@ -88,7 +88,7 @@ const TOPICS: &[(&str, Topic)] = &[
     ("allowlist", Topic::Access),
     ("annotation", Topic::Nothing),
     ("app-root", Topic::Routing),
-    ("auth-tls", Topic::Access),
+    ("auth-always-set-cookie", Topic::Cookies),
     ("auth", Topic::Access),
     ("block-", Topic::Access),
     ("brotli", Topic::Compression),
@@ -194,7 +194,7 @@ impl Topic {
             Topic::Nothing => false,
             Topic::Access => match part {
                 Part::Status => values.iter().any(|value| OF_ACCESS.contains(value)),
-                Part::Answer | Part::Location | Part::Body | Part::Cookie(_) => true,
+                Part::Answer | Part::Location | Part::Body => true,
                 _ => ["www-authenticate", "retry-after"].contains(&header),
             },
             Topic::Backend => !matches!(part, Part::Certificate) && !is_cors && header != "strict-transport-security",
