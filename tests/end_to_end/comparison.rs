@@ -245,5 +245,6 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         // Nobody listens there.
         let gone = run(rig.folder(), &alike, &["--ingressd-ports", "81,8543"]);
         assert_eq!(gone.status.code(), Some(69), "{}", String::from_utf8_lossy(&gone.stderr));
+        assert!(!rig.folder().join("report.json").exists(), "nobody decides by an earlier result");
     });
 }

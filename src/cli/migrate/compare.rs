@@ -16,8 +16,8 @@ use super::{Judging, Origin};
 use crate::cli::exit::{Ended, Exit};
 use crate::cli::{output, page};
 use crate::migrate::compare::{
-    Answer, BESIDE, Chooser, Comparison, Difference, DifferentPart, Format, Outcome, Ports, Request, Rounds, Scheme,
-    Side, Silence, Sites, explain, told,
+    Answer, BESIDE, Choice, Chooser, Comparison, Difference, DifferentPart, Format, Outcome, Ports, Request, Rounds,
+    Scheme, Side, Silence, Sites, explain, told,
 };
 use crate::migrate::{Controller, Report};
 use crate::model::USUAL_LINE;
@@ -100,23 +100,7 @@ pub fn run(arguments: &Arguments) -> Ended {
     let names = report.ingresses.iter().map(|ingress| format!("{}/{}", ingress.namespace, ingress.name));
     let sites = Sites::of(&inventory.snapshot, &names.collect::<BTreeSet<_>>(), &prefix);
     let key = |name: &str| key_of_map(&inventory, controller.as_ref(), name);
-    let mut chooser = Chooser::new(&sites);
-    match arguments.log.is_empty() {
-        true => chooser.add_ingresses(),
-        false => {
-            let line = key("log-format-upstream").filter(|line| !line.is_empty());
-            let format = Format::new(line.as_deref().unwrap_or(USUAL_LINE), is_on(key("log-format-escape-json")));
-            arguments.log.iter().try_for_each(|file| read_log(file, &format, &mut chooser))?;
-        }
-    }
-    let choice = chooser.choose(usize::try_from(arguments.most).unwrap_or(usize::MAX));
-    if choice.requests.is_empty() {
-        let why = choice.left_out.counts().map(|(_, why, count)| (why, count));
-        let why = why.iter().filter(|(_, count)| *count > 0).map(|(why, count)| format!("{why} ({count})"));
-        let why = why.collect::<Vec<_>>().join(", ");
-        complain!("ingressd: there is nothing to ask{}", if why.is_empty() { why } else { format!(": {why}") });
-        return Err(Exit::NoInput);
-    }
+    let choice = choice(arguments, &sites, key)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|error| {
         complain!("ingressd: {error}");
         Exit::of_error(&error)
@@ -130,6 +114,8 @@ pub fn run(arguments: &Arguments) -> Ended {
         Side { address: arguments.controller_address.clone(), ports: arguments.controller_ports },
         Side { address: arguments.ingressd_address.clone(), ports: arguments.ingressd_ports },
     ];
+    // Whoever decides by the file does not find an earlier result there when this one comes to nothing.
+    arguments.report.as_deref().map_or(Ok(()), remove)?;
     let found = runtime.block_on(async {
         let mut asking = Asking::begin(&sides, &bounds, &choice.requests, arguments.rate).await?;
         asking.all(&choice.requests, &sites, &report).await
@@ -146,19 +132,49 @@ pub fn run(arguments: &Arguments) -> Ended {
     tell(arguments, &comparison)
 }
 
+/// What to ask; a ConfigMap's keys say how a log is read.
+fn choice(arguments: &Arguments, sites: &Sites, key: impl Fn(&str) -> Option<String>) -> Result<Choice, Exit> {
+    let mut chooser = Chooser::new(sites);
+    match arguments.log.is_empty() {
+        true => chooser.add_ingresses(),
+        false => {
+            let line = key("log-format-upstream").filter(|line| !line.is_empty());
+            let format = Format::new(line.as_deref().unwrap_or(USUAL_LINE), is_on(key("log-format-escape-json")));
+            arguments.log.iter().try_for_each(|file| read_log(file, &format, &mut chooser))?;
+        }
+    }
+    let choice = chooser.choose(usize::try_from(arguments.most).unwrap_or(usize::MAX));
+    if choice.requests.is_empty() {
+        let why = choice.left_out.counts().into_iter().filter(|(.., count)| *count > 0);
+        let why = why.map(|(_, why, count)| format!("{why} ({count})")).collect::<Vec<_>>().join(", ");
+        complain!("ingressd: there is nothing to ask{}", if why.is_empty() { why } else { format!(": {why}") });
+        return Err(Exit::NoInput);
+    }
+    Ok(choice)
+}
+
 fn tell(arguments: &Arguments, comparison: &Comparison) -> Ended {
     let json = || format!("{:#}\n", comparison.json());
     if let Some(file) = &arguments.report {
-        write(file, &json()).map_err(|error| {
-            complain!("ingressd: {}: {error}", file.display());
-            Exit::of_error(&error)
-        })?;
+        write(file, &json()).map_err(|error| unwritable(file, &error))?;
     }
     let end = if comparison.is_clean() { Exit::Success } else { Exit::Findings };
     match arguments.output {
         Form::Text => output::show_styled(&text::text(comparison, page::width()), end),
         Form::Json => output::show(json(), end),
     }
+}
+
+fn remove(file: &Path) -> Result<(), Exit> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(unwritable(file, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn unwritable(file: &Path, error: &std::io::Error) -> Exit {
+    complain!("ingressd: {}: {error}", file.display());
+    Exit::of_error(error)
 }
 
 /// Whoever reads the file while it is written sees all of the one before.
