@@ -175,7 +175,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
         }
         rig.start().await;
 
-        let found = compare(rig.folder(), &[folder.clone()], &[]);
+        let found = compare(rig.folder(), std::slice::from_ref(&folder), &[]);
         assert_eq!(found.code, 1, "{:#}", found.json);
         assert_eq!(found.json, found.report);
         let expected = [
@@ -192,7 +192,7 @@ fn what_differs_is_found_and_explained_and_what_is_alike_is_clean() {
             unsteady.iter().any(|one| one.contains("https://shop.test/dice\"") && one.contains("[\"body\"]")),
             "{unsteady:?}"
         );
-        let text = run(rig.folder(), &[folder.clone()], &[]);
+        let text = run(rig.folder(), std::slice::from_ref(&folder), &[]);
         let text = String::from_utf8(text.stdout).unwrap();
         for words in [
             "\ndefault/raw  status  1 request\n  GET http://raw.test/\n  controller 200\n  ingressd   404\n  refused    annotation configuration-snippet: ",
