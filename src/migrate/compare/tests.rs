@@ -497,7 +497,8 @@ fn settings_for_the_time_side_by_side_take_the_place_of_others() {
         assert_eq!(settings.translate.classes, usual.translate.classes);
         assert_eq!(settings.ingress_nginx.config_map, usual.ingress_nginx.config_map);
         assert!(usual.publish.status && !settings.publish.status);
-        assert_eq!((settings.gate.http_port, settings.gate.https_port), (8081, 8444));
+        let listeners = &settings.translate.listeners;
+        assert_eq!((listeners.http_port, listeners.https_port), (8081, 8444));
         assert_eq!(settings.gate.public_https_port, 443, "redirects lead where clients are let in");
         assert_ne!(settings.publish.lease, usual.publish.lease);
         assert_ne!(settings.gate.status, usual.gate.status);
