@@ -11,7 +11,7 @@ mod table;
 mod tests;
 
 pub use document::{document, manual, summary};
-pub use draft::{Context, Draft, Entry, ExternalDraft, SecretReference};
+pub use draft::{Context, Draft, Entry, ExternalDraft, FastCgiDraft, MirrorDraft, SecretReference};
 pub use effective::effective;
 pub use engine::{judge, read};
 pub use outline::outline;
