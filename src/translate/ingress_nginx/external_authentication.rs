@@ -46,7 +46,7 @@ const LONGEST_NAME: usize = 46;
 /// Statuses with the time behind them.
 const DURATION: Shape = Shape {
     name: "statuses with the time behind them",
-    pattern: "(?:[2-5][0-9]{2}[ \t]+)*[0-9]{1,6}[smhd]?",
+    pattern: "(?:[2-5][0-9]{2}[ \t]+)*0*[0-9]{1,6}[smhd]?",
     ..Shape::DEFAULT
 };
 /// What tells clients apart.

@@ -15,8 +15,7 @@ const TARGET: (&str, &str) = ("mirror-target", "https://mirror.example.com$reque
 /// A URL that may hold variables behind its host.
 const URL: Shape = Shape {
     name: "a URL of http or https",
-    pattern: "https?://[!-~]+",
-    never: "[\"'\\\\;<>^`|#]",
+    pattern: r"https?://[!$-&(-:=?-\[\]_a-{}~]+",
     verbatim: true,
     ..Shape::DEFAULT
 };

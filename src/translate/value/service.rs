@@ -343,7 +343,7 @@ mod tests {
             "http://$request_uri",
             "http://$host/",
             "$scheme://a.example/",
-            "http://a.$request_uri.example",
+            "http://$host.$request_uri",
             "http://a.example$uri",
             "http://a.example$args$request_uri",
             "http://a.example/$uri",
