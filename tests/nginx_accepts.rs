@@ -485,7 +485,7 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
     // Servers, upstreams, certificates, the password file, and services with their endpoints.
-    assert_eq!(kept, 4 + 4 + 2 + 1 + 2 + 2);
+    assert_eq!(kept, 4 + 6 + 2 + 1 + 2 + 2);
     assert_eq!(Renderer::default().render(&plan), first);
 }
 

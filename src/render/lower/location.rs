@@ -186,9 +186,20 @@ pub fn directives<'a>(
 
 /// A setting under its own name or that of its twin.
 pub fn written(name: &'static str, directive: &Directive) -> view::Directive {
-    let arguments = Words::join(directive.arguments.iter().map(argument));
-    view::Directive { name: Word::fixed(name), arguments }
+    let mut arguments: Vec<_> = directive.arguments.iter().collect();
+    if name == FASTCGI_NEXT_UPSTREAM {
+        arguments.retain(|argument| !OF_GATEWAYS.contains(argument));
+        if arguments.is_empty() {
+            arguments.push(&Argument::Word("off"));
+        }
+    }
+    view::Directive { name: Word::fixed(name), arguments: Words::join(arguments.into_iter().map(argument)) }
 }
+
+/// When another FastCGI application is asked.
+const FASTCGI_NEXT_UPSTREAM: &str = "fastcgi_next_upstream";
+/// Statuses of gateways, which nginx takes for none of an application.
+const OF_GATEWAYS: [&Argument; 2] = [&Argument::Word("http_502"), &Argument::Word("http_504")];
 
 /// What all routes of a server set alike, so that it can be said once: the fewer directives, the shorter each reload.
 pub fn common(server: &Server) -> Vec<&Directive> {

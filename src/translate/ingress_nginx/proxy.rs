@@ -46,8 +46,8 @@ pub static FAMILY: Family = Family {
             documentation: "How backends are spoken to: HTTP, HTTPS, GRPC, GRPCS, FCGI or AUTO_HTTP, in any case. Without it the \
                 appProtocol of the Service decides, and then HTTP. AUTO_HTTP is HTTPS for requests that came by https and HTTP for \
                 others; no idle connection is kept to such a backend. FCGI is FastCGI: what counts for HTTP, such as times, \
-                buffers and headers, counts for it too, and applications get the usual parameters but for DOCUMENT_ROOT and \
-                SCRIPT_FILENAME, which fastcgi-params-configmap gives.",
+                buffers and headers, counts for it too, but for http_502 and http_504 of proxy-next-upstream. Applications get the \
+                usual parameters but for DOCUMENT_ROOT and SCRIPT_FILENAME, which fastcgi-params-configmap gives.",
             tries: &[
                 ("HTTPS", Gives::Sets("backends speak HTTPS")),
                 ("grpc", Gives::Sets("backends speak GRPC")),
