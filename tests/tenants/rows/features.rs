@@ -234,8 +234,8 @@ pub const ROWS: &[Row] = &[
         },
         clients: SHOP,
         during: &[
-            ask("http://copies.{h}/").gets("200"),
-            ask("http://itself.{h}/").gets("200"),
+            ask("http://copies.{h}/").gets("evil"),
+            ask("http://itself.{h}/").gets("evil"),
             ask("http://params.{h}/").gets("503"),
         ],
         told: &[
