@@ -201,7 +201,10 @@ fn settings_for_the_time_side_by_side_are_a_drop_in_too() {
     let written = migrate("settings", &[dump.to_str().unwrap(), "--side-by-side", "--ports", "81,444"]);
     assert_eq!(written.code, 0, "{}", written.complaints);
     let read = Sources::load_text(&written.text).unwrap();
-    assert_eq!((read.gate.http_port, read.gate.https_port, read.publish.status), (81, 444, false));
+    assert_eq!(
+        (read.translate.listeners.http_port, read.translate.listeners.https_port, read.publish.status),
+        (81, 444, false)
+    );
     for wrong in
         [&["--ports", "81,444"][..], &["--side-by-side", "--ports", "81"], &["--side-by-side", "--ports", "0,1"]]
     {

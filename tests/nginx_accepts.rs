@@ -12,12 +12,13 @@ use ingressd::model::catalogue;
 use ingressd::model::{
     AccessList, Action, AnswerDuration, AnswerMemory, Argument, AuthenticationPolicy, BackendHeaders,
     BasicAuthentication, Behaviour, ByteSize, Certificate, CertificateId, ClientLimits, Connection, CookiePath, Cors,
-    Directive, Endpoint, ExternalAuthentication, Field, Forwarded, Handover, HeaderName, HostListeners, HostName, Hsts,
-    HttpsRedirect, Kind, LimitRate, Listener, LogLine, Model, ObjectId, Origin, OriginPattern, OriginUrl, Passthrough,
-    Passthroughs, PasswordFile, PasswordFileId, PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite,
-    RewritePattern, RewriteTarget, Route, SameSite, Satisfy, SecretBytes, Server, ServerName, Serves, Session,
-    SessionCookie, Stream, StreamPolicy, StreamUpstream, StreamUpstreamId, TargetPart, Template, TemplatePart, Text,
-    TlsTermination, Transport, USUAL_LINE, Unlogged, Upstream, UpstreamId, UrlPath, Variable,
+    Directive, Endpoint, ExternalAuthentication, FastCgi, Field, FileName, Forwarded, Handover, HeaderName,
+    HostListeners, HostName, Hsts, HttpsRedirect, Kind, LimitRate, Listener, LogLine, Mirror, MirrorPolicy, Model,
+    ObjectId, Origin, OriginPattern, OriginUrl, ParameterName, Passthrough, Passthroughs, PasswordFile, PasswordFileId,
+    PathMatch, Pattern, Port, Protocol, RedirectUrl, Rewrite, RewritePattern, RewriteTarget, Route, SameSite, Satisfy,
+    SecretBytes, Server, ServerName, Serves, Session, SessionCookie, Stream, StreamPolicy, StreamUpstream,
+    StreamUpstreamId, TargetPart, Template, TemplatePart, Text, TlsTermination, Transport, USUAL_LINE, Unlogged,
+    Upstream, UpstreamId, UrlPath, Variable,
 };
 use ingressd::nginx::{AccessLogOptions, Capabilities, GateOptions, LogFormat, OtherSites, gate, syntax};
 use ingressd::render::{FileSet, Renderer};
@@ -165,6 +166,23 @@ fn everything() -> Behaviour {
                 always_sets_cookie: true,
             }),
         })),
+        fastcgi: Some(Arc::new(FastCgi {
+            index: Some(FileName::new("index.php").expect("a name")),
+            parameters: vec![
+                (ParameterName::new("REALM").expect("a name"), template("a 'b' \"c\"; } $x")),
+                (ParameterName::new("SERVER_NAME").expect("a name"), template("")),
+            ],
+        })),
+        mirror: Some(Arc::new(Mirror {
+            origin: origin(),
+            service: upstream_id("web", Protocol::Https),
+            policy: Arc::new(MirrorPolicy {
+                host: template("shadow.example.com"),
+                target: Template::new(vec![TemplatePart::Variable(Variable::new("request_uri").expect("a variable"))])
+                    .expect("a template"),
+                has_body: false,
+            }),
+        })),
         satisfy: Satisfy::Any,
         limits: Some(Arc::new(ClientLimits {
             origin: origin(),
@@ -230,6 +248,8 @@ fn model() -> Model {
                 route(prefix("/grpc"), proxy("grpc", Protocol::Grpc), everything()),
                 route(prefix("/grpcs"), proxy("grpc", Protocol::Grpcs), Behaviour::default()),
                 route(prefix("/tls"), proxy("web", Protocol::Https), everything()),
+                route(prefix("/auto"), proxy("web", Protocol::AutoHttp), everything()),
+                route(prefix("/fastcgi"), proxy("web", Protocol::FastCgi), everything()),
                 route(prefix("/a/"), proxy("web", Protocol::Http), everything()),
                 route(prefix("/a"), proxy("web", Protocol::Http), Behaviour::default()),
                 route(
@@ -282,7 +302,9 @@ fn model() -> Model {
             upstream("grpc", Protocol::Grpc, two.clone()),
             upstream("grpc", Protocol::Grpcs, two.clone()),
             upstream("web", Protocol::Http, two.clone()),
-            upstream("web", Protocol::Https, two),
+            upstream("web", Protocol::Https, two.clone()),
+            upstream("web", Protocol::AutoHttp, two.clone()),
+            upstream("web", Protocol::FastCgi, two),
         ],
         certificates: vec![certificate(CertificateId::SelfSigned), certificate(own)],
         password_files: vec![Arc::new(PasswordFile {
@@ -473,7 +495,7 @@ fn the_same_model_gives_the_same_bytes_and_only_changes_are_rendered() {
     assert_eq!(first, again);
     let kept = first.files.iter().filter(|(path, file)| Arc::ptr_eq(file, &again.files[*path])).count();
     // Servers, upstreams, certificates, the password file, and services with their endpoints.
-    assert_eq!(kept, 4 + 4 + 2 + 1 + 2 + 2);
+    assert_eq!(kept, 4 + 6 + 2 + 1 + 2 + 2);
     assert_eq!(Renderer::default().render(&plan), first);
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    AccessList, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication, HeaderName,
-    ListMark, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
+    AccessList, BackendHeaders, BasicAuthentication, ClientLimits, Directive, ExternalAuthentication, FastCgi,
+    HeaderName, ListMark, Mirror, OriginUrl, Pattern, RewriteTarget, Satisfy, Session,
 };
 
 /// Everything about a route that is not its path or its backend. The default changes nothing.
@@ -16,6 +16,10 @@ pub struct Behaviour {
     pub rewrite: Option<Rewrite>,
     /// What backends are told otherwise than all others.
     pub backend_headers: Option<Arc<BackendHeaders>>,
+    /// What backends are told that speak FastCGI.
+    pub fastcgi: Option<Arc<FastCgi>>,
+    /// Another service gets copies of requests.
+    pub mirror: Option<Arc<Mirror>>,
     /// Requests over plain HTTP are sent to https.
     pub https_redirect: Option<HttpsRedirect>,
     /// Browsers of other origins are allowed in.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use super::catalogue::Module;
 use super::{
     AccessList, Action, AuthenticationPolicy, Authority, Behaviour, ByteSize, Certificate, CertificateId, Cidr,
-    ClientCertificates, ClientLimits, Cors, Directive, ListMark, Model, PathMatch, RewritePattern, Route,
-    SessionCookie, Split, TargetPart, Template, TlsTermination, UpstreamId,
+    ClientCertificates, ClientLimits, Cors, Directive, FastCgi, ListMark, MirrorPolicy, Model, PathMatch,
+    RewritePattern, Route, SessionCookie, Split, TargetPart, Template, TlsTermination, UpstreamId,
 };
 
 /// How much of everything: of one part of a model, of an object, or of a namespace.
@@ -221,6 +221,33 @@ impl Cost {
         cost
     }
 
+    /// What a path costs more whose requests are copied.
+    pub fn of_copying() -> Self {
+        times(DIRECTIVE, 4)
+    }
+
+    /// What a host costs more for each service that gets copies, and each sort of copy; `told` is how many headers another service
+    /// tells of clients.
+    pub fn of_copy(policy: &MirrorPolicy, told: usize) -> Self {
+        let mut cost = QUESTION;
+        cost += times(DIRECTIVE, told);
+        let texts = policy.host.length() + policy.target.length();
+        cost.configuration += bytes(texts);
+        cost.memory += 4 * bytes(texts);
+        cost
+    }
+
+    /// What a path costs more whose backend speaks FastCGI: each of its locations tells all parameters.
+    pub fn of_fastcgi(told: Option<&FastCgi>) -> Self {
+        let mut cost = QUESTION * 2;
+        let parameters = told.map_or(&[][..], |told| &told.parameters[..]);
+        cost += times(DIRECTIVE, 2 * parameters.len());
+        let texts: usize = parameters.iter().map(|(name, value)| name.as_str().len() + value.length()).sum();
+        cost.configuration += 2 * bytes(texts);
+        cost.memory += 4 * bytes(texts);
+        cost
+    }
+
     /// What a host costs more for which another backend gives this many answers: each has a location.
     pub fn of_error_pages(statuses: usize) -> Self {
         let mut cost = times(ROUTE, statuses);
@@ -371,7 +398,7 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
         let asked = server.client_certificates.as_deref();
         let has_tls = asked.is_some_and(ClientCertificates::chooses) || server.tls != TlsTermination::Default;
         let strict = server.strict_paths();
-        let mut questions = HashSet::new();
+        let (mut questions, mut copies) = (HashSet::new(), HashSet::new());
         for route in server.routes.iter().chain([&server.fallback]) {
             costs.add_route(route, has_tls);
             if let Some(external) = route.behaviour.external_authentication.as_deref() {
@@ -379,6 +406,18 @@ pub fn by_namespace(model: &Model) -> Vec<(Arc<str>, Cost)> {
                 if questions.insert((&external.service, &external.policy)) {
                     costs.add(&external.origin.object.namespace, Cost::of_question(&external.policy));
                 }
+            }
+            if let Some(mirror) = route.behaviour.mirror.as_deref() {
+                costs.add(&route.origin.object.namespace, Cost::of_copying());
+                let told = route.behaviour.external_authentication.as_deref();
+                let told = told.map_or(&[][..], |external| &external.policy.response_headers[..]);
+                if copies.insert((&mirror.service, &mirror.policy, told)) {
+                    costs.add(&mirror.origin.object.namespace, Cost::of_copy(&mirror.policy, told.len()));
+                }
+            }
+            if route.action.module() == Some(Module::FastCgi) {
+                let told = route.behaviour.fastcgi.as_deref();
+                costs.add(&route.origin.object.namespace, Cost::of_fastcgi(told));
             }
             if let Some(asked) = asked {
                 costs.add(&route.origin.object.namespace, Cost::of_guarded_path(asked));

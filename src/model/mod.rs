@@ -16,8 +16,10 @@ mod effective;
 mod error_pages;
 pub mod expression;
 mod external_authentication;
+mod fastcgi;
 mod instance;
 mod listener;
+mod mirror;
 mod name;
 mod origin;
 mod passthrough;
@@ -46,8 +48,10 @@ pub use error_pages::ErrorPages;
 pub use external_authentication::{
     AnswerDuration, AnswerMemory, AuthenticationPolicy, ExternalAuthentication, LONGEST_MEMORY, Satisfy,
 };
+pub use fastcgi::FastCgi;
 pub use instance::Instance;
 pub use listener::{HostListeners, Listener, Port, Serves, Transport};
+pub use mirror::{Mirror, MirrorPolicy};
 pub use name::{is_label, is_subdomain};
 pub use origin::{Field, Kind, ObjectId, Origin};
 pub use passthrough::{Passthrough, Passthroughs};
@@ -59,8 +63,8 @@ pub use template::{Template, TemplatePart};
 pub use upstream::{Endpoint, Upstream, UpstreamId};
 pub use validity::{Standing, Validity, in_words};
 pub use value::{
-    ByteSize, Cidr, Ciphers, HeaderName, HeaderValue, HostName, LONGEST, OriginUrl, Pattern, RedirectUrl, Refused,
-    RewriteTarget, TargetPart, Text, UrlPath, Variable,
+    ByteSize, Cidr, Ciphers, FileName, HeaderName, HeaderValue, HostName, LONGEST, OriginUrl, ParameterName, Pattern,
+    RedirectUrl, Refused, RewriteTarget, TargetPart, Text, UrlPath, Variable,
 };
 
 use std::collections::BTreeMap;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::catalogue::Module;
 use super::{Behaviour, ErrorPages, HostName, Origin, Pattern, RedirectUrl, Split, UpstreamId, UrlPath};
 
 /// Which request paths a route takes.
@@ -37,6 +38,29 @@ pub enum Protocol {
     Grpc,
     /// gRPC over TLS.
     Grpcs,
+    /// HTTP/1.1, over TLS where the client uses it.
+    AutoHttp,
+    /// FastCGI.
+    FastCgi,
+}
+
+impl Protocol {
+    /// The module that speaks it.
+    pub const fn module(self) -> Module {
+        match self {
+            Protocol::Http | Protocol::Https | Protocol::AutoHttp => Module::Proxy,
+            Protocol::Grpc | Protocol::Grpcs => Module::Grpc,
+            Protocol::FastCgi => Module::FastCgi,
+        }
+    }
+
+    /// Whether TLS is spoken to endpoints, at least for some requests.
+    pub const fn has_tls(self) -> bool {
+        match self {
+            Protocol::Https | Protocol::Grpcs | Protocol::AutoHttp => true,
+            Protocol::Http | Protocol::Grpc | Protocol::FastCgi => false,
+        }
+    }
 }
 
 /// What is done with a request.
@@ -90,9 +114,14 @@ impl Action {
         }
     }
 
+    /// The module that hands requests over to a backend.
+    pub fn module(&self) -> Option<Module> {
+        self.upstream().map(|upstream| upstream.protocol.module())
+    }
+
     /// Whether requests go to a backend that speaks gRPC.
     pub fn is_grpc(&self) -> bool {
-        self.upstream().is_some_and(|upstream| matches!(upstream.protocol, Protocol::Grpc | Protocol::Grpcs))
+        self.module() == Some(Module::Grpc)
     }
 }
 

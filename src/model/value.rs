@@ -201,6 +201,33 @@ text_value!(
     }
 );
 
+text_value!(
+    FileName,
+    "The name of a file in whichever folder: letters, digits, - . and _, without a dot in front.",
+    |text| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        match (1..=255).contains(&text.len()) && text.bytes().all(fits) && !text.starts_with('.') {
+            true => Ok(()),
+            false => Err(Refused::because("it is not the name of a file: letters, digits, - . and _")),
+        }
+    }
+);
+
+text_value!(
+    ParameterName,
+    "The name of a parameter of CGI: letters, digits and _, as names of variables are.",
+    |text| {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        match (1..=64).contains(&text.len())
+            && text.bytes().all(fits)
+            && !text.starts_with(|first: char| first.is_ascii_digit())
+        {
+            true => Ok(()),
+            false => Err(Refused::because("it is not the name of a parameter: letters, digits and _")),
+        }
+    }
+);
+
 text_value!(Variable, "The name of a variable of nginx, without the `$`; never one of ours.", |text| {
     let fits = !text.is_empty() && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
     match fits && !text.starts_with("ingressd") {

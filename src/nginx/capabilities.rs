@@ -30,6 +30,7 @@ enum Built {
 const FLAGS: &[(Module, &str, Built)] = &[
     (Module::Proxy, "http_proxy_module", Built::Always),
     (Module::Grpc, "http_grpc_module", Built::Always),
+    (Module::FastCgi, "http_fastcgi_module", Built::Always),
     (Module::Access, "http_access_module", Built::Always),
     (Module::AuthBasic, "http_auth_basic_module", Built::Always),
     (Module::AuthRequest, "http_auth_request_module", Built::Asked),

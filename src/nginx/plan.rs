@@ -174,6 +174,8 @@ pub struct Decisions {
     pub current: PathBuf,
     /// Idle connections kept to each upstream by each worker; `None` without the module.
     pub upstream_keepalive: Option<u32>,
+    /// Whether nginx keeps idle connections also where nobody asks for that.
+    pub keeps_connections: bool,
     /// What all hosts get.
     pub everywhere: Everywhere,
     /// Whether `keepalive_time` is known (1.19.10).

@@ -113,32 +113,51 @@ impl Header {
     }
 }
 
-/// Templates of headers: name, whether gRPC is spoken, whether the headers are the detailed ones, whether somebody is believed.
-const LISTS: [(&str, bool, bool, bool); 8] = [
-    ("proxy_headers", false, false, false),
-    ("proxy_headers_told", false, false, true),
-    ("proxy_headers_detailed", false, true, false),
-    ("proxy_headers_detailed_told", false, true, true),
-    ("grpc_headers", true, false, false),
-    ("grpc_headers_told", true, false, true),
-    ("grpc_headers_detailed", true, true, false),
-    ("grpc_headers_detailed_told", true, true, true),
+/// What is spoken to a backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Spoken {
+    Http,
+    Grpc,
+    FastCgi,
+}
+
+/// Templates of headers: name, what is spoken, whether the headers are the detailed ones, whether somebody is believed.
+const LISTS: [(&str, Spoken, bool, bool); 12] = [
+    ("proxy_headers", Spoken::Http, false, false),
+    ("proxy_headers_told", Spoken::Http, false, true),
+    ("proxy_headers_detailed", Spoken::Http, true, false),
+    ("proxy_headers_detailed_told", Spoken::Http, true, true),
+    ("grpc_headers", Spoken::Grpc, false, false),
+    ("grpc_headers_told", Spoken::Grpc, false, true),
+    ("grpc_headers_detailed", Spoken::Grpc, true, false),
+    ("grpc_headers_detailed_told", Spoken::Grpc, true, true),
+    ("fastcgi_headers", Spoken::FastCgi, false, false),
+    ("fastcgi_headers_told", Spoken::FastCgi, false, true),
+    ("fastcgi_headers_detailed", Spoken::FastCgi, true, false),
+    ("fastcgi_headers_detailed_told", Spoken::FastCgi, true, true),
 ];
 
 /// The text of every template that is made of the table, by name.
 pub fn templates() -> Vec<(&'static str, String)> {
-    let list = |grpc: bool, detailed: bool, trusts_proxies: bool| {
-        let directive = if grpc { "grpc_set_header" } else { "proxy_set_header" };
+    let list = |spoken: Spoken, detailed: bool, trusts_proxies: bool| {
         let line = |header: &Header| {
             let value = match if detailed { header.detailed } else { header.usual } {
-                SetByHttp(..) if grpc => return None,
+                SetByHttp(..) if spoken != Spoken::Http => return None,
                 SetOrTold(_, told, _) if trusts_proxies => told.to_owned(),
                 ClearedUnlessTold if trusts_proxies => header.told(),
                 Set(value, _) | SetByHttp(value, _) | SetOrTold(value, ..) => value.to_owned(),
                 Cleared | ClearedUnlessTold => "\"\"".to_owned(),
                 Passed => return None,
             };
-            Some(format!("    {directive} {} {value};\n", header.name))
+            let name = header.name;
+            Some(match spoken {
+                Spoken::Http => format!("    proxy_set_header {name} {value};\n"),
+                Spoken::Grpc => format!("    grpc_set_header {name} {value};\n"),
+                Spoken::FastCgi => {
+                    let name = header.variable().to_ascii_uppercase();
+                    format!("    fastcgi_param HTTP_{name} {value} if_not_empty;\n")
+                }
+            })
         };
         HEADERS.iter().filter_map(line).collect::<String>()
     };
@@ -147,7 +166,7 @@ pub fn templates() -> Vec<(&'static str, String)> {
         let _ = writeln!(told, "        set {} $http_{};", header.told(), header.variable());
     }
     told.push_str("    }\n");
-    let lists = LISTS.map(|(name, grpc, detailed, trusts_proxies)| (name, list(grpc, detailed, trusts_proxies)));
+    let lists = LISTS.map(|(name, spoken, detailed, trusts_proxies)| (name, list(spoken, detailed, trusts_proxies)));
     lists.into_iter().chain([("told", told)]).collect()
 }
 

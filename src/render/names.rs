@@ -9,8 +9,8 @@ use super::crowds::Crowds;
 use super::file_set::{Digest, FilePath};
 use crate::model::{
     CertificateId, ClientCertificates, ClientLimits, Cors, ExternalAuthentication, HeaderName, Hsts, LimitRate,
-    ListMark, ObjectId, PasswordFileId, Pattern, Port, Protocol, ServerName, SessionCookie, Split, StreamUpstreamId,
-    Transport, UpstreamId, hexadecimal,
+    ListMark, MirrorPolicy, ObjectId, PasswordFileId, Pattern, Port, Protocol, ServerName, SessionCookie, Split,
+    StreamUpstreamId, Transport, UpstreamId, hexadecimal,
 };
 
 /// The file with what all servers share. It sorts before every other.
@@ -158,6 +158,8 @@ fn protocol_name(protocol: Protocol) -> &'static str {
         Protocol::Https => "https",
         Protocol::Grpc => "grpc",
         Protocol::Grpcs => "grpcs",
+        Protocol::AutoHttp => "autohttp",
+        Protocol::FastCgi => "fcgi",
     }
 }
 
@@ -239,6 +241,12 @@ pub fn password_file(id: &PasswordFileId) -> FilePath {
 pub fn authentication(external: &ExternalAuthentication) -> String {
     let ExternalAuthentication { service, policy, origin: _ } = external;
     format!("{OURS}-auth-{}", hash(&[&readable(service), &format!("{policy:?}")]))
+}
+
+/// The location by which copies go to a service, for each sort of copy; `told` are headers that another service tells of clients. No
+/// slash begins it: no path leads there.
+pub fn mirror(service: &UpstreamId, policy: &MirrorPolicy, told: &[HeaderName]) -> String {
+    format!("{OURS}-mirror-{}", hash(&[&readable(service), &format!("{policy:?}"), &format!("{told:?}")]))
 }
 
 /// The variable that holds the target of a request encoded, and what those before it begin with.

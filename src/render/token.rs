@@ -101,6 +101,11 @@ impl Word {
         }
     }
 
+    /// The parameter of CGI with a header of requests.
+    pub fn header_parameter(Word(name): &Word) -> Self {
+        Word(Cow::Owned(format!("HTTP_{}", name.to_ascii_uppercase().replace('-', "_"))))
+    }
+
     /// The variable of a header of the answer of a backend, or of whoever else was asked.
     ///
     /// # Errors

@@ -231,9 +231,9 @@ pub struct Conditional {
 /// To a backend.
 #[derive(Debug, Serialize)]
 pub struct Pass {
-    /// `proxy_pass` or `grpc_pass`.
+    /// `proxy_pass`, `grpc_pass` or `fastcgi_pass`.
     pub directive: Word,
-    /// `http://`, `https://`, `grpc://` or `grpcs://`.
+    /// `http://`, `https://`, `$scheme://`, `grpc://` or `grpcs://`; nothing for FastCGI.
     pub scheme: Word,
     /// The upstream, or the variable with its name.
     pub upstream: Word,
@@ -248,7 +248,7 @@ pub struct RequestHeaders {
 /// A header that a location sets for its backend.
 #[derive(Debug, Serialize)]
 pub struct RequestHeader {
-    /// `proxy_set_header` or `grpc_set_header`.
+    /// `proxy_set_header`, `grpc_set_header` or `fastcgi_param`.
     pub directive: Word,
     pub name: Word,
     pub value: Words,

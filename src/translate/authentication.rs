@@ -4,9 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::backend::BackendReference;
-use super::port::PortReference;
 use super::server::Servers;
+use super::service::{self, Target};
 use super::site::Site;
 use super::subject::Subject;
 use super::value::Whereabouts;
@@ -14,7 +13,7 @@ use super::{EndpointMode, Options, RequestedAuthentication};
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
     Action, Behaviour, ExternalAuthentication, ObjectId, PathMatch, Protocol, Route, Server, Template, TemplatePart,
-    UpstreamId, UrlPath, expression,
+    UrlPath, expression,
 };
 
 /// What a service is resolved to, for each place in memory of a behaviour: routes of an object share theirs.
@@ -66,23 +65,23 @@ fn protect(
     }
     let place = Arc::as_ptr(&route.behaviour).addr();
     let behaviour = asked.entry(place).or_insert_with(|| {
-        let service = match &requested.whereabouts {
+        let service = match &requested.service.whereabouts {
             Whereabouts::SameHost => match target {
                 Some(Ok(upstream)) => Ok(upstream.clone()),
                 Some(Err(fault)) => Err(fault.clone()),
                 None => Err((Reason::MissingService, "no path of the host leads to a backend for it".into())),
             },
-            _ => resolve(servers, requested, mode, *dialect),
+            _ => service::resolve(servers, &requested.service, mode, *dialect),
         };
         match service {
             Ok(service) => {
-                let (origin, policy) = (requested.origin.clone(), Arc::clone(&requested.policy));
+                let (origin, policy) = (requested.service.origin.clone(), Arc::clone(&requested.policy));
                 let external = Some(Arc::new(ExternalAuthentication { origin, service, policy }));
                 Some(Arc::new(Behaviour { external_authentication: external, ..(*route.behaviour).clone() }))
             }
             Err((reason, note)) => {
                 let note = format!("{note}; the routes that ask it answer 503");
-                let finding = Finding::new(reason, requested.origin.clone(), note);
+                let finding = Finding::new(reason, requested.service.origin.clone(), note);
                 servers.findings.push(Finding { severity: Severity::Error, ..finding });
                 None
             }
@@ -94,60 +93,10 @@ fn protect(
     }
 }
 
-/// Why a service cannot be asked.
-type Fault = (Reason, Arc<str>);
-/// An upstream that a path of the host leads to.
-type Target = Result<UpstreamId, Fault>;
-
-fn resolve<'a>(
-    servers: &mut Servers<'a>,
-    requested: &RequestedAuthentication,
-    mode: EndpointMode,
-    dialect: super::Dialect,
-) -> Target {
-    let own = &requested.origin.object.namespace;
-    let resolution = match &requested.whereabouts {
-        Whereabouts::SameHost => return Err((Reason::MissingService, "it has no host".into())),
-        Whereabouts::Service { namespace, name, port } => {
-            let is_foreign = namespace != own && !requested.is_everywhere;
-            if is_foreign && !servers.options.cross_namespace {
-                let note = "its Service is in another namespace, which the administrator does not allow";
-                return Err((Reason::CrossNamespace, note.into()));
-            }
-            // What lives as long as everything else that was read.
-            let Some(service) = servers.snapshot.service(namespace, name) else {
-                let note = format!("there is no Service {name:?} in the namespace {namespace:?}");
-                return Err((Reason::MissingService, note.into()));
-            };
-            let reference = BackendReference {
-                namespace: &service.id.namespace,
-                service: &service.id.name,
-                port: PortReference::Number(*port),
-                dialect,
-                mode,
-                by_cluster_address: false,
-                protocol: Some(requested.protocol),
-                balance: None,
-                tls: None,
-            };
-            servers.backends.resolve(&reference)
-        }
-        Whereabouts::Name(..) | Whereabouts::Address(..) => servers.backends.resolve_host(requested),
-    };
-    let told = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
-    match &resolution.target {
-        Some(upstream) => {
-            servers.findings.extend(resolution.notes.iter().map(told));
-            Ok(upstream.clone())
-        }
-        None => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it is not there".into()))),
-    }
-}
-
 /// Where the questions go that are for a path of the same host, for each requested by its place in memory.
 fn same_host(server: &Server, subjects: &HashMap<&ObjectId, &Subject<'_>>) -> HashMap<usize, Target> {
     let all = subjects.values().filter_map(|subject| subject.reading.authentication.as_ref());
-    let all = all.filter(|requested| requested.whereabouts == Whereabouts::SameHost);
+    let all = all.filter(|requested| requested.service.whereabouts == Whereabouts::SameHost);
     let target =
         |requested: &Arc<RequestedAuthentication>| (Arc::as_ptr(requested).addr(), target(server, requested, subjects));
     all.map(target).collect()
@@ -172,11 +121,11 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
         let note = format!("no path of the host takes {}", path.as_str());
         return Err((Reason::MissingService, note.into()));
     };
-    let own = &requested.origin.object.namespace;
+    let own = &requested.service.origin.object.namespace;
     let asks_itself = subjects.get(&*route.origin.object).and_then(|subject| subject.reading.authentication.as_ref());
     match &route.action {
         // In ingress-nginx such a question goes round and round.
-        _ if asks_itself.is_some_and(|other| other.whereabouts == Whereabouts::SameHost) => Err((
+        _ if asks_itself.is_some_and(|other| other.service.whereabouts == Whereabouts::SameHost) => Err((
             Reason::ClosedRoute,
             format!(
                 "{} is a path of an object that asks this service itself; give it an Ingress of its own",
@@ -184,7 +133,7 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
             )
             .into(),
         )),
-        _ if *route.origin.object.namespace != **own && !requested.is_everywhere => Err((
+        _ if *route.origin.object.namespace != **own && !requested.service.is_everywhere => Err((
             Reason::CrossNamespace,
             format!("{} is a path of another namespace; name its Service by auth-url instead", path.as_str()).into(),
         )),
@@ -195,8 +144,11 @@ fn target(server: &Server, requested: &RequestedAuthentication, subjects: &HashM
         }
         Action::Proxy { .. } => Err((
             Reason::UnsupportedBackend,
-            format!("{} is rewritten, split or spoken to by gRPC; name its Service by auth-url instead", path.as_str())
-                .into(),
+            format!(
+                "{} is rewritten, split or not spoken to by HTTP; name its Service by auth-url instead",
+                path.as_str()
+            )
+            .into(),
         )),
         _ => Err((Reason::MissingService, format!("{} leads to no backend", path.as_str()).into())),
     }

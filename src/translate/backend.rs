@@ -12,7 +12,7 @@ use super::port::{self, PortReference};
 use super::target::{self, Chosen};
 use super::value::ExternalName;
 use super::value::{Whereabouts, excerpt};
-use super::{Dialect, EndpointMode, Names, Namespaces, Options, RequestedAuthentication};
+use super::{Dialect, EndpointMode, Names, Namespaces, Options, RequestedService};
 use crate::finding::Reason;
 use crate::model::{
     BackendTls, Balance, Endpoint, HostName, Origin, Port, Protocol, StreamUpstream, StreamUpstreamId, Transport,
@@ -133,7 +133,7 @@ impl<'a> Backends<'a> {
     }
 
     /// The upstream of a service that is named by a host.
-    pub fn resolve_host(&mut self, requested: &RequestedAuthentication) -> Arc<Resolution> {
+    pub fn resolve_host(&mut self, requested: &RequestedService) -> Arc<Resolution> {
         let host = (Arc::clone(&requested.origin.object.namespace), requested.whereabouts.clone(), requested.protocol);
         if let Some(known) = self.hosts.get(&host) {
             return Arc::clone(known);
@@ -166,7 +166,7 @@ impl<'a> Backends<'a> {
 
     fn endpoints_of_host(
         &mut self,
-        requested: &RequestedAuthentication,
+        requested: &RequestedService,
         notes: &mut Vec<Note>,
     ) -> Result<(String, u16, Vec<Endpoint>), (Reason, String)> {
         let (name, port, addresses) = match &requested.whereabouts {
@@ -393,7 +393,7 @@ fn id(reference: &BackendReference<'_>, located: &Located<'_>) -> UpstreamId {
     let protocol = reference.protocol.or_else(|| located.port.and_then(port::protocol)).unwrap_or(Protocol::Http);
     let (port, mode) = (located.number.to_string().into(), located.mode_name());
     let (balance, tls) = (reference.balance.clone(), reference.tls.clone());
-    let tls = tls.filter(|_| matches!(protocol, Protocol::Https | Protocol::Grpcs));
+    let tls = tls.filter(|_| protocol.has_tls());
     UpstreamId { namespace, service, port, mode, protocol, balance, tls }
 }
 

@@ -20,6 +20,7 @@ mod ingress_nginx;
 mod key;
 mod limits;
 mod memory;
+mod mirror;
 mod mode;
 mod names;
 mod options;
@@ -30,6 +31,7 @@ mod places;
 mod port;
 mod reading;
 mod server;
+mod service;
 mod site;
 mod streams;
 mod subject;
@@ -52,7 +54,7 @@ pub use options::{ClassRule, DefaultValue, Dialect, EndpointMode, HostOwnership,
 pub use places::Places;
 pub use reading::{
     AppRoot, ClientRule, ErrorOptions, Everywhere, HostAliases, HostOptions, Reading, RequestedAuthentication,
-    RequestedBackendTls, RequestedSession,
+    RequestedBackendTls, RequestedMirror, RequestedService, RequestedSession,
 };
 pub use streams::StreamOptions;
 pub use tables::{ANNOTATIONS, PREFIX, everywhere, judge_default};
@@ -332,7 +334,7 @@ fn subjects<'a>(
             && (reading.closed
                 || own_list
                 || behaviour.basic_authentication.is_some()
-                || reading.authentication.as_ref().is_some_and(|requested| !requested.is_everywhere)
+                || reading.authentication.as_ref().is_some_and(|requested| !requested.service.is_everywhere)
                 || reading.host.client_rule.is_some());
         let subject = Subject { stored, rule, reading, behaviour, is_protected, closed_rules: None };
         let (faults, is_fit) = subject.faults();

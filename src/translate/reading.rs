@@ -7,7 +7,7 @@ use super::{Canary, Dialect};
 use crate::finding::Finding;
 use crate::model::{
     AuthenticationPolicy, Authority, BackendTls, Balance, Behaviour, Certificate, ClientCertificates, CookiePath,
-    Directive, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
+    Directive, MirrorPolicy, Origin, PasswordFile, Protocol, RedirectUrl, RewriteTarget, ServerName, SessionCookie,
 };
 
 /// What an object asks of the certificates of clients, for the hosts that it has.
@@ -87,9 +87,9 @@ pub struct RequestedBackendTls {
     pub certificate: Option<Arc<Certificate>>,
 }
 
-/// A service that says who may pass, before it is known which endpoints it has.
+/// A service that a URL names, before it is known which endpoints it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RequestedAuthentication {
+pub struct RequestedService {
     /// The field that asked for it.
     pub origin: Origin,
     /// The administrator asked for it, for all objects.
@@ -98,6 +98,22 @@ pub struct RequestedAuthentication {
     pub whereabouts: Whereabouts,
     /// How it is spoken to.
     pub protocol: Protocol,
+}
+
+/// A service that gets copies of requests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedMirror {
+    /// The service.
+    pub service: RequestedService,
+    /// What it gets.
+    pub policy: Arc<MirrorPolicy>,
+}
+
+/// A service that says who may pass.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RequestedAuthentication {
+    /// The service.
+    pub service: RequestedService,
     /// What it is asked, and what follows.
     pub policy: Arc<AuthenticationPolicy>,
 }
@@ -137,6 +153,8 @@ pub struct Reading {
     pub opts_out: bool,
     /// The service that says who may pass.
     pub authentication: Option<Arc<RequestedAuthentication>>,
+    /// The service that gets copies of the requests.
+    pub mirror: Option<Arc<RequestedMirror>>,
     /// The password file that `behaviour.basic_authentication` names.
     pub password_file: Option<Arc<PasswordFile>>,
     /// Something that protects the routes is wrong: they answer 503. The finding says what.

@@ -9,6 +9,7 @@ use super::authentication;
 use super::backend::{BackendReference, Backends};
 use super::canary::{Canaries, Offer};
 use super::client_certificates;
+use super::mirror;
 use super::passthrough::{self, Passed};
 use super::path::{self, Matching};
 use super::port::PortReference;
@@ -131,6 +132,7 @@ impl<'a> Servers<'a> {
         if let Some(claim) = decider {
             self.pass(&server.name, claim);
         }
+        mirror::apply(self, &mut server, site);
         authentication::exempt(&mut server, self.options);
         authentication::apply(self, &mut server, site);
         Some(server)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::networking::v1::Ingress;
 
 use super::annotation::{self, Context, NotedOptions};
-use super::ingress_nginx::external_authentication;
+use super::ingress_nginx::{external_authentication, mirror};
 use super::{ClassRule, DefaultValue, Dialect, Everywhere, Options, Reading, class};
 use crate::model::{HostName, Kind, ObjectId};
 use crate::source::{Snapshot, Stored};
@@ -42,17 +42,23 @@ pub fn judge_default(default: &DefaultValue, under: &Options) -> Reading {
     annotation::judge(&ANNOTATIONS, Dialect::IngressNginx, default, under)
 }
 
-/// The hosts of services that say who may pass, as far as objects of ours or the administrator name them, with the namespaces that do.
+/// The name that DNS has to tell for a value.
+type NameOf = fn(&str) -> Option<HostName>;
+
+/// The annotations that name services by their URLs.
+const SERVICES: [(&str, NameOf); 2] =
+    [(external_authentication::FULL_KEY, external_authentication::name), (mirror::FULL_KEY, mirror::name)];
+
+/// The hosts of services that are named by URLs, as far as objects of ours or the administrator name them, with the namespaces that do.
 pub fn hosts_of_services<'a>(snapshot: &'a Snapshot, options: &'a Options) -> Vec<(HostName, &'a Arc<str>)> {
     let everywhere = options.defaults.iter().filter(|default| default.key == external_authentication::KEY);
-    let everywhere = everywhere.map(|default| (&*default.value, &default.origin.object.namespace));
-    let of_objects = snapshot.ingresses.iter().filter_map(|stored| {
-        let annotations = stored.object.metadata.annotations.as_ref()?;
+    let everywhere = everywhere
+        .filter_map(|default| Some((external_authentication::name(&default.value)?, &default.origin.object.namespace)));
+    let of_objects = snapshot.ingresses.iter().flat_map(|stored| {
+        let annotations = stored.object.metadata.annotations.as_ref();
         // Whatever dialect reads it, it is a key of the table.
-        let value = annotations.get(external_authentication::FULL_KEY)?;
-        class::select(stored, snapshot, options).ok()?;
-        Some((value.as_str(), &stored.id.namespace))
+        let names = SERVICES.iter().filter_map(move |(key, name)| name(annotations?.get(*key)?));
+        names.filter(|_| class::select(stored, snapshot, options).is_ok()).map(|name| (name, &stored.id.namespace))
     });
-    let all = everywhere.chain(of_objects);
-    all.filter_map(|(value, namespace)| Some((external_authentication::name(value)?, namespace))).collect()
+    everywhere.chain(of_objects).collect()
 }

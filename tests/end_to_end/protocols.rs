@@ -73,6 +73,29 @@ fn backends_are_spoken_to_as_annotations_and_services_say() {
 }
 
 #[test]
+fn what_comes_by_https_goes_by_https_where_that_is_asked_for() {
+    rig::run(async |rig| {
+        let to = |name: &str, service: &str| {
+            let auto = ingress(name).class("nginx").host(&format!("{name}.test"), service);
+            auto.annotation("backend-protocol", "AUTO_HTTP").build()
+        };
+        let mut objects = vec![to("plain", "web"), to("secure", "secure")];
+        objects.extend(service_at("secure", &["10.244.0.2"], ECHO_TLS));
+        rig.manifests.write("auto.yaml", &objects);
+        rig.start().await;
+        // Each backend speaks one of them: what was kept for the other would be answered.
+        for _ in 0..5 {
+            assert_eq!(get("http://plain.test/").send().await.echo().tls, None);
+            assert_eq!(get("https://plain.test/").send().await.status, 502);
+            assert!(get("https://secure.test/a?b").send().await.echo().tls.is_some());
+            // What nginx makes of the words of TLS is no HTTP of this version.
+            let reply = get("http://secure.test/").try_send().await;
+            assert!(!reply.is_ok_and(|reply| reply.status == 200));
+        }
+    });
+}
+
+#[test]
 fn kept_connections_of_one_protocol_never_serve_another() {
     rig::run(async |rig| {
         let to = |name: &str, protocol: &str| {

@@ -135,6 +135,13 @@ const SORTS: &[Sort] = &[
         paths: 5,
         ..PLAIN
     },
+    Sort {
+        name: "copies",
+        annotations: |number| annotation("mirror-target", &format!("http://192.0.2.7/{number}")),
+        paths: 5,
+        ..PLAIN
+    },
+    Sort { name: "FastCGI", annotations: |_| annotation("backend-protocol", "FCGI"), paths: 5, ..PLAIN },
     Sort { name: "canaries", paths: 5, ..PLAIN },
     Sort { name: "streams", services: true, ..PLAIN },
     Sort { name: "passthrough", annotations: |_| annotation("ssl-passthrough", "true"), services: true, ..PLAIN },

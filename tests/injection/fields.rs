@@ -192,6 +192,8 @@ pub fn surroundings() -> Vec<Value> {
         authority_secret("default", "backend"),
         json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "headers"},
             "data": {"X-Realm": "staff of $host"}}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "params"},
+            "data": {"REALM": "staff of $host", "SCRIPT_FILENAME": "/app$fastcgi_script_name"}}),
         json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"},
             "status": {"addresses": [{"type": "InternalIP", "address": "192.0.2.11"}],
                 "conditions": [{"type": "Ready", "status": "True"}]}}),

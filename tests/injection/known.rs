@@ -206,7 +206,45 @@ fn cve_2025_1098_mirror_targets_and_uids_carry_nothing() {
     let mut object =
         shop(&[("mirror-target", "http://a.test/\"; load_module x; #"), ("mirror-host", "a\"; x")], "/", "Prefix");
     object["metadata"]["uid"] = json!("a\"; } load_module x; #");
-    assert!(!about(&served(&[object]), "shop").is_empty());
+    let outcome = served(&[object]);
+    assert!(!about(&outcome, "shop").is_empty());
+    assert!(!outcome.server("shop.test").unwrap().contains("mirror"));
+    // Whatever is left of a value is within one word.
+    for target in ["http://192.0.2.7/x';#", "http://192.0.2.7/$host{", "http://192.0.2.7\n", "http://192.0.2.7/`x`"] {
+        let text = refused(&[("mirror-target", target)], Reason::InvalidValue).server("shop.test").unwrap();
+        assert!(text.contains("proxy_pass") && !text.contains("mirror"), "{target}");
+    }
+}
+
+#[test]
+fn weakness_11_parameters_of_fastcgi_carry_nothing_and_choose_no_file() {
+    let text = |data: Value| {
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"namespace": "default", "name": "evil"},
+            "data": data});
+        let annotations = [("backend-protocol", "FCGI"), ("fastcgi-params-configmap", "evil")];
+        served(&[map, shop(&annotations, "/", "Prefix")])
+    };
+    let good = text(json!({"REALM": "x'\"; load_module y; #", "SCRIPT_FILENAME": "/a\";$uri"}));
+    let server = good.server("shop.test").unwrap();
+    assert!(server.contains(r#"fastcgi_param REALM "x'\"; load_module y; #";"#), "{server}");
+    assert!(server.contains(r#"fastcgi_param SCRIPT_FILENAME "/a\";${uri}";"#), "{server}");
+    for (key, value) in [
+        ("X; load_module y", "x"),
+        ("SCRIPT-NAME", "x"),
+        ("REALM", "a\nb"),
+        ("REALM", "$document_root"),
+        ("REALM", "$ssl_client_raw_cert"),
+        ("REALM", "$ingressd_dollar"),
+        ("SCRIPT_FILENAME", "/app/$arg_file"),
+        ("script_filename", "/app/$http_x"),
+        ("DOCUMENT_ROOT", "$host"),
+        ("PHP_VALUE", "x"),
+        ("php_admin_value", "x"),
+        ("CONTENT_LENGTH", "5"),
+        ("HTTP_X_FORWARDED_FOR", "$arg_x"),
+    ] {
+        assert!(is_closed(&text(json!({key: value}))), "{key}: {value:?}");
+    }
 }
 
 #[test]
@@ -445,11 +483,17 @@ fn weakness_12_forwarded_headers_are_believed_from_nobody() {
 fn no_header_of_a_client_tells_a_backend_another_url_or_certificate() {
     // As ingress-nginx tells certificates, and as frameworks behind it are told paths and schemes.
     for class in ["ingressd", "nginx"] {
-        for protocol in ["HTTP", "GRPC"] {
+        for protocol in ["HTTP", "GRPC", "FCGI"] {
             let mut object = shop(&[("backend-protocol", protocol)], "/", "Prefix");
             object["spec"]["ingressClassName"] = json!(class);
             let server = served(&[object]).server("shop.test").unwrap();
-            let directive = if protocol == "GRPC" { "grpc_set_header" } else { "proxy_set_header" };
+            let line = |name: &str| match protocol {
+                "GRPC" => format!("    grpc_set_header {name} \"\";\n"),
+                "FCGI" => {
+                    format!("    fastcgi_param HTTP_{} \"\" if_not_empty;\n", name.to_uppercase().replace('-', "_"))
+                }
+                _ => format!("    proxy_set_header {name} \"\";\n"),
+            };
             for name in [
                 "Forwarded",
                 "X-Forwarded-Prefix",
@@ -461,10 +505,7 @@ fn no_header_of_a_client_tells_a_backend_another_url_or_certificate() {
                 "ssl-client-issuer-dn",
                 "ssl-client-cert",
             ] {
-                assert!(
-                    server.contains(&format!("    {directive} {name} \"\";\n")),
-                    "{name}, {class}, {protocol}: {server}"
-                );
+                assert!(server.contains(&line(name)), "{name}, {class}, {protocol}: {server}");
             }
         }
     }

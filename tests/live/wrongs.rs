@@ -79,6 +79,12 @@ pub fn wrongs() -> Vec<(&'static str, &'static str, &'static str, Ingress)> {
         ("MissingService", "Ingress no-service", "paths[0]", to_service("no-service", "none")),
         ("MissingPort", "Ingress no-port", "paths[0]", to_port("no-port", 81)),
         ("NoEndpoints", "Ingress no-pods", "paths[0]", to_service("no-pods", "idle")),
+        (
+            "MirrorLeftOut",
+            "Ingress no-mirror",
+            "mirror-target",
+            with("no-mirror", "mirror-target", "http://none.default.svc/"),
+        ),
         ("ExternalNameDisabled", "Ingress by-name", "paths[0]", to_service("by-name", "named")),
         ("UnreachableMode", "Ingress by-node", "paths[0]", to_service("by-node", "portless")),
         ("ForbiddenTarget", "Ingress to-metadata", "paths[0]", to_service("to-metadata", "metadata")),

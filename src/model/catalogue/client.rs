@@ -36,6 +36,7 @@ rows! {
         row("large_client_header_buffers", HTTP_SERVER, Form::NumberAndSize).default("4 8k").by_server();
     MERGE_SLASHES = row("merge_slashes", HTTP_SERVER, Form::Switch).default("on").reset();
     MIRROR = row("mirror", HTTP_TO_LOCATION, Form::Word).of(Module::Mirror).default("off").reset();
+    MIRROR_REQUEST_BODY = row("mirror_request_body", HTTP_TO_LOCATION, Form::Switch).of(Module::Mirror).default("on");
     /// Whether names of headers may have underscores.
     pub UNDERSCORES_IN_HEADERS = row("underscores_in_headers", HTTP_SERVER, Form::Switch).default("off").reset().by_server();
     REAL_IP_HEADER = row("real_ip_header", HTTP_TO_LOCATION, Form::Word).of(Module::RealIp).default("X-Real-IP");

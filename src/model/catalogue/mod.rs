@@ -7,6 +7,7 @@
 mod access;
 mod client;
 mod context;
+mod fastcgi;
 mod foreign;
 mod form;
 mod grpc;
@@ -54,6 +55,8 @@ pub enum Module {
     Proxy,
     /// `ngx_http_grpc_module`.
     Grpc,
+    /// `ngx_http_fastcgi_module`.
+    FastCgi,
     /// `ngx_http_access_module`.
     Access,
     /// `ngx_http_auth_basic_module`.
@@ -182,6 +185,8 @@ pub struct DirectiveRow {
     pub default: &'static str,
     /// Its twin for gRPC backends, where there is one.
     pub grpc: Option<&'static str>,
+    /// Its twin for FastCGI, where there is one.
+    pub fastcgi: Option<&'static str>,
     /// Leaving it out would open something: the gate closes the route instead.
     pub security: bool,
     /// Who may ask for it.
@@ -199,6 +204,15 @@ pub struct DirectiveRow {
 }
 
 impl DirectiveRow {
+    /// What it is called where a module hands requests over to a backend; `None` where it means nothing for that.
+    pub fn name_by(&self, module: Option<Module>) -> Option<&'static str> {
+        match module {
+            Some(Module::Grpc) if self.module == Some(Module::Proxy) => self.grpc,
+            Some(Module::FastCgi) if self.module == Some(Module::Proxy) => self.fastcgi,
+            _ => Some(self.name),
+        }
+    }
+
     const fn new(name: &'static str, contexts: Contexts, form: Form) -> Self {
         DirectiveRow {
             name,
@@ -208,6 +222,7 @@ impl DirectiveRow {
             module: None,
             default: "",
             grpc: None,
+            fastcgi: None,
             security: false,
             asked_for: AskedFor::Never,
             is_shared: false,
@@ -232,6 +247,10 @@ impl DirectiveRow {
 
     const fn twin(self, name: &'static str) -> Self {
         DirectiveRow { grpc: Some(name), ..self }
+    }
+
+    const fn fastcgi(self, name: &'static str) -> Self {
+        DirectiveRow { fastcgi: Some(name), ..self }
     }
 
     const fn by_route(self) -> Self {
@@ -319,6 +338,7 @@ pub fn all() -> impl Iterator<Item = &'static DirectiveRow> {
         response::ROWS,
         proxy::ROWS,
         grpc::ROWS,
+        fastcgi::ROWS,
         routing::ROWS,
         foreign::ROWS,
         main::ROWS,
@@ -387,7 +407,7 @@ mod tests {
     fn rows_refer_to_rows_and_hold_words_of_their_form() {
         for row in all() {
             let is_known = |name: &&str| all().any(|other| other.name == *name);
-            assert!(row.grpc.iter().chain(row.contradicts).all(is_known), "{}", row.name);
+            assert!(row.grpc.iter().chain(&row.fastcgi).chain(row.contradicts).all(is_known), "{}", row.name);
             assert!(row.contexts != Contexts::NONE && row.since >= OLDEST, "{}", row.name);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             assert!(row.default.is_empty() || row.form.fits(&words(row.default), false), "{}", row.name);

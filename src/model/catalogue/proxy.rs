@@ -20,16 +20,18 @@ rows! {
     /// Buffer for the head of an answer.
     pub PROXY_BUFFER_SIZE = row("proxy_buffer_size", Form::Size)
         .default("4k")
+        .fastcgi("fastcgi_buffer_size")
         .twin("grpc_buffer_size")
         .contradicts(&["proxy_buffers", "proxy_busy_buffers_size", "proxy_max_temp_file_size"])
         .reset()
         .by_route()
         .said(Said::Detailed);
     /// Whether answers are collected before they go to the client.
-    pub PROXY_BUFFERING = row("proxy_buffering", Form::Switch).default("on").reset().by_route().said(Said::Detailed);
+    pub PROXY_BUFFERING = row("proxy_buffering", Form::Switch).default("on").fastcgi("fastcgi_buffering").reset().by_route().said(Said::Detailed);
     /// Number and size of the buffers for one answer.
     pub PROXY_BUFFERS = row("proxy_buffers", Form::NumberAndSize)
         .default("8 4k")
+        .fastcgi("fastcgi_buffers")
         .contradicts(&["proxy_buffer_size", "proxy_busy_buffers_size", "proxy_max_temp_file_size"])
         .reset()
         .by_route()
@@ -37,6 +39,7 @@ rows! {
     /// How much may be on its way to the client while the answer is still being read.
     pub PROXY_BUSY_BUFFERS_SIZE = row("proxy_busy_buffers_size", Form::Size)
         .default("8k")
+        .fastcgi("fastcgi_busy_buffers_size")
         .contradicts(&["proxy_buffer_size", "proxy_buffers"])
         .reset()
         .by_route();
@@ -46,7 +49,7 @@ rows! {
     PROXY_CACHE_VALID = row("proxy_cache_valid", Form::Words);
     /// Time to connect to an endpoint.
     pub PROXY_CONNECT_TIMEOUT =
-        row("proxy_connect_timeout", Form::Time).default("60s").twin("grpc_connect_timeout").by_route().said(Said::Always);
+        row("proxy_connect_timeout", Form::Time).default("60s").fastcgi("fastcgi_connect_timeout").twin("grpc_connect_timeout").by_route().said(Said::Always);
     /// Changes `Domain` of the cookies of backends.
     pub PROXY_COOKIE_DOMAIN = row("proxy_cookie_domain", Form::Words).default("off").reset().by_route();
     PROXY_COOKIE_FLAGS = row("proxy_cookie_flags", Form::Words).since(Version(1, 19, 3)).default("off").reset();
@@ -66,19 +69,21 @@ rows! {
     /// Largest temporary file for an answer.
     pub PROXY_MAX_TEMP_FILE_SIZE = row("proxy_max_temp_file_size", Form::Size)
         .default("1024m")
+        .fastcgi("fastcgi_max_temp_file_size")
         .contradicts(&["proxy_buffer_size", "proxy_buffers"])
         .reset()
         .by_route();
     PROXY_METHOD = row("proxy_method", Form::Text).reset_to("$request_method");
     /// When another endpoint is tried.
     pub PROXY_NEXT_UPSTREAM =
-        row("proxy_next_upstream", Form::Words).default("error timeout").twin("grpc_next_upstream").reset().by_route().shared();
+        row("proxy_next_upstream", Form::Words).default("error timeout").fastcgi("fastcgi_next_upstream").twin("grpc_next_upstream").reset().by_route().shared();
     /// Time limit for trying other endpoints.
     pub PROXY_NEXT_UPSTREAM_TIMEOUT =
-        row("proxy_next_upstream_timeout", Form::Time).default("0").twin("grpc_next_upstream_timeout").reset().by_route().shared();
+        row("proxy_next_upstream_timeout", Form::Time).default("0").fastcgi("fastcgi_next_upstream_timeout").twin("grpc_next_upstream_timeout").reset().by_route().shared();
     /// How many endpoints are tried.
     pub PROXY_NEXT_UPSTREAM_TRIES = row("proxy_next_upstream_tries", Form::Number)
         .default("0")
+        .fastcgi("fastcgi_next_upstream_tries")
         .twin("grpc_next_upstream_tries")
         .by_route()
         .said(Said::Always);
@@ -88,13 +93,13 @@ rows! {
     PROXY_PASS_REQUEST_BODY = row("proxy_pass_request_body", Form::Switch).default("on").reset();
     PROXY_PASS_REQUEST_HEADERS = row("proxy_pass_request_headers", Form::Switch).default("on").reset();
     /// Time between two reads from an endpoint.
-    pub PROXY_READ_TIMEOUT = row("proxy_read_timeout", Form::Time).default("60s").twin("grpc_read_timeout").reset().by_route().shared();
+    pub PROXY_READ_TIMEOUT = row("proxy_read_timeout", Form::Time).default("60s").fastcgi("fastcgi_read_timeout").twin("grpc_read_timeout").reset().by_route().shared();
     /// Changes redirects of backends.
     pub PROXY_REDIRECT = row("proxy_redirect", Form::Words).default("default").said(Said::Always).by_route();
     /// Whether request bodies are read completely before an endpoint is asked.
-    pub PROXY_REQUEST_BUFFERING = row("proxy_request_buffering", Form::Switch).default("on").reset().by_route().shared();
+    pub PROXY_REQUEST_BUFFERING = row("proxy_request_buffering", Form::Switch).default("on").fastcgi("fastcgi_request_buffering").reset().by_route().shared();
     /// Time between two writes to an endpoint.
-    pub PROXY_SEND_TIMEOUT = row("proxy_send_timeout", Form::Time).default("60s").twin("grpc_send_timeout").reset().by_route().shared();
+    pub PROXY_SEND_TIMEOUT = row("proxy_send_timeout", Form::Time).default("60s").fastcgi("fastcgi_send_timeout").twin("grpc_send_timeout").reset().by_route().shared();
     PROXY_SET_BODY = row("proxy_set_body", Form::Text).permanent();
     PROXY_SET_HEADER = row("proxy_set_header", Form::Words).said(Said::Always);
     PROXY_SSL_CERTIFICATE = row("proxy_ssl_certificate", Form::Path).reset_to(NO_CERTIFICATE);

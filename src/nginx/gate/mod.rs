@@ -11,11 +11,14 @@ mod taken;
 use std::sync::Arc;
 
 use crate::finding::{Finding, Reason, Severity};
-use crate::model::catalogue::{self, Module};
+use crate::model::catalogue::{self, Module, Version};
 use crate::model::{Digest, Field, Kind, LogLine, Model, ObjectId, Origin, TlsTermination};
 
 use super::access_log::{self, AccessLog};
 use super::{Capabilities, Decisions, GateOptions, Http2, OtherSites, Plan};
+
+/// The first version that keeps idle connections to backends by itself.
+const KEEPS_CONNECTIONS: Version = Version(1, 29, 7);
 
 /// Without these there is nothing to serve with.
 const INDISPENSABLE: [Module; 4] = [Module::Proxy, Module::Map, Module::Geo, Module::Rewrite];
@@ -105,6 +108,7 @@ pub fn gate(
         status: Some((options.status, capabilities.knows(&catalogue::STUB_STATUS))),
         current: options.current.clone(),
         upstream_keepalive: capabilities.knows(&catalogue::KEEPALIVE).then_some(options.upstream_keepalive),
+        keeps_connections: capabilities.version >= KEEPS_CONNECTIONS,
         // A block has one first name for all of its hosts.
         shared_servers: options.shared_servers
             && !other_sites.tells_server_name

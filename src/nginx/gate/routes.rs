@@ -125,10 +125,9 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
     }
     let behaviour = &route.behaviour;
     let missing = |directive: &&Directive| {
-        let module = match (route.action.is_grpc(), directive.row.grpc) {
-            (true, Some(_)) => Some(Module::Grpc),
-            _ => directive.row.module,
-        };
+        let spoken = route.action.module();
+        let is_twin = directive.row.name_by(spoken).is_some_and(|name| name != directive.row.name);
+        let module = if is_twin { spoken } else { directive.row.module };
         directive.row.since > known.capabilities.version || module.is_some_and(|module| !known.capabilities.has(module))
     };
     let mut fitted: Option<Behaviour> = None;
@@ -147,6 +146,10 @@ fn examine(route: &Route, known: &Known<'_>, findings: &mut Vec<Finding>) -> Opt
         let words = format!("a list of methods or headers is longer than {LONGEST} bytes: no other origin is let in");
         findings.push(Finding::new(Reason::InvalidValue, route.origin.clone(), words));
         fitted.get_or_insert_with(|| (**behaviour).clone()).cors = None;
+    }
+    if let Some((origin, words)) = uncopied(behaviour, known) {
+        findings.push(Finding::new(Reason::MissingCapability, origin, words));
+        fitted.get_or_insert_with(|| (**behaviour).clone()).mirror = None;
     }
     let loses_shares = tell_of_balancing(route, known, findings);
     let behaviour = fitted.map(Arc::new);
@@ -185,12 +188,26 @@ fn leave_out_shares(action: &mut Action) {
     *split = left.filter(|split| !split.branches.is_empty()).map(Arc::new);
 }
 
+/// Why no request of the route can be copied as asked.
+fn uncopied(behaviour: &Behaviour, known: &Known<'_>) -> Option<(Origin, String)> {
+    let mirror = behaviour.mirror.as_deref()?;
+    let words = match known.capabilities.has(Module::Mirror) {
+        false => format!("nginx has no {}: no request is copied", Capabilities::name(Module::Mirror)),
+        true if !known.upstreams.contains(&mirror.service) => {
+            "the service that gets copies is not known: no request is copied".to_owned()
+        }
+        true => return None,
+    };
+    Some((mirror.origin.clone(), words))
+}
+
 /// Why the route's backend cannot be asked.
 fn unservable(route: &Route, known: &Known<'_>) -> Option<(Reason, String)> {
     let upstream = route.action.upstream()?;
-    if route.action.is_grpc() && !known.capabilities.has(Module::Grpc) {
-        let words = "nginx has no ngx_http_grpc_module: the route answers 503";
-        return Some((Reason::MissingCapability, words.to_owned()));
+    let spoken = upstream.protocol.module();
+    if !known.capabilities.has(spoken) {
+        let words = format!("nginx has no {}: the route answers 503", Capabilities::name(spoken));
+        return Some((Reason::MissingCapability, words));
     }
     if let Some(tls) = upstream.tls.as_deref() {
         let certificate = CertificateId::Secret(Arc::clone(&tls.secret));

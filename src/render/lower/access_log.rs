@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::LogVariable::{Alternative, IngressName, Namespace, RequestId, ServiceName, ServicePort, Upstream};
+use crate::model::catalogue::Module;
 use crate::model::expression::LIMITS;
 use crate::model::{Action, LogLine, LogVariable, Refused, Unlogged, UpstreamId};
 use crate::nginx::{AccessLog, Buffering, LogPlace, LogTarget, Logs, Plan};
@@ -124,8 +125,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     if split.is_some() && [LogVariable::Upstream, LogVariable::Alternative].iter().any(|one| line.tells(*one)) {
         set("log_main", name(upstream)?.into())?;
     }
-    // nginx has no variable with the name that `grpc_pass` has.
-    if scene.route.action.is_grpc() && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
+    // nginx has no variable with the name that `grpc_pass` and `fastcgi_pass` have.
+    if scene.route.action.module() != Some(Module::Proxy) && OF_BACKENDS.iter().any(|variable| line.tells(*variable)) {
         let handed = match split {
             Some(split) => Word::variable(&names::split(split, upstream))?,
             None => name(upstream)?,

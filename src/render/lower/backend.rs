@@ -1,6 +1,7 @@
 //! How a location names the upstream that takes its requests.
 
-use crate::model::{Action, Origin, Protocol, Refused, Route, Server, UpstreamId};
+use crate::model::catalogue::Module;
+use crate::model::{Action, Origin, Refused, Route, Server, UpstreamId};
 use crate::render::names;
 use crate::render::token::Word;
 
@@ -31,7 +32,7 @@ pub fn slots(server: &Server) -> Vec<Slot<'_>> {
     let mut slots: Vec<Slot<'_>> = Vec::new();
     for route in server.routes.iter().chain([&server.fallback]) {
         if let Action::Proxy { upstream, .. } = &route.action
-            && matches!(upstream.protocol, Protocol::Http | Protocol::Https)
+            && upstream.protocol.module() == Module::Proxy
             && position(&slots, upstream, route).is_none()
         {
             slots.push(Slot { upstream, origin: &route.origin });

@@ -26,7 +26,7 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
         slots.say(Slot::Backend, if grpc { its_twin } else { proxy }, arguments);
     };
     let Some(tls) = upstream.tls.as_deref() else {
-        if upstream.protocol == Protocol::Https {
+        if matches!(upstream.protocol, Protocol::Https | Protocol::AutoHttp) {
             say("proxy_ssl_server_name", "grpc_ssl_server_name", OFF.into());
             say("proxy_ssl_verify", "grpc_ssl_verify", OFF.into());
         }

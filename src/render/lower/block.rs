@@ -11,9 +11,9 @@ use crate::render::token::{Literal, Word};
 use crate::render::view;
 
 use super::backend::{self, Backends, Slot, slots};
-use super::external_authentication;
 use super::server::{Facts, fill, requires, write};
 use super::writer::Writer;
+use super::{external_authentication, mirror};
 
 /// Longest host that nginx's table for `map` takes by default: 64 bytes hold two pointers, the length and the name.
 const LONGEST_HOST: usize = 46;
@@ -86,10 +86,9 @@ pub fn block(servers: &[&Server], variables: &str, facts: &Facts<'_>, engine: &E
     }
     // Upstreams are found by name at each request: nginx reads the block without them.
     let upstreams: Vec<_> = first_slots.iter().map(|slot| names::upstream_file(slot.upstream, facts.crowds)).collect();
-    let services: Vec<_> = external_authentication::of_server(first)
-        .into_values()
-        .map(|external| names::upstream_file(&external.service, facts.crowds))
-        .collect();
+    let asked = external_authentication::of_server(first).into_values().map(|external| &external.service);
+    let copied = mirror::of_server(first).into_values().map(|(mirror, _)| &mirror.service);
+    let services: Vec<_> = asked.chain(copied).map(|service| names::upstream_file(service, facts.crowds)).collect();
     let requires = requires(first, facts).into_iter();
     let requires = requires.filter(|path| !upstreams.contains(path) || services.contains(path));
     Ok(writer.file(requires))

@@ -30,10 +30,8 @@ pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
     for ((_, variable), value) in TOLD.into_iter().zip(values) {
         slots.say(Slot::Variables, "set", Words::join([Words::from(Word::fixed(variable)), value]));
     }
-    let grpc = scene.route.action.is_grpc();
-    if pages.intercepts {
-        let name = if grpc { "grpc_intercept_errors" } else { "proxy_intercept_errors" };
-        slots.say(Slot::Backend, name, Word::fixed("on"));
+    if let Some(upstream) = scene.route.action.upstream().filter(|_| pages.intercepts) {
+        slots.say(Slot::Backend, Family::of(upstream.protocol).intercept_errors(), Word::fixed("on"));
     }
     for status in &pages.statuses {
         let place = Word::own(&place(&pages.upstream, *status))?;

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{ExternalAuthentication, Protocol, Refused, Route, Server, Template, TemplatePart, Variable};
+use crate::model::{
+    ExternalAuthentication, Protocol, Refused, Route, Server, Template, TemplatePart, UpstreamId, Variable,
+};
 use crate::nginx::Plan;
 use crate::render::content::Part;
 use crate::render::crowds::Crowds;
@@ -113,10 +115,10 @@ pub fn location(
     remember(name, external, facts, &mut say)?;
     let scheme = match external.service.protocol {
         Protocol::Https | Protocol::Grpcs => {
-            tls(external, &mut say)?;
+            tls(&external.service, &mut say)?;
             "https://"
         }
-        Protocol::Http | Protocol::Grpc => "http://",
+        Protocol::Http | Protocol::AutoHttp | Protocol::Grpc | Protocol::FastCgi => "http://",
     };
     let place = [Word::fixed(scheme), Word::own(&names::upstream(&external.service))?];
     say("proxy_pass", Text::template(&place, &external.policy.target, trusts)?.into());
@@ -130,7 +132,7 @@ pub fn location(
         statements: slots.statements(&Inherited::default(), None),
         pass: Vec::new(),
     };
-    Ok(Location { view, family: Some(Family::Proxy), request_headers })
+    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new() })
 }
 
 /// The answers that nginx remembers, where it can.
@@ -157,10 +159,10 @@ fn remember(
 }
 
 /// As in ingress-nginx, the service may show any certificate.
-fn tls(external: &ExternalAuthentication, say: &mut impl FnMut(&'static str, Words)) -> Result<(), Refused> {
+pub fn tls(service: &UpstreamId, say: &mut impl FnMut(&'static str, Words)) -> Result<(), Refused> {
     say("proxy_ssl_verify", Word::fixed("off").into());
-    let host = &external.service.service;
-    let is_name = external.service.mode == "host" && host.parse::<std::net::IpAddr>().is_err();
+    let host = &service.service;
+    let is_name = service.mode == "host" && host.parse::<std::net::IpAddr>().is_err();
     if is_name {
         say("proxy_ssl_name", Text::new(host)?.into());
     }

@@ -16,7 +16,7 @@ use super::server::Facts;
 use super::slots::{Family, Header, Inherited, Slots};
 use super::{
     access, access_log, answer, backend_headers, backend_tls, client_certificates, cors, error_pages,
-    external_authentication, limits, session,
+    external_authentication, fastcgi, limits, mirror, session,
 };
 
 /// What the locations of a server have in common.
@@ -72,6 +72,8 @@ const FEATURES: &[Feature] = &[
     error_pages::lower,
     backend_headers::lower,
     backend_tls::lower,
+    fastcgi::lower,
+    mirror::lower,
 ];
 
 /// A location for a route.
@@ -82,6 +84,8 @@ pub struct Location {
     pub family: Option<Family>,
     /// The headers that it sets for its backend besides the list that every backend gets; `None` where those of the server count.
     pub request_headers: Option<Vec<Header>>,
+    /// Parameters of FastCGI that it tells in the place of those that every application gets, or besides.
+    pub parameters: Vec<Header>,
 }
 
 /// A location for a route.
@@ -90,10 +94,11 @@ pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Fact
     let scene = Scene { place, route, surroundings, facts };
     let mut slots = Slots::default();
     FEATURES.iter().try_for_each(|feature| feature(&scene, &mut slots))?;
-    let family = route.action.upstream().map(|_| if route.action.is_grpc() { Family::Grpc } else { Family::Proxy });
+    let family = route.action.upstream().map(|upstream| Family::of(upstream.protocol));
     let inherited = surroundings.inherited;
     let directives = directives(route, surroundings.common).map(|(view, _)| view);
-    let request_headers = family.and_then(|family| slots.request_headers(inherited, family == Family::Grpc));
+    let request_headers = family.and_then(|family| slots.request_headers(inherited, family != Family::Proxy));
+    let parameters = if family == Some(Family::FastCgi) { fastcgi::parameters(&scene)? } else { Vec::new() };
     let view = view::Location {
         directives: directives.chain(buffer_limits(route, facts.decisions)).collect(),
         strict_paths: surroundings.strict.concern(route),
@@ -101,21 +106,24 @@ pub fn location(place: &Place<'_>, surroundings: &Surroundings<'_>, facts: &Fact
         pass: pass(route, surroundings.backends)?.into_iter().collect(),
         ..empty(place)?
     };
-    Ok(Location { view, family, request_headers })
+    Ok(Location { view, family, request_headers, parameters })
 }
 
 /// How requests are handed over to a backend.
 fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Refused> {
     let Action::Proxy { upstream, split } = &route.action else { return Ok(None) };
-    let (family, scheme) = match upstream.protocol {
-        Protocol::Http => (Family::Proxy, "http://"),
-        Protocol::Https => (Family::Proxy, "https://"),
-        Protocol::Grpc => (Family::Grpc, "grpc://"),
-        Protocol::Grpcs => (Family::Grpc, "grpcs://"),
+    let scheme = match upstream.protocol {
+        Protocol::Http => "http://",
+        Protocol::Https => "https://",
+        Protocol::AutoHttp => "$scheme://",
+        Protocol::Grpc => "grpc://",
+        Protocol::Grpcs => "grpcs://",
+        Protocol::FastCgi => "",
     };
+    let family = Family::of(upstream.protocol);
     let named = |upstream: &UpstreamId| match family {
         Family::Proxy => backends.word(upstream, route),
-        Family::Grpc => Word::own(&names::upstream(upstream)),
+        Family::Grpc | Family::FastCgi => Word::own(&names::upstream(upstream)),
     };
     let upstream = match split {
         Some(split) => Word::variable(&names::split(split, upstream))?,
@@ -128,10 +136,32 @@ fn pass(route: &Route, backends: &Backends<'_>) -> Result<Option<view::Pass>, Re
 pub fn request_headers(family: Family, headers: &[Header]) -> view::RequestHeaders {
     let written = |Header { name, value }: &Header| view::RequestHeader {
         directive: Word::fixed(family.set_header()),
+        name: header_name(family, name),
+        value: match family {
+            Family::Proxy | Family::Grpc => value.clone(),
+            // Without a value the application gets none, and nothing of what the client sends.
+            Family::FastCgi => Words::join([value.clone(), Word::fixed("if_not_empty").into()]),
+        },
+    };
+    view::RequestHeaders { headers: headers.iter().map(written).collect() }
+}
+
+/// What a header is called where it is set.
+pub fn header_name(family: Family, name: &Word) -> Word {
+    match family {
+        Family::Proxy | Family::Grpc => name.clone(),
+        Family::FastCgi => Word::header_parameter(name),
+    }
+}
+
+/// Parameters of FastCGI, as they are written.
+pub fn parameters(parameters: &[Header]) -> view::RequestHeaders {
+    let written = |Header { name, value }: &Header| view::RequestHeader {
+        directive: Word::fixed(Family::FastCgi.set_header()),
         name: name.clone(),
         value: value.clone(),
     };
-    view::RequestHeaders { headers: headers.iter().map(written).collect() }
+    view::RequestHeaders { headers: parameters.iter().map(written).collect() }
 }
 
 /// A location that answers 503 to all.
@@ -139,7 +169,7 @@ pub fn closed(place: &Place<'_>) -> Result<Location, Refused> {
     let mut slots = Slots::default();
     answer::respond(503, &mut slots)?;
     let view = view::Location { statements: slots.statements(&Inherited::default(), None), ..empty(place)? };
-    Ok(Location { view, family: None, request_headers: None })
+    Ok(Location { view, family: None, request_headers: None, parameters: Vec::new() })
 }
 
 /// The settings of a route that its backend's protocol knows and the server does not say already, with their origins, in
@@ -148,30 +178,35 @@ pub fn directives<'a>(
     route: &'a Route,
     common: &'a [&Directive],
 ) -> impl Iterator<Item = (view::Directive, &'a Directive)> {
-    let grpc = route.action.is_grpc();
+    let module = route.action.module();
     let own = |directive: &&Directive| !common.iter().any(|common| common.row == directive.row);
-    route.behaviour.directives.iter().filter(own).filter_map(move |directive| {
-        let name = match (grpc, directive.row.grpc, directive.row.module) {
-            (true, Some(twin), _) => twin,
-            (true, None, Some(Module::Proxy)) => return None,
-            _ => directive.row.name,
-        };
-        Some((written(name, directive), directive))
-    })
+    let own = route.behaviour.directives.iter().filter(own);
+    own.filter_map(move |directive| Some((written(directive.row.name_by(module)?, directive), directive)))
 }
 
 /// A setting under its own name or that of its twin.
 pub fn written(name: &'static str, directive: &Directive) -> view::Directive {
-    let arguments = Words::join(directive.arguments.iter().map(argument));
-    view::Directive { name: Word::fixed(name), arguments }
+    let mut arguments: Vec<_> = directive.arguments.iter().collect();
+    if name == FASTCGI_NEXT_UPSTREAM {
+        arguments.retain(|argument| !OF_GATEWAYS.contains(argument));
+        if arguments.is_empty() {
+            arguments.push(&Argument::Word("off"));
+        }
+    }
+    view::Directive { name: Word::fixed(name), arguments: Words::join(arguments.into_iter().map(argument)) }
 }
+
+/// When another FastCGI application is asked.
+const FASTCGI_NEXT_UPSTREAM: &str = "fastcgi_next_upstream";
+/// Statuses of gateways, which nginx takes for none of an application.
+const OF_GATEWAYS: [&Argument; 2] = [&Argument::Word("http_502"), &Argument::Word("http_504")];
 
 /// What all routes of a server set alike, so that it can be said once: the fewer directives, the shorter each reload.
 pub fn common(server: &Server) -> Vec<&Directive> {
     let says = |route: &Route, wanted: &Directive| {
         let same = |own: &Directive| own.row == wanted.row && own.arguments == wanted.arguments;
         route.behaviour.directives.iter().any(same)
-            && !(route.action.is_grpc() && wanted.row.module == Some(Module::Proxy))
+            && wanted.row.name_by(route.action.module()) == Some(wanted.row.name)
     };
     let all = |wanted: &&Directive| server.routes.iter().chain([&server.fallback]).all(|route| says(route, wanted));
     let candidates = server.fallback.behaviour.directives.iter();
@@ -189,7 +224,12 @@ fn buffer_limits(route: &Route, decisions: &Decisions) -> Vec<view::Directive> {
         }),
         _ => None,
     };
-    let Some(largest) = own.iter().filter_map(size).max().filter(|_| !route.action.is_grpc()) else {
+    let Some(largest) = own
+        .iter()
+        .filter_map(size)
+        .max()
+        .filter(|_| route.action.module().is_none_or(|module| module == Module::Proxy))
+    else {
         return Vec::new();
     };
     let is_set = |name: &str| decisions.resets.iter().any(|reset| reset.row.name == name);

@@ -23,7 +23,9 @@ use super::paths::places;
 use super::slots::{Family, Header, Inherited};
 use super::upstream::session_of;
 use super::writer::Writer;
-use super::{access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, session};
+use super::{
+    access_log, backend_tls, client_certificates, error_pages, everywhere, external_authentication, mirror, session,
+};
 
 /// The header of RFC 6797.
 const HSTS: &str = "Strict-Transport-Security";
@@ -95,6 +97,7 @@ pub fn requires(server: &Server, facts: &Facts<'_>) -> BTreeSet<FilePath> {
                 .into_iter()
                 .flat_map(|external| external_authentication::requires(external, facts.crowds)),
         );
+        requires.extend(mirror::requires(route, facts.crowds));
         requires.extend(behaviour.basic_authentication.as_deref().map(|basic| names::password_file(&basic.file)));
     }
     requires
@@ -225,9 +228,18 @@ fn write_one(
             Err(_) => writer.leave_out(&external.origin),
         }
     }
+    for (name, copied) in mirror::of_server(server) {
+        let location = mirror::location(&name, copied, &inherited, facts);
+        match location.and_then(|location| filled(&location, list, engine)) {
+            Ok(texts) => writer.add_block(texts, &copied.0.origin),
+            // Without it nginx serves requests as it does with it.
+            Err(_) => writer.leave_out(&copied.0.origin),
+        }
+    }
     for (name, (upstream, status, origin)) in error_pages::places(server) {
         let (view, headers) = error_pages::location(&name, upstream, status)?;
-        let location = Location { view, family: Some(Family::Proxy), request_headers: Some(headers) };
+        let location =
+            Location { view, family: Some(Family::Proxy), request_headers: Some(headers), parameters: Vec::new() };
         writer.add_block(filled(&location, list, engine)?, origin);
     }
     writer.end(&server.origin);
@@ -280,6 +292,10 @@ impl RequestHeaderList {
             (Family::Grpc, false, true) => "grpc_headers_told",
             (Family::Grpc, true, false) => "grpc_headers_detailed",
             (Family::Grpc, true, true) => "grpc_headers_detailed_told",
+            (Family::FastCgi, false, false) => "fastcgi_headers",
+            (Family::FastCgi, false, true) => "fastcgi_headers_told",
+            (Family::FastCgi, true, false) => "fastcgi_headers_detailed",
+            (Family::FastCgi, true, true) => "fastcgi_headers_detailed_told",
         }
     }
 }
@@ -288,15 +304,26 @@ impl RequestHeaderList {
 fn filled(location: &Location, list: RequestHeaderList, engine: &Engine) -> Result<Vec<Filled>, Refused> {
     let mut texts = vec![fill(engine, "location", &location.view)?];
     if let (Some(headers), Some(family)) = (&location.request_headers, location.family) {
-        let own: Vec<_> = headers.iter().map(|header| header.name.as_str()).collect();
-        let kept =
-            engine.fill_without(list.template(family), &own).map_err(|error| Refused(error.to_string().into()))?;
-        texts.push(kept);
+        let own: Vec<_> = headers.iter().map(|header| location::header_name(family, &header.name)).collect();
+        texts.push(without(list.template(family), &own, engine)?);
         if !headers.is_empty() {
             texts.push(fill(engine, "request_headers", &location::request_headers(family, headers))?);
         }
     }
+    if location.family == Some(Family::FastCgi) {
+        let own: Vec<_> = location.parameters.iter().map(|parameter| parameter.name.clone()).collect();
+        texts.push(without("fastcgi_params", &own, engine)?);
+        if !own.is_empty() {
+            texts.push(fill(engine, "request_headers", &location::parameters(&location.parameters))?);
+        }
+    }
     Ok(texts)
+}
+
+/// A list of headers or parameters without those of these names.
+fn without(template: &'static str, own: &[Word], engine: &Engine) -> Result<Filled, Refused> {
+    let own: Vec<_> = own.iter().map(Word::as_str).collect();
+    engine.fill_without(template, &own).map_err(|error| Refused(error.to_string().into()))
 }
 
 /// Fills a template; it can only fail by a fault of the program.

@@ -1,6 +1,7 @@
 //! What the features of a route say in its location, each in its slot.
 
-use crate::model::Refused;
+use crate::model::catalogue::Module;
+use crate::model::{Protocol, Refused};
 use crate::render::token::{Text, Word, Words};
 use crate::render::view;
 
@@ -105,9 +106,9 @@ impl Slots {
     }
 
     /// The headers of requests to the backend that the location has to set after the list that every backend gets; `None` where
-    /// those of the server count.
-    pub fn request_headers(&self, inherited: &Inherited, grpc: bool) -> Option<Vec<Header>> {
-        (grpc || !self.request_headers.is_empty()).then(|| {
+    /// those of the server count. `repeats` where the server has none of the kind.
+    pub fn request_headers(&self, inherited: &Inherited, repeats: bool) -> Option<Vec<Header>> {
+        (repeats || !self.request_headers.is_empty()).then(|| {
             let differs = |own: &Header, header: &Header| !own.name.as_str().eq_ignore_ascii_case(header.name.as_str());
             let is_own = |header: &&Header| self.request_headers.iter().all(|own| differs(own, header));
             inherited.request_headers.iter().filter(is_own).chain(&self.request_headers).cloned().collect()
@@ -128,7 +129,7 @@ impl Slots {
         }
         // The server says it for HTTP only.
         if let Some(family) = family
-            && (family == Family::Grpc || !self.hidden_headers.is_empty())
+            && (family != Family::Proxy || !self.hidden_headers.is_empty())
         {
             let all = std::mem::take(&mut self.hidden_headers);
             for name in all.into_iter().chain(inherited.hidden_headers.iter().cloned()) {
@@ -147,14 +148,35 @@ pub enum Family {
     Proxy,
     /// `ngx_http_grpc_module`.
     Grpc,
+    /// `ngx_http_fastcgi_module`.
+    FastCgi,
 }
 
 impl Family {
+    /// Those that speak a protocol.
+    pub const fn of(protocol: Protocol) -> Self {
+        match protocol.module() {
+            Module::Grpc => Family::Grpc,
+            Module::FastCgi => Family::FastCgi,
+            _ => Family::Proxy,
+        }
+    }
+
+    /// Has other backends answer in the place of this one where its answers are errors.
+    pub const fn intercept_errors(self) -> &'static str {
+        match self {
+            Family::Proxy => "proxy_intercept_errors",
+            Family::Grpc => "grpc_intercept_errors",
+            Family::FastCgi => "fastcgi_intercept_errors",
+        }
+    }
+
     /// Keeps a header of the backend from clients.
     pub const fn hide_header(self) -> &'static str {
         match self {
             Family::Proxy => "proxy_hide_header",
             Family::Grpc => "grpc_hide_header",
+            Family::FastCgi => "fastcgi_hide_header",
         }
     }
 
@@ -163,6 +185,7 @@ impl Family {
         match self {
             Family::Proxy => "proxy_set_header",
             Family::Grpc => "grpc_set_header",
+            Family::FastCgi => "fastcgi_param",
         }
     }
 
@@ -171,6 +194,7 @@ impl Family {
         match self {
             Family::Proxy => "proxy_pass",
             Family::Grpc => "grpc_pass",
+            Family::FastCgi => "fastcgi_pass",
         }
     }
 }

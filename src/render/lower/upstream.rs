@@ -1,6 +1,6 @@
 //! From a group of endpoints to its file.
 
-use crate::model::{Balance, Endpoint, Refused, Upstream, UpstreamId};
+use crate::model::{Balance, Endpoint, Protocol, Refused, Upstream, UpstreamId};
 use crate::nginx::{Decisions, KEEPALIVE_TIME, KEEPALIVE_TIMEOUT};
 use crate::render::content::Part;
 use crate::render::engine::Engine;
@@ -35,9 +35,17 @@ pub fn endpoints(endpoints: &[Endpoint]) -> Vec<view::Endpoint> {
     endpoints.iter().map(endpoint).collect()
 }
 
+/// How many idle connections are kept. None where some have TLS and others do not: nginx tells them apart by their addresses alone.
+fn keepalive(id: &UpstreamId, decisions: &Decisions) -> Option<Number> {
+    let connections = decisions.upstream_keepalive?;
+    let connections = if id.protocol == Protocol::AutoHttp { 0 } else { connections };
+    // Versions that keep none by themselves know no 0.
+    (connections > 0 || decisions.keeps_connections).then(|| Number(u64::from(connections)))
+}
+
 /// How long idle connections are used. What nginx does by itself is not said.
-fn reuse(decisions: &Decisions) -> Vec<view::Directive> {
-    if decisions.upstream_keepalive.is_none_or(|connections| connections == 0) {
+fn reuse(id: &UpstreamId, decisions: &Decisions) -> Vec<view::Directive> {
+    if keepalive(id, decisions).is_none_or(|Number(connections)| connections == 0) {
         return Vec::new();
     }
     let everywhere = &decisions.everywhere;
@@ -76,13 +84,8 @@ fn written(upstream: &Upstream, decisions: &Decisions, engine: &Engine) -> Resul
             },
             least_connections: matches!(balance(upstream, decisions), Some(Balance::LeastConnections)),
             endpoints: endpoints(&upstream.endpoints),
-            keepalive: decisions
-                .upstream_keepalive
-                .filter(|connections| *connections > 0)
-                .map(|connections| Number(u64::from(connections)))
-                .into_iter()
-                .collect(),
-            reuse: reuse(decisions),
+            keepalive: keepalive(&upstream.id, decisions).into_iter().collect(),
+            reuse: reuse(&upstream.id, decisions),
         },
     );
     filled.map_err(|error| Refused(error.to_string().into()))

@@ -8,7 +8,7 @@ use super::basis::NotedOptions;
 use super::value::ServiceUrl;
 use crate::finding::{Finding, Reason, Severity};
 use crate::model::{
-    AnswerDuration, Argument, BackendHeaders, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, Field,
+    AnswerDuration, Argument, BackendHeaders, ByteSize, Cidr, Ciphers, CookiePath, Demand, Directive, FastCgi, Field,
     HeaderName, HeaderValue, HostName, ObjectId, Origin, OriginPattern, Pattern, Protocols, RedirectUrl, RewriteTarget,
     SameSite, Template, Text, catalogue::DirectiveRow,
 };
@@ -142,6 +142,32 @@ pub struct ExternalDraft {
     pub memory_durations: Option<Vec<AnswerDuration>>,
     /// Its cookies reach clients whatever the answer.
     pub always_sets_cookie: bool,
+    /// Where something was written that has no effect by itself.
+    pub belongings: Vec<Origin>,
+}
+
+/// Copies of requests.
+#[derive(Debug, Default)]
+pub struct MirrorDraft {
+    /// Where they go, and where that was written.
+    pub url: Option<(ServiceUrl, Origin)>,
+    /// Their host.
+    pub host: Option<Template>,
+    /// They have no body.
+    pub without_body: bool,
+    /// Something about them is wrong: none is made.
+    pub is_broken: bool,
+    /// Where something was written that has no effect by itself.
+    pub belongings: Vec<Origin>,
+}
+
+/// Parameters of FastCGI.
+#[derive(Debug, Default)]
+pub struct FastCgiDraft {
+    /// What is known already.
+    pub own: FastCgi,
+    /// The ConfigMap with others.
+    pub parameters: Option<SecretReference>,
     /// Where something was written that has no effect by itself.
     pub belongings: Vec<Origin>,
 }
@@ -308,6 +334,10 @@ pub struct Draft {
     pub everywhere: ExternalDraft,
     /// The object does without the latter.
     pub opts_out: bool,
+    /// Copies of requests.
+    pub mirror: MirrorDraft,
+    /// Parameters of FastCGI.
+    pub fastcgi: FastCgiDraft,
     /// Cross-origin requests.
     pub cors: CorsDraft,
     /// Limits for each client.

@@ -13,7 +13,7 @@ mod tests;
 
 pub use basis::{Basis, Change, NotedOptions};
 pub use document::{document, manual, summary};
-pub use draft::{Context, Draft, Entry, ExternalDraft, SecretReference};
+pub use draft::{Context, Draft, Entry, ExternalDraft, FastCgiDraft, MirrorDraft, SecretReference};
 pub use effective::effective;
 pub use engine::{judge, read, read_with_basis};
 pub use outline::outline;

@@ -4,7 +4,7 @@ use std::fmt::Display;
 
 use crate::model::{
     Argument, AuthenticationPolicy, BackendTls, Balance, ClientCertificates, Demand, Directive, LimitRate,
-    OriginPattern, Protocol, Protocols, Satisfy, Test,
+    MirrorPolicy, OriginPattern, Protocol, Protocols, Satisfy, Test,
 };
 use crate::translate::{ClientRule, Reading, RequestedAuthentication, host};
 
@@ -20,7 +20,12 @@ pub fn outline(reading: &Reading) -> Vec<String> {
         say(format!("the path becomes {}", joined("", target.parts())));
     }
     if let Some(protocol) = reading.protocol {
-        say(format!("backends speak {}", format!("{protocol:?}").to_uppercase()));
+        let name = match protocol {
+            Protocol::AutoHttp => "AUTO_HTTP".to_owned(),
+            Protocol::FastCgi => "FCGI".to_owned(),
+            other => format!("{other:?}").to_uppercase(),
+        };
+        say(format!("backends speak {name}"));
     }
     if reading.passthrough.is_some() {
         say("TLS goes to the backend unopened".into());
@@ -64,6 +69,17 @@ pub fn outline(reading: &Reading) -> Vec<String> {
     }
     if let Some(requested) = &reading.authentication {
         external_authentication(requested, &mut say);
+    }
+    if let Some(requested) = &reading.mirror {
+        let scheme = if requested.service.protocol == Protocol::Https { "https" } else { "http" };
+        let MirrorPolicy { host, target, has_body } = &*requested.policy;
+        let body = if *has_body { "" } else { ", without their bodies" };
+        say(format!("copies go to {scheme}://{host}{target}{body}"));
+    }
+    if let Some(fastcgi) = behaviour.fastcgi.as_deref() {
+        fastcgi.index.iter().for_each(|index| say(format!("the script of a folder is {index}")));
+        let parameters = fastcgi.parameters.iter();
+        parameters.for_each(|(name, value)| say(format!("backends are told the parameter {name}: {value}")));
     }
     if reading.opts_out {
         say("the service for all objects is not asked".into());
@@ -164,7 +180,7 @@ pub fn outline(reading: &Reading) -> Vec<String> {
 
 fn external_authentication(requested: &RequestedAuthentication, say: &mut impl FnMut(String)) {
     let AuthenticationPolicy { host, target, method, response_headers, .. } = &*requested.policy;
-    let scheme = if requested.protocol == Protocol::Https { "https" } else { "http" };
+    let scheme = if requested.service.protocol == Protocol::Https { "https" } else { "http" };
     say(format!("asks {method} {scheme}://{host}{target}"));
     if let Some(url) = &requested.policy.sign_in {
         say(format!("signs in at {url}"));

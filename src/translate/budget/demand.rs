@@ -83,6 +83,15 @@ impl Demand {
             // Where it is no Service that something else refers to.
             own += Cost::of_upstream(0);
         }
+        if let Some(requested) = &reading.mirror {
+            let told = reading.authentication.as_ref().map_or(0, |asked| asked.policy.response_headers.len());
+            own += Cost::of_copying() * (own.routes + default);
+            own += Cost::of_copy(&requested.policy, told) * (hosts + default);
+            own += Cost::of_upstream(0);
+        }
+        if reading.protocol == Some(Protocol::FastCgi) {
+            own += Cost::of_fastcgi(behaviour.fastcgi.as_deref()) * (own.routes + default);
+        }
         own += Cost::of_error_pages(reading.errors.statuses.len()) * (hosts + default);
         own += Cost::of_host_directives(&reading.host.directives) * (hosts + default);
         if let Some(ClientRule::Good(asked)) = &reading.host.client_rule {

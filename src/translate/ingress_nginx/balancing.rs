@@ -16,7 +16,8 @@ const NAME: &str = "INGRESSCOOKIE";
 /// Longest name of a cookie.
 const LONGEST_NAME: usize = 128;
 
-const IN_TURN: &str = "not served yet; requests go to the endpoints in turn";
+const ONE_ENDPOINT: &str = "not served; with upstream-hash-by requests with one key go to one endpoint, and to another one where \
+    that fails";
 const KEPT: &str = "not served; a client keeps its cookie, and its requests go to another endpoint where its own fails";
 
 /// A row of the cookie.
@@ -330,11 +331,22 @@ pub static FAMILY: Family = Family {
             }),
             ..COOKIE
         },
-        unserved("upstream-hash-by-subset", "true", "Chooses among a part of the endpoints. Not served yet.", IN_TURN)
-            .unless("false")
-            .scope(Scope::Upstream),
-        unserved("upstream-hash-by-subset-size", "3", "Size of that part. Not served yet.", IN_TURN)
-            .scope(Scope::Upstream),
+        unserved(
+            "upstream-hash-by-subset",
+            "true",
+            "Lets requests with one key go to several endpoints. Not served: nginx finds one endpoint for a key, and groups made \
+             beforehand would give most keys another group whenever an endpoint comes or goes.",
+            ONE_ENDPOINT,
+        )
+        .unless("false")
+        .scope(Scope::Upstream),
+        unserved(
+            "upstream-hash-by-subset-size",
+            "3",
+            "How many endpoints those are. It belongs to upstream-hash-by-subset, which is not served.",
+            ONE_ENDPOINT,
+        )
+        .scope(Scope::Upstream),
     ],
     finish,
 };

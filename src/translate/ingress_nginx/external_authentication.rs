@@ -6,14 +6,14 @@ use crate::finding::Reason;
 use crate::model::{
     AnswerDuration, AnswerMemory, AuthenticationPolicy, HeaderName, LONGEST_MEMORY, Origin, Refused, Template,
 };
-use crate::translate::RequestedAuthentication;
 use crate::translate::annotation::{
     Context, Draft, Effect, ExternalDraft, Family, Form, Gives, OnError, Row, SecretReference, Shape, Trust, unserved,
 };
 use crate::translate::value::{
-    HEADER_NAME, SECRET_REFERENCE, TemplateUse, answer_durations, boolean, excerpt, header_names, method,
-    name_of_service, parameter, secret_reference, service_url, sign_in, template,
+    HEADER_NAME, SECRET_REFERENCE, TemplateUse, answer_durations, boolean, excerpt, header_names, method, name_of_host,
+    parameter, secret_reference, service_url, sign_in, template,
 };
+use crate::translate::{RequestedAuthentication, RequestedService};
 
 const URL: (&str, &str) = ("auth-url", "https://auth.example.com/check");
 const BESIDE: &[(&str, &str)] = &[URL];
@@ -46,7 +46,7 @@ const LONGEST_NAME: usize = 46;
 /// Statuses with the time behind them.
 const DURATION: Shape = Shape {
     name: "statuses with the time behind them",
-    pattern: "(?:[2-5][0-9]{2}[ \t]+)*[0-9]{1,6}[smhd]?",
+    pattern: "(?:[2-5][0-9]{2}[ \t]+)*0*[0-9]{1,6}[smhd]?",
     ..Shape::DEFAULT
 };
 /// What tells clients apart.
@@ -363,7 +363,7 @@ pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/auth-url";
 
 /// The name that DNS has to tell for the annotation.
 pub fn name(value: &str) -> Option<crate::model::HostName> {
-    name_of_service(value)
+    name_of_host(service_url(value).ok()?)
 }
 
 /// Whether a header may be set: nginx refuses names that its tables do not take, and some are its own.
@@ -401,8 +401,8 @@ fn finish(draft: &mut Draft, context: &Context<'_>) {
         Ok(policy) => {
             let (whereabouts, protocol) = (url.whereabouts, url.protocol);
             let policy = Arc::new(policy);
-            let requested = RequestedAuthentication { origin, is_everywhere, whereabouts, protocol, policy };
-            draft.reading.authentication = Some(Arc::new(requested));
+            let service = RequestedService { origin, is_everywhere, whereabouts, protocol };
+            draft.reading.authentication = Some(Arc::new(RequestedAuthentication { service, policy }));
         }
         Err((reason, origin, note)) => draft.close(reason, origin, note),
     }

@@ -6,11 +6,9 @@ use crate::finding::Reason;
 use crate::model::catalogue::{DirectiveRow, PROXY_COOKIE_DOMAIN, PROXY_COOKIE_PATH, PROXY_REDIRECT};
 use crate::model::{Argument, BackendHeaders, Connection, Refused, Text};
 use crate::translate::annotation::{
-    Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Scope, Shape, Trust, unserved,
+    Context, Draft, Effect, Entry, Family, Form, Gives, OnError, Row, Shape, Trust, unserved,
 };
 use crate::translate::value::{HOST_HEADER, boolean, host_header};
-
-const FASTCGI: &str = "FastCGI is not served; put a web server in front of it and use HTTP";
 
 /// What [`word`] takes.
 const WORD: Shape = Shape {
@@ -57,12 +55,6 @@ pub static FAMILY: Family = Family {
             "not served yet; let the backend set the headers",
         )
         .trust(Trust::Medium),
-        unserved("fastcgi-index", "index.php", "File name for FastCGI. Not served.", FASTCGI)
-            .scope(Scope::Upstream)
-            .trust(Trust::Medium),
-        unserved("fastcgi-params-configmap", "default/params", "Parameters for FastCGI. Not served.", FASTCGI)
-            .scope(Scope::Upstream)
-            .trust(Trust::Medium),
         Row {
             key: "http2-push-preload",
             on_error: OnError::Refuse,

@@ -1,22 +1,140 @@
-//! Copies of requests: not served yet.
+//! Copies of requests; whatever is wrong with them, none is made and the routes are served. It must not know where the service is.
 
-use crate::translate::annotation::{Family, Trust, nothing_to_finish, unserved};
+use std::sync::Arc;
 
-const MIRRORS: &str = "mirroring is not served yet";
+use crate::finding::Reason;
+use crate::model::{HostName, MirrorPolicy, Refused, Template};
+use crate::translate::annotation::{
+    Compared, Context, Draft, Effect, Entry, Family, Form, Gives, MirrorDraft, Row, Shape, Trust,
+};
+use crate::translate::value::{HOST_HEADER, ON_OFF, mirror_host, mirror_url, name_of_host, on_off};
+use crate::translate::{RequestedMirror, RequestedService};
+
+const TARGET: (&str, &str) = ("mirror-target", "https://mirror.example.com$request_uri");
+
+/// A URL that may hold variables behind its host.
+const URL: Shape = Shape {
+    name: "a URL of http or https",
+    pattern: r"https?://[!$-&(-:=?-\[\]_a-{}~]+",
+    verbatim: true,
+    ..Shape::DEFAULT
+};
 
 pub static FAMILY: Family = Family {
     title: "Mirroring",
     rows: &[
-        unserved("mirror-host", "mirror.example.com", "Host header of the copy. Not served yet.", MIRRORS)
-            .trust(Trust::High),
-        unserved("mirror-request-body", "off", "Whether the copy has a body. Not served yet.", MIRRORS),
-        unserved(
-            "mirror-target",
-            "https://mirror.example.com$request_uri",
-            "Sends a copy of each request there. Not served yet.",
-            MIRRORS,
-        )
-        .trust(Trust::High),
+        Row {
+            key: "mirror-host",
+            trust: Trust::High,
+            form: Form::Partly(&Form::Text(&HOST_HEADER), "which variables there are"),
+            documentation: "The Host header of copies, in the place of the host in mirror-target: letters, digits, - . _ : and \
+                $host or $http_host, which are that of the request. While the value cannot be used, nothing is copied.",
+            beside: &[TARGET],
+            tries: &[
+                ("test.example.com", Gives::Sets("copies go to https://test.example.com${request_uri}")),
+                ("$host", Gives::Sets("copies go to https://${host}${request_uri}")),
+                ("$request_uri", Gives::Refused("a host is letters")),
+                ("a\"; x", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let host = read(draft, entry, mirror_host)?;
+                draft.mirror.host = Some(host);
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "mirror-request-body",
+            default: "on",
+            form: ON_OFF,
+            documentation: "Whether copies have the body of the request: on or off. With on, a request is read as a whole before \
+                its backend has any of it, whatever proxy-request-buffering says. While the value cannot be used, nothing is \
+                copied.",
+            beside: &[TARGET],
+            tries: &[
+                ("off", Gives::Sets("copies go to https://mirror.example.com${request_uri}, without their bodies")),
+                ("on", Gives::Nothing),
+                ("false", Gives::Refused("not on or off")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                draft.mirror.without_body = !read(draft, entry, on_off)?;
+                Ok(())
+            }),
+            ..Row::DEFAULT
+        },
+        Row {
+            key: "mirror-target",
+            trust: Trust::High,
+            form: Form::Partly(&Form::Text(&URL), "the variables that it may hold, and its host"),
+            documentation: "Sends a copy of each request of the object to this URL and throws the answer away. The host is a name \
+                or an address, or NAME.NAMESPACE.svc or NAME.NAMESPACE.svc.cluster.local for a Service of the cluster; another \
+                namespace is refused unless the administrator allows it. Behind the host may stand $request_uri, $args, \
+                $query_string, $is_args, $arg_NAME, $host, $http_host, $scheme, $remote_addr and $request_method; without a path, \
+                that and the query are those of the request. The certificate of an https URL is not verified. A service that \
+                does not answer within ten seconds is given up; until then the next request of the same connection waits. A \
+                service that cannot be reached leaves the routes as they are. Requests for gRPC are not copied.",
+            tries: &[
+                (TARGET.1, Gives::Sets("copies go to https://mirror.example.com${request_uri}")),
+                ("https://mirror.example.com", Gives::Sets("copies go to https://mirror.example.com${request_uri}")),
+                (
+                    "http://shadow.default.svc.cluster.local:8080/v2$request_uri",
+                    Gives::Sets("copies go to http://shadow.default.svc.cluster.local:8080/v2${request_uri}"),
+                ),
+                ("mirror.example.com", Gives::Refused("begins with http://")),
+                ("http://$host/", Gives::Refused("its host holds a variable")),
+                ("http://localhost/", Gives::Refused("stands for this host itself")),
+                ("http://mirror.example.com/$uri", Gives::Refused("could end a line")),
+                ("http://mirror.example.com/\"; }", Gives::Refused("cannot hold")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let url = read(draft, entry, mirror_url)?;
+                draft.mirror.url = Some((url, entry.origin()));
+                Ok(())
+            }),
+            compared: Compared::Different(
+                "Without a path behind the host, copies have that of the request. One that is not answered within ten seconds is \
+                 given up, and requests for gRPC are not copied. The node's own addresses and Services of other namespaces are \
+                 refused.",
+                "",
+            ),
+            ..Row::DEFAULT
+        },
     ],
-    finish: nothing_to_finish,
+    finish,
 };
+
+/// The annotation that names a service by its URL, with its prefix.
+pub const FULL_KEY: &str = "nginx.ingress.kubernetes.io/mirror-target";
+
+/// The name that DNS has to tell for the annotation.
+pub fn name(value: &str) -> Option<HostName> {
+    name_of_host(mirror_url(value).ok()?)
+}
+
+/// A value; without one that can be used nothing is copied.
+fn read<T>(draft: &mut Draft, entry: &Entry<'_>, parse: fn(&str) -> Result<T, Refused>) -> Result<T, Refused> {
+    draft.mirror.belongings.push(entry.origin());
+    parse(entry.value).map_err(|refused| {
+        draft.mirror.is_broken = true;
+        Refused(format!("{refused}; nothing is copied until it is mended").into())
+    })
+}
+
+fn finish(draft: &mut Draft, _context: &Context<'_>) {
+    let MirrorDraft { url, host, without_body, is_broken, belongings } = std::mem::take(&mut draft.mirror);
+    // What is wrong has been said.
+    if is_broken {
+        return;
+    }
+    let Some((url, origin)) = url else {
+        for origin in belongings {
+            draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without mirror-target");
+        }
+        return;
+    };
+    let host: Template = host.unwrap_or(url.host);
+    let policy = Arc::new(MirrorPolicy { host, target: url.target, has_body: !without_body });
+    let (whereabouts, protocol) = (url.whereabouts, url.protocol);
+    let service = RequestedService { origin, is_everywhere: false, whereabouts, protocol };
+    draft.reading.mirror = Some(Arc::new(RequestedMirror { service, policy }));
+}

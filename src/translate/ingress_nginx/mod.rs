@@ -10,11 +10,12 @@ mod client_certificate;
 mod cors;
 mod errors;
 pub mod external_authentication;
+mod fastcgi;
 mod firewall;
 mod headers;
 mod https;
 mod limits;
-mod mirror;
+pub mod mirror;
 mod observation;
 mod password;
 mod proxy;
@@ -54,6 +55,7 @@ pub static TABLE: Table = Table {
         &https::FAMILY,
         &redirect::FAMILY,
         &proxy::FAMILY,
+        &fastcgi::FAMILY,
         &buffering::FAMILY,
         &access::FAMILY,
         &authentication::FAMILY,

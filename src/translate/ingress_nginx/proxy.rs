@@ -42,17 +42,20 @@ pub static FAMILY: Family = Family {
         Row {
             key: "backend-protocol",
             scope: Scope::Upstream,
-            form: Form::AnyCase(&["http", "https", "grpc", "grpcs"]),
-            documentation: "How backends are spoken to: HTTP, HTTPS, GRPC or GRPCS, in any case. Without it the \
-                appProtocol of the Service decides, and then HTTP.",
+            form: Form::AnyCase(&["auto_http", "fcgi", "http", "https", "grpc", "grpcs"]),
+            documentation: "How backends are spoken to: HTTP, HTTPS, GRPC, GRPCS, FCGI or AUTO_HTTP, in any case. Without it the \
+                appProtocol of the Service decides, and then HTTP. AUTO_HTTP is HTTPS for requests that came by https and HTTP for \
+                others; no idle connection is kept to such a backend. FCGI is FastCGI: what counts for HTTP, such as times, \
+                buffers and headers, counts for it too, but for http_502 and http_504 of proxy-next-upstream. Applications get the \
+                usual parameters but for DOCUMENT_ROOT and SCRIPT_FILENAME, which fastcgi-params-configmap gives.",
             tries: &[
                 ("HTTPS", Gives::Sets("backends speak HTTPS")),
                 ("grpc", Gives::Sets("backends speak GRPC")),
                 ("GRPCS", Gives::Sets("backends speak GRPCS")),
                 ("HTTP", Gives::Sets("backends speak HTTP")),
-                ("AUTO_HTTP", Gives::Refused("choose HTTP or HTTPS")),
-                ("FCGI", Gives::Refused("web server in front of it")),
-                ("AJP", Gives::Refused("not one of HTTP, HTTPS, GRPC, GRPCS")),
+                ("AUTO_HTTP", Gives::Sets("backends speak AUTO_HTTP")),
+                ("FCGI", Gives::Sets("backends speak FCGI")),
+                ("AJP", Gives::Refused("not one of HTTP, HTTPS, GRPC, GRPCS, FCGI, AUTO_HTTP")),
             ],
             effect: Effect::Part(|draft, entry| {
                 draft.reading.protocol = Some(protocol(entry.value)?);
@@ -187,9 +190,9 @@ fn protocol(value: &str) -> Result<Protocol, Refused> {
         "HTTPS" => Ok(Protocol::Https),
         "GRPC" => Ok(Protocol::Grpc),
         "GRPCS" => Ok(Protocol::Grpcs),
-        "AUTO_HTTP" => Err(Refused::because("it is not served; choose HTTP or HTTPS")),
-        "FCGI" => Err(Refused::because("FastCGI is not served; put a web server in front of it and use HTTP")),
-        _ => Err(Refused::because("it is not one of HTTP, HTTPS, GRPC, GRPCS")),
+        "AUTO_HTTP" => Ok(Protocol::AutoHttp),
+        "FCGI" => Ok(Protocol::FastCgi),
+        _ => Err(Refused::because("it is not one of HTTP, HTTPS, GRPC, GRPCS, FCGI, AUTO_HTTP")),
     }
 }
 

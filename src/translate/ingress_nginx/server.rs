@@ -148,6 +148,6 @@ fn passthrough(draft: &mut Draft, context: &Context<'_>) {
     // What TLS is spoken to behind its own port is spoken to so by us as well, where requests come without.
     draft.reading.protocol = Some(match draft.reading.protocol {
         Some(Protocol::Grpc | Protocol::Grpcs) => Protocol::Grpcs,
-        Some(Protocol::Http | Protocol::Https) | None => Protocol::Https,
+        Some(Protocol::Http | Protocol::Https | Protocol::AutoHttp | Protocol::FastCgi) | None => Protocol::Https,
     });
 }

@@ -69,21 +69,59 @@ pub fn service_url(value: &str) -> Result<ServiceUrl, Refused> {
     if SAME_SCHEME.contains(&scheme) {
         return Err(Refused::because("its scheme is a variable, which only goes with $host"));
     }
-    let (host, port) = host_and_port(authority)?;
-    let port = port.unwrap_or(if protocol == Protocol::Https { 443 } else { 80 });
-    let whereabouts = match ExternalName::read(host).map_err(Refused::because)? {
-        ExternalName::Address(address) => Whereabouts::Address(address, port),
-        ExternalName::Name(name) => match of_cluster(&name) {
-            Some((name, namespace)) => Whereabouts::Service { namespace: namespace.into(), name: name.into(), port },
-            None => Whereabouts::Name(name, port),
-        },
-    };
+    let whereabouts = whereabouts(authority, protocol)?;
     Ok(ServiceUrl { whereabouts, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
 }
 
-/// The name that DNS has to tell for a URL, where it has to.
-pub fn name_of_service(value: &str) -> Option<HostName> {
-    match service_url(value).ok()?.whereabouts {
+/// The target of the request that is copied.
+const WHOLE_TARGET: [&str; 2] = ["$request_uri", "${request_uri}"];
+
+/// The URL of a service that gets copies: `http://` or `https://`, a host that holds no variable, path and query. Without a path it
+/// has those of the request.
+pub fn mirror_url(value: &str) -> Result<ServiceUrl, Refused> {
+    let (scheme, authority, _) = split(value)?;
+    if SAME_SCHEME.contains(&scheme) {
+        return Err(Refused::because("its scheme is a variable"));
+    }
+    let behind = &value[scheme.len()..];
+    // A target begins with a slash.
+    let ends = WHOLE_TARGET.iter().filter_map(|target| authority.find(target));
+    let (authority, rest) = behind.split_at(ends.min().unwrap_or(authority.len()));
+    if authority.contains('$') {
+        return Err(Refused::because("its host holds a variable"));
+    }
+    if rest.contains('#') {
+        return Err(Refused::because("it holds a #, which no request can"));
+    }
+    let target = match rest {
+        "" => template(WHOLE_TARGET[0], TemplateUse::Copy)?,
+        _ if rest.starts_with('/') || WHOLE_TARGET.iter().any(|start| rest.starts_with(start)) => {
+            template(rest, TemplateUse::Copy)?
+        }
+        _ => template(&format!("/{rest}"), TemplateUse::Copy)?,
+    };
+    let protocol = if scheme == "https://" { Protocol::Https } else { Protocol::Http };
+    let whereabouts = whereabouts(authority, protocol)?;
+    Ok(ServiceUrl { whereabouts, protocol, host: Template::text(&authority.to_ascii_lowercase())?, target })
+}
+
+/// The host of copies: letters, digits, `- . _ :` and variables with the host of the request.
+pub fn mirror_host(value: &str) -> Result<Template, Refused> {
+    let host = template(value.trim(), TemplateUse::Copy)?;
+    let fits = |part: &TemplatePart| match part {
+        TemplatePart::Text(text) => text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte)),
+        TemplatePart::Variable(name) => matches!(name.as_str(), "host" | "http_host"),
+        _ => false,
+    };
+    match host.parts().iter().all(fits) {
+        true => Ok(host),
+        false => Err(Refused::because("a host is letters, digits, - . _ : and $host or $http_host")),
+    }
+}
+
+/// The name that DNS has to tell for the URL of a service, where it has to.
+pub fn name_of_host(url: ServiceUrl) -> Option<HostName> {
+    match url.whereabouts {
         Whereabouts::Name(name, _) => Some(name),
         Whereabouts::SameHost | Whereabouts::Service { .. } | Whereabouts::Address(..) => None,
     }
@@ -200,6 +238,19 @@ fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), Refused> {
     }
 }
 
+/// Where a host is that holds no variable.
+fn whereabouts(authority: &str, protocol: Protocol) -> Result<Whereabouts, Refused> {
+    let (host, port) = host_and_port(authority)?;
+    let port = port.unwrap_or(if protocol == Protocol::Https { 443 } else { 80 });
+    Ok(match ExternalName::read(host).map_err(Refused::because)? {
+        ExternalName::Address(address) => Whereabouts::Address(address, port),
+        ExternalName::Name(name) => match of_cluster(&name) {
+            Some((name, namespace)) => Whereabouts::Service { namespace: namespace.into(), name: name.into(), port },
+            None => Whereabouts::Name(name, port),
+        },
+    })
+}
+
 /// Name and namespace of the Service that a name means within a cluster.
 fn of_cluster(name: &HostName) -> Option<(&str, &str)> {
     let text = name.as_str();
@@ -268,6 +319,51 @@ mod tests {
             "http://a.example/x y",
         ] {
             assert!(service_url(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn mirrors() {
+        let shown =
+            |text: &str| mirror_url(text).map(|url| format!("{:?} {} {}", url.whereabouts, url.host, url.target));
+        for (text, expected) in [
+            ("https://a.example$request_uri", "Name(HostName(\"a.example\"), 443) a.example ${request_uri}"),
+            ("http://A.example:81${request_uri}", "Name(HostName(\"a.example\"), 81) a.example:81 ${request_uri}"),
+            ("http://a.example", "Name(HostName(\"a.example\"), 80) a.example ${request_uri}"),
+            ("http://a.example/", "Name(HostName(\"a.example\"), 80) a.example /"),
+            ("http://a.example?$args", "Name(HostName(\"a.example\"), 80) a.example /?${args}"),
+            ("http://192.0.2.7/x$request_uri", "Address(192.0.2.7, 80) 192.0.2.7 /x${request_uri}"),
+        ] {
+            assert_eq!(shown(text).as_deref(), Ok(expected), "{text}");
+        }
+        for text in [
+            "",
+            "a.example",
+            "http://",
+            "http://$request_uri",
+            "http://$host/",
+            "$scheme://a.example/",
+            "http://$host.$request_uri",
+            "http://a.example$uri",
+            "http://a.example$args$request_uri",
+            "http://a.example/$uri",
+            "http://a.example/$http_x",
+            "http://a.example/$server_name",
+            "http://a.example/$escaped_request_uri",
+            "http://a.example/#x",
+            "http://a.example/;}",
+            "http://a.example/\nx",
+            "http://user@a.example/",
+            "http://localhost/",
+            "http://0x7f.1/",
+            "http://ingressd.a.b.80/",
+        ] {
+            assert!(shown(text).is_err(), "{text:?}");
+        }
+        assert_eq!(mirror_host("a_b.example:80").map(|host| host.to_string()), Ok("a_b.example:80".to_owned()));
+        assert_eq!(mirror_host("$host").map(|host| host.to_string()), Ok("${host}".to_owned()));
+        for text in ["a/b", "a\"; x", "$request_uri", "$best_http_host", "a b", "$1"] {
+            assert!(mirror_host(text).is_err(), "{text:?}");
         }
     }
 

@@ -16,6 +16,12 @@ pub enum TemplateUse {
     Header,
     /// In a key that is compared.
     Key,
+    /// In the URL to which a request is copied.
+    Copy,
+    /// In a parameter of FastCGI, whose length is told: nothing ends it.
+    Parameter,
+    /// In a parameter of FastCGI that names a file: a client may choose among those of the application by the path alone.
+    File,
 }
 
 /// What holds neither a blank nor a character that ends a line, because nginx has judged it or because it stood in the first line of a
@@ -26,6 +32,25 @@ const QUERY: [&str; 3] = ["args", "is_args", "query_string"];
 /// Decoded, so that the client may have put the end of a line there.
 const DECODED: [&str; 2] = ["document_uri", "uri"];
 
+/// What else an application is told by CGI.
+const OF_CGI: [&str; 13] = [
+    "content_length",
+    "content_type",
+    "fastcgi_path_info",
+    "fastcgi_script_name",
+    "https",
+    "remote_port",
+    "remote_user",
+    "request_id",
+    "request_length",
+    "request_time",
+    "server_addr",
+    "server_port",
+    "server_protocol",
+];
+/// The paths among these.
+const PATHS: [&str; 4] = ["document_uri", "fastcgi_path_info", "fastcgi_script_name", "uri"];
+
 /// A template whose text has characters of URLs alone, but in headers, where any that is printed may stand.
 pub fn template(value: &str, place: TemplateUse) -> Result<Template, Refused> {
     let mut parts = Vec::new();
@@ -34,7 +59,8 @@ pub fn template(value: &str, place: TemplateUse) -> Result<Template, Refused> {
     while let Some(character) = rest.chars().next() {
         rest = &rest[character.len_utf8()..];
         if character != '$' {
-            match place == TemplateUse::Header || is_url_character(character) {
+            let is_free = matches!(place, TemplateUse::Header | TemplateUse::Parameter | TemplateUse::File);
+            match is_free || is_url_character(character) {
                 true => text.push(character),
                 false => {
                     return Err(Refused(format!("it cannot hold {} here", excerpt(&character.to_string())).into()));
@@ -67,6 +93,14 @@ pub fn name(text: &str) -> Result<(&str, &str), Refused> {
 fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
     match name {
         "" => return Err(Refused::because("a $ refers to nothing")),
+        "server_name" if matches!(place, TemplateUse::Copy | TemplateUse::Parameter) => {
+            return Err(Refused::because("hosts share servers, and $server_name may be another one's; use $host"));
+        }
+        "document_root" | "realpath_root" => {
+            return Err(Refused(format!("${name} is a folder of the node; write the application's own").into()));
+        }
+        "escaped_request_uri" if !place.escapes() => {}
+        "pass_access_scheme" | "best_http_host" if place == TemplateUse::File => {}
         "pass_access_scheme" => return Ok(TemplatePart::ClientScheme),
         "best_http_host" => return Ok(TemplatePart::ClientHost),
         "escaped_request_uri" => return Ok(TemplatePart::EscapedTarget),
@@ -76,6 +110,16 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
     let is_header = is_in("http_") || is_in("cookie_");
     let is_query = QUERY.contains(&name) || is_in("arg_");
     let fits = match place {
+        TemplateUse::File if PATHS.contains(&name) => true,
+        TemplateUse::File => {
+            return Err(Refused(
+                format!("${name} would let clients choose the file; a path such as $fastcgi_script_name may").into(),
+            ));
+        }
+        TemplateUse::Parameter if name == "http_authorization" => {
+            return Err(Refused::because("where nginx asks for a password, applications are not told it"));
+        }
+        TemplateUse::Parameter if DECODED.contains(&name) => true,
         _ if PLAIN.contains(&name) => true,
         _ if DECODED.contains(&name) => {
             return Err(Refused(format!("${name} is decoded and could end a line; use $request_uri").into()));
@@ -85,20 +129,28 @@ fn variable(name: &str, place: TemplateUse) -> Result<TemplatePart, Refused> {
                 format!("${name} is empty in the question to the service; use $escaped_request_uri").into(),
             ));
         }
-        TemplateUse::Question if is_header => {
+        TemplateUse::Question | TemplateUse::Copy if is_header => {
             return Err(Refused(
                 format!("${name} may hold blanks, which a URL cannot; the service is told all headers of the client")
                     .into(),
             ));
         }
         TemplateUse::Question => false,
-        TemplateUse::Redirect => is_query,
+        TemplateUse::Redirect | TemplateUse::Copy => is_query,
+        TemplateUse::Parameter => is_query || is_header || OF_CGI.contains(&name),
         TemplateUse::Header => is_header,
         TemplateUse::Key => is_header || name == "remote_user",
     };
     match Variable::new(name) {
         Ok(variable) if fits => Ok(TemplatePart::Variable(variable)),
         _ => Err(Refused(format!("unknown {} variable", excerpt(name)).into())),
+    }
+}
+
+impl TemplateUse {
+    /// Whether the target of the client may stand there encoded.
+    const fn escapes(self) -> bool {
+        !matches!(self, TemplateUse::Copy | TemplateUse::Parameter | TemplateUse::File)
     }
 }
 
@@ -114,7 +166,7 @@ mod tests {
     #[test]
     fn variables_stand_where_they_cannot_break_anything() {
         let shown = |text, place| template(text, place).map(|template| template.to_string());
-        let rows: [(&str, TemplateUse, Result<&str, &str>); 20] = [
+        let rows: [(&str, TemplateUse, Result<&str, &str>); 34] = [
             (
                 "/check?u=$scheme://$host$request_uri",
                 TemplateUse::Question,
@@ -137,6 +189,20 @@ mod tests {
             ("$remote_user$cookie_sid", TemplateUse::Key, Ok("${remote_user}${cookie_sid}")),
             ("$ssl_client_raw_cert", TemplateUse::Key, Err("unknown \"ssl_client_raw_cert\" variable")),
             ("$ingressd_x", TemplateUse::Header, Err("unknown \"ingressd_x\" variable")),
+            ("/a$request_uri?$args", TemplateUse::Copy, Ok("/a${request_uri}?${args}")),
+            ("/$uri", TemplateUse::Copy, Err("could end a line")),
+            ("/$server_name", TemplateUse::Copy, Err("may be another one's")),
+            ("/$escaped_request_uri", TemplateUse::Copy, Err("unknown")),
+            ("a b; \"$uri\" $http_x $arg_y", TemplateUse::Parameter, Ok("a b; \"${uri}\" ${http_x} ${arg_y}")),
+            ("$https$server_protocol", TemplateUse::Parameter, Ok("${https}${server_protocol}")),
+            ("$ssl_client_raw_cert", TemplateUse::Parameter, Err("unknown")),
+            ("$http_authorization", TemplateUse::Parameter, Err("are not told it")),
+            ("$document_root", TemplateUse::Parameter, Err("a folder of the node")),
+            ("/app$fastcgi_script_name", TemplateUse::File, Ok("/app${fastcgi_script_name}")),
+            ("/app/$arg_file", TemplateUse::File, Err("choose the file")),
+            ("/app/$host", TemplateUse::File, Err("choose the file")),
+            ("$document_root/x", TemplateUse::File, Err("a folder of the node")),
+            ("/a\nb", TemplateUse::File, Err("control character")),
             ("${host", TemplateUse::Header, Err("never closed")),
             ("a$", TemplateUse::Header, Err("refers to nothing")),
         ];

@@ -219,6 +219,33 @@ pub const ROWS: &[Row] = &[
         ..ROW
     },
     Row {
+        name: "copies-to-another-service",
+        attack: |scene| {
+            let own = |name: &str| scene.of_evil(name).host(&scene.host(name), "web");
+            let service = format!("http://web.{}.svc", scene.victim);
+            vec![
+                own("copies").annotation("mirror-target", &service).build(),
+                own("itself").annotation("mirror-target", "http://127.0.0.1:10246/").build(),
+                own("params")
+                    .annotation("backend-protocol", "FCGI")
+                    .annotation("fastcgi-params-configmap", &format!("{}/params", scene.victim))
+                    .build(),
+            ]
+        },
+        clients: SHOP,
+        during: &[
+            ask("http://copies.{h}/").gets("evil"),
+            ask("http://itself.{h}/").gets("evil"),
+            ask("http://params.{h}/").gets("503"),
+        ],
+        told: &[
+            told("Ingress copies", &["CrossNamespace"]),
+            told("Ingress itself", &["MirrorLeftOut"]),
+            told("Ingress params", &["CrossNamespace"]),
+        ],
+        ..ROW
+    },
+    Row {
         name: "clients-without-certificate",
         orders: VICTIM_OLDER,
         victim: with_certificates_of_clients,

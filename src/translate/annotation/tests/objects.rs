@@ -39,7 +39,13 @@ pub fn snapshot() -> Snapshot {
     ];
     let config_maps = vec![
         config_map("default", "bad-headers", &[("X-Realm", "$undefined")]),
+        config_map("default", "bad-params", &[("SCRIPT_FILENAME", "/app/$arg_file")]),
         config_map("default", "headers", &[("X-Realm", "staff of $host")]),
+        config_map(
+            "default",
+            "params",
+            &[("REALM", "staff of $host"), ("SCRIPT_FILENAME", "/app$fastcgi_script_name")],
+        ),
         config_map("elsewhere", "headers", &[("X-Realm", "staff")]),
     ];
     Snapshot { secrets: secrets.into(), config_maps: config_maps.into(), ..Snapshot::default() }

@@ -1,0 +1,109 @@
+//! What locations say about copies of requests, and the location by which a copy goes to its service; it must not know where the service's address comes from.
+//!
+//! nginx makes copies after it has judged a request: whoever is not let in is not copied. It ignores the answer, but ends a request
+//! only when its copy has ended, so that copies have short times.
+
+use std::collections::BTreeMap;
+
+use crate::model::{HeaderName, Mirror, Protocol, Refused, Route, Server, Template};
+use crate::render::crowds::Crowds;
+use crate::render::file_set::FilePath;
+use crate::render::names;
+use crate::render::token::{Literal, Text, Word, Words};
+use crate::render::view;
+
+use super::external_authentication::{asked, tls};
+use super::location::{Location, Scene};
+use super::server::Facts;
+use super::slots::{Family, Header, Inherited, Slot, Slots};
+
+/// A service that gets copies, with the headers that another one tells of clients.
+pub type Copied<'a> = (&'a Mirror, &'a [HeaderName]);
+
+/// Who gets copies, where a backend gets requests.
+fn copied(route: &Route) -> Option<Copied<'_>> {
+    let mirror = route.behaviour.mirror.as_deref().filter(|_| route.action.upstream().is_some())?;
+    let told = asked(route).map_or(&[][..], |external| &external.policy.response_headers[..]);
+    Some((mirror, told))
+}
+
+fn name((mirror, told): Copied<'_>) -> String {
+    names::mirror(&mirror.service, &mirror.policy, told)
+}
+
+/// The services that get copies of a server's requests, each once for each sort of copy, by the names of their locations.
+pub fn of_server(server: &Server) -> BTreeMap<String, Copied<'_>> {
+    server.routes.iter().chain([&server.fallback]).filter_map(copied).map(|copied| (name(copied), copied)).collect()
+}
+
+/// The file that a route needs for its copies.
+pub fn requires(route: &Route, crowds: &Crowds) -> Option<FilePath> {
+    copied(route).map(|(mirror, _)| names::upstream_file(&mirror.service, crowds))
+}
+
+/// What a location says.
+pub fn lower(scene: &Scene<'_>, slots: &mut Slots) -> Result<(), Refused> {
+    let Some(copied) = copied(scene.route) else { return Ok(()) };
+    slots.say(Slot::Backend, "mirror", Word::new(&name(copied))?);
+    if !copied.0.policy.has_body {
+        slots.say(Slot::Backend, "mirror_request_body", Word::fixed("off"));
+    }
+    Ok(())
+}
+
+/// The location by which a copy goes. No path of a client leads there: all of those begin with a slash.
+pub fn location(
+    name: &str,
+    (mirror, told): Copied<'_>,
+    inherited: &Inherited,
+    facts: &Facts<'_>,
+) -> Result<Location, Refused> {
+    let (policy, trusts) = (&mirror.policy, facts.forwarded.trusts_proxies());
+    let mut slots = Slots::default();
+    let mut say = |name, arguments: Words| slots.say(Slot::Backend, name, arguments);
+    let fixed = |word: &'static str| Words::from(Word::fixed(word));
+    say("internal", Words::nothing());
+    // Whatever the server says of these.
+    say("proxy_intercept_errors", fixed("off"));
+    say("error_page", fixed("599 /"));
+    say("client_max_body_size", fixed("0"));
+    if !policy.has_body {
+        say("proxy_pass_request_body", fixed("off"));
+    }
+    say("proxy_next_upstream_timeout", fixed("10s"));
+    say("proxy_send_timeout", fixed("10s"));
+    say("proxy_read_timeout", fixed("10s"));
+    let scheme = match mirror.service.protocol {
+        Protocol::Https => {
+            tls(&mirror.service, &mut say)?;
+            "https://"
+        }
+        _ => "http://",
+    };
+    let place = [Word::fixed(scheme), Word::own(&names::upstream(&mirror.service))?];
+    say("proxy_pass", Text::template(&place, &policy.target, trusts)?.into());
+    let text = |template: &Template| Text::template(&[], template, trusts).map(Words::from);
+    slots.request_header(Header::fixed("Upgrade", EMPTY));
+    slots.request_header(Header::fixed("Connection", Word::fixed("close")));
+    if !policy.has_body {
+        slots.request_header(Header::fixed("Content-Length", EMPTY));
+    }
+    // As the backend has them: what a client sends under these names reaches nobody.
+    for (number, name) in told.iter().enumerate() {
+        let value = Word::variable(&format!("authentication_{number}"))?;
+        slots.request_header(Header { name: Word::header_name(name)?, value: value.into() });
+    }
+    slots.request_header(Header::fixed("Host", text(&policy.host)?));
+    let request_headers = slots.request_headers(inherited, false);
+    let view = view::Location {
+        modifier: Word::fixed("="),
+        path: Literal::new(name)?.into(),
+        directives: Vec::new(),
+        strict_paths: false,
+        statements: slots.statements(&Inherited::default(), None),
+        pass: Vec::new(),
+    };
+    Ok(Location { view, family: Some(Family::Proxy), request_headers, parameters: Vec::new() })
+}
+
+const EMPTY: Word = Word::fixed("\"\"");

@@ -1,0 +1,174 @@
+//! What FastCGI applications are told; it must not know the applications.
+
+use std::sync::Arc;
+
+use crate::finding::Reason;
+use crate::model::{FastCgi, FileName, ParameterName, Protocol, Refused, Template};
+use crate::translate::annotation::{
+    Compared, Context, Draft, Effect, Entry, Family, FastCgiDraft, Form, Gives, OnError, Row, Scope, SecretReference,
+    Shape, Trust,
+};
+use crate::translate::value::{SECRET_REFERENCE, TemplateUse, excerpt, secret_reference, template};
+
+/// The most parameters that a ConfigMap may have.
+const MOST_PARAMETERS: usize = 64;
+
+/// What changes the settings of the interpreter.
+const SETTINGS: [&str; 2] = ["PHP_ADMIN_VALUE", "PHP_VALUE"];
+/// What nginx alone knows of a request: others would have it read as another one.
+const FRAMING: [&str; 3] = ["CONTENT_LENGTH", "GATEWAY_INTERFACE", "REQUEST_METHOD"];
+/// What chooses the file that is run.
+const FILES: [&str; 6] = [
+    "CONTEXT_DOCUMENT_ROOT",
+    "DOCUMENT_ROOT",
+    "ORIG_SCRIPT_FILENAME",
+    "PATH_TRANSLATED",
+    "SCRIPT_FILENAME",
+    "SCRIPT_NAME",
+];
+
+const FILE_NAME: Shape = Shape {
+    name: "the name of a file of letters, digits, - . and _",
+    pattern: "[A-Za-z0-9_-][A-Za-z0-9._-]*",
+    longest: 255,
+    ..Shape::DEFAULT
+};
+
+/// What counts only where FastCGI is spoken. Other parameters would have another file run.
+const BELONGING: Row = Row {
+    scope: Scope::Upstream,
+    trust: Trust::Medium,
+    on_error: OnError::Close,
+    beside: &[("backend-protocol", "FCGI")],
+    ..Row::DEFAULT
+};
+
+pub static FAMILY: Family = Family {
+    title: "FastCGI",
+    rows: &[
+        Row {
+            key: "fastcgi-index",
+            form: Form::Text(&FILE_NAME),
+            documentation: "The name of a file that is put behind paths that end with a slash, in SCRIPT_NAME and \
+                $fastcgi_script_name. It counts where backend-protocol is FCGI.",
+            tries: &[
+                ("index.php", Gives::Sets("the script of a folder is index.php")),
+                ("../index.php", Gives::Refused("not the name of a file")),
+                ("index.php; }", Gives::Refused("not the name of a file")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let index = FileName::new(entry.value.trim())?;
+                belongs(draft, entry).own.index = Some(index);
+                Ok(())
+            }),
+            ..BELONGING
+        },
+        Row {
+            key: "fastcgi-params-configmap",
+            form: Form::Partly(
+                &Form::Text(&SECRET_REFERENCE),
+                "whether the ConfigMap is there, may be named and what it holds",
+            ),
+            documentation: "A ConfigMap with further parameters for the application: name, or namespace/name; another namespace \
+                is refused unless the administrator allows it. Each key is the name of a parameter, each value text with \
+                variables: those of the path ($fastcgi_script_name, $uri), the query ($args, $arg_NAME), headers ($http_NAME, \
+                $cookie_NAME), $host, $scheme, $https, $remote_addr, $server_port and the like. They take the place of those \
+                that every application gets. Parameters that name files, such as SCRIPT_FILENAME and DOCUMENT_ROOT, may hold \
+                variables of the path alone, so that clients choose no other file. PHP_VALUE, PHP_ADMIN_VALUE, what frames a \
+                request, and headers (HTTP_NAME) are refused. A ConfigMap that is missing or that holds something else closes \
+                the routes.",
+            tries: &[
+                ("params", Gives::Sets("backends are told the parameter SCRIPT_FILENAME: /app${fastcgi_script_name}")),
+                ("default/params", Gives::Sets("backends are told the parameter REALM: staff of ${host}")),
+                ("absent", Gives::Refused("does not exist")),
+                ("bad-params", Gives::Refused("would let clients choose the file")),
+                ("elsewhere/headers", Gives::Refused("another namespace")),
+                ("../params", Gives::Refused("not the name of a ConfigMap")),
+            ],
+            effect: Effect::Part(|draft, entry| {
+                let (namespace, name) = secret_reference(entry.value)
+                    .map_err(|_| Refused::because("it is not the name of a ConfigMap: name or namespace/name"))?;
+                let (namespace, name) = (namespace.map(str::to_owned), name.to_owned());
+                let reference = SecretReference { namespace, name, origin: entry.origin() };
+                belongs(draft, entry).parameters = Some(reference);
+                Ok(())
+            }),
+            compared: Compared::Stricter(
+                "Variables that would let clients choose the file that is run, options of PHP, folders of the node \
+                 ($document_root) and headers are refused.",
+                "Write the folder of the application out, such as /var/www$fastcgi_script_name.",
+            ),
+            ..BELONGING
+        },
+    ],
+    finish,
+};
+
+fn belongs<'d>(draft: &'d mut Draft, entry: &Entry<'_>) -> &'d mut FastCgiDraft {
+    draft.fastcgi.belongings.push(entry.origin());
+    &mut draft.fastcgi
+}
+
+fn finish(draft: &mut Draft, context: &Context<'_>) {
+    let FastCgiDraft { mut own, parameters, belongings } = std::mem::take(&mut draft.fastcgi);
+    if draft.reading.protocol != Some(Protocol::FastCgi) {
+        for origin in belongings {
+            draft.find(Reason::UnsupportedAnnotation, origin, "it has no effect without backend-protocol: FCGI");
+        }
+        return;
+    }
+    if let Some(reference) = parameters {
+        match read(context, &reference) {
+            Ok(parameters) => own.parameters = parameters,
+            Err((reason, note)) => {
+                draft.close(reason, reference.origin, format!("{note}; the routes answer 503 until that is mended"));
+            }
+        }
+    }
+    if own != FastCgi::default() {
+        draft.reading.behaviour.fastcgi = Some(Arc::new(own));
+    }
+}
+
+/// The parameters in a ConfigMap; where one of them cannot be used, none is.
+fn read(context: &Context<'_>, wanted: &SecretReference) -> Result<Vec<(ParameterName, Template)>, (Reason, String)> {
+    let (namespace, name) = (wanted.namespace.as_deref().unwrap_or(context.namespace), &wanted.name);
+    if namespace != context.namespace && !context.options.cross_namespace() {
+        let note = "the ConfigMap is in another namespace, which the administrator does not allow";
+        return Err((Reason::CrossNamespace, note.to_owned()));
+    }
+    let Some(map) = context.snapshot.config_map(namespace, name) else {
+        let note = format!("ConfigMap {namespace}/{name} does not exist, or may not be read");
+        return Err((Reason::MissingConfigMap, note));
+    };
+    if map.object.data.as_ref().is_some_and(|data| data.len() > MOST_PARAMETERS) {
+        let note = format!("ConfigMap {namespace}/{name} has more than {MOST_PARAMETERS} parameters");
+        return Err((Reason::InvalidSecurityValue, note));
+    }
+    let read = |(key, value): (&String, &String)| {
+        parameter(key, value).map_err(|refused| {
+            let note = format!("key {} of ConfigMap {namespace}/{name} is refused: {refused}", excerpt(key));
+            (Reason::InvalidSecurityValue, note)
+        })
+    };
+    map.object.data.iter().flatten().map(read).collect()
+}
+
+fn parameter(key: &str, value: &str) -> Result<(ParameterName, Template), Refused> {
+    let name = ParameterName::new(key)?;
+    // Applications on other systems do not tell capital letters from small ones.
+    let upper = key.to_ascii_uppercase();
+    if SETTINGS.contains(&upper.as_str()) {
+        return Err(Refused::because(
+            "it changes the settings of the interpreter; set them where the application runs",
+        ));
+    }
+    if FRAMING.contains(&upper.as_str()) {
+        return Err(Refused::because("nginx alone knows it of a request"));
+    }
+    if upper.starts_with("HTTP_") {
+        return Err(Refused::because("it is a header, and applications get those of the request"));
+    }
+    let place = if FILES.contains(&upper.as_str()) { TemplateUse::File } else { TemplateUse::Parameter };
+    Ok((name, template(value.trim_end_matches('\n'), place)?))
+}

@@ -1,0 +1,62 @@
+//! From the URL of a service to its endpoints; it must not know what the service is for.
+
+use std::sync::Arc;
+
+use super::backend::BackendReference;
+use super::port::PortReference;
+use super::server::Servers;
+use super::value::Whereabouts;
+use super::{Dialect, EndpointMode, RequestedService};
+use crate::finding::{Finding, Reason};
+use crate::model::UpstreamId;
+
+/// Why a service cannot be reached.
+pub type Fault = (Reason, Arc<str>);
+/// Its upstream.
+pub type Target = Result<UpstreamId, Fault>;
+
+/// The upstream of a service; what is wrong with one that is there is told.
+pub fn resolve<'a>(
+    servers: &mut Servers<'a>,
+    requested: &RequestedService,
+    mode: EndpointMode,
+    dialect: Dialect,
+) -> Target {
+    let own = &requested.origin.object.namespace;
+    let resolution = match &requested.whereabouts {
+        Whereabouts::SameHost => return Err((Reason::MissingService, "it has no host".into())),
+        Whereabouts::Service { namespace, name, port } => {
+            let is_foreign = namespace != own && !requested.is_everywhere;
+            if is_foreign && !servers.options.cross_namespace {
+                let note = "its Service is in another namespace, which the administrator does not allow";
+                return Err((Reason::CrossNamespace, note.into()));
+            }
+            // What lives as long as everything else that was read.
+            let Some(service) = servers.snapshot.service(namespace, name) else {
+                let note = format!("there is no Service {name:?} in the namespace {namespace:?}");
+                return Err((Reason::MissingService, note.into()));
+            };
+            let reference = BackendReference {
+                namespace: &service.id.namespace,
+                service: &service.id.name,
+                port: PortReference::Number(*port),
+                dialect,
+                mode,
+                by_cluster_address: false,
+                protocol: Some(requested.protocol),
+                balance: None,
+                tls: None,
+            };
+            servers.backends.resolve(&reference)
+        }
+        Whereabouts::Name(..) | Whereabouts::Address(..) => servers.backends.resolve_host(requested),
+    };
+    let told = |note: &(Reason, Arc<str>)| Finding::new(note.0, requested.origin.clone(), Arc::clone(&note.1));
+    match &resolution.target {
+        Some(upstream) => {
+            servers.findings.extend(resolution.notes.iter().map(told));
+            Ok(upstream.clone())
+        }
+        None => Err(resolution.notes.last().cloned().unwrap_or((Reason::MissingService, "it is not there".into()))),
+    }
+}
